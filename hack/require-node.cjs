@@ -1,0 +1,11 @@
+// The first module that mocha loads, in plain JavaScript: an older Node cannot read the TypeScript that follows and
+// would only say "Unknown file extension".
+'use strict';
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  console.error(
+    `These sources need Node 22.19 or newer to run; this is Node ${process.versions.node}. ` +
+      'Run "make test", which uses the pinned Node from node_modules, or put node_modules/.bin first in PATH.',
+  );
+  process.exit(1);
+}
