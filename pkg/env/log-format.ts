@@ -1,0 +1,108 @@
+import type { Ms } from './clock.ts';
+import { errorMessage, errorStack } from './error-text.ts';
+import type { LogKeys } from './logger.ts';
+
+export type Severity = 'error' | 'warn' | 'info' | 'debug';
+
+export interface LogRecord {
+  readonly severity: Severity;
+  /** When, in ms since 1970. */
+  readonly at: Ms;
+  readonly message: string;
+  readonly keys: LogKeys;
+  readonly error?: unknown;
+}
+
+const LETTERS: Readonly<Record<Severity, string>> = { error: 'E', warn: 'W', info: 'I', debug: 'I' };
+const VERBOSITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 0, info: 0, debug: 4 };
+
+/**
+ * One line as klog's text format writes it, which the other managers of a management cluster print and log collectors
+ * know: `I1121 03:25:00.123000       1 manager] "Reconciling" AWSFargateProfile="default/batch" reconcileID="…"`.
+ * Times are UTC. What spans lines is indented by a tab, so that no value can pass for a line of its own.
+ */
+export function formatText(record: LogRecord): string {
+  const [date = '', time = ''] = new Date(record.at).toISOString().split('T');
+  const header = `${LETTERS[record.severity]}${date.slice(5).replace('-', '')} ${time.slice(0, 12)}000 ${PID} manager]`;
+  const pairs = Object.entries(record.keys).map(([key, value]) => pair(key, value));
+  if (record.error !== undefined) {
+    const stack = errorStack(record.error);
+    pairs.unshift(pair('err', errorMessage(record.error)));
+    if (stack !== undefined) pairs.push(pair('stack', stack));
+  }
+  return [header, quote(record.message), ...pairs.filter((text) => text !== '')].join(' ');
+}
+
+/** klog right-aligns the process id to seven columns. */
+const PID = String(process.pid).padStart(7);
+
+function pair(key: string, value: unknown): string {
+  if (value === undefined) return '';
+  const shown = textValue(value);
+  if (typeof shown !== 'string') return `${key}=${shown}`;
+  if (!shown.includes('\n')) return `${key}=${quote(shown)}`;
+  const lines = shown.split('\n').map((line) => `\t${printable(line)}`);
+  return [`${key}=<`, ...lines, ' >'].join('\n');
+}
+
+function textValue(value: unknown): string | number | boolean | null {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
+    return value;
+  if (value instanceof Error) return errorMessage(value);
+  if (isObjectKey(value)) return value.namespace === '' ? value.name : `${value.namespace}/${value.name}`;
+  return toJson(value);
+}
+
+/** klog writes a reference to an object as `namespace/name`. */
+function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
+  return (
+    'namespace' in value && 'name' in value && typeof value.namespace === 'string' && typeof value.name === 'string'
+  );
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+const printable = (line: string): string => (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(line) ? quote(line) : line);
+
+/**
+ * One JSON object a line with the fields of Kubernetes' own JSON logging (component-base): `ts` in ms since 1970, `msg`,
+ * `v`, `err`, and the keys; `level` and `stack` on top.
+ */
+export function formatJson(record: LogRecord): string {
+  const stack = record.error === undefined ? undefined : errorStack(record.error);
+  return toJson({
+    ts: record.at,
+    level: record.severity,
+    msg: record.message,
+    v: VERBOSITIES[record.severity],
+    ...(record.error === undefined ? {} : { err: errorMessage(record.error) }),
+    ...withoutReserved(record.keys),
+    ...(stack === undefined ? {} : { stack }),
+  });
+}
+
+const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
+
+/** A key must not pass for a field of the line itself. */
+function withoutReserved(keys: LogKeys): LogKeys {
+  return Object.fromEntries(
+    Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),
+  );
+}
+
+/** A log line must never throw: what JSON cannot hold is shown as text. */
+function toJson(value: unknown): string {
+  const above: unknown[] = [];
+  return (
+    JSON.stringify(value, function (this: unknown, _key, inner: unknown) {
+      if (typeof inner === 'bigint') return String(inner);
+      if (inner instanceof Error) return errorMessage(inner);
+      if (typeof inner !== 'object' || inner === null) return inner;
+      // `this` is the object that holds `inner`: what stands above it in the list is on the way from the root.
+      while (above.length > 0 && above.at(-1) !== this) above.pop();
+      if (above.includes(inner)) return '[circular]';
+      above.push(inner);
+      return inner;
+    }) ?? String(value)
+  );
+}

@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { MESSAGE } from 'triple-beam';
+import winston from 'winston';
+import type { Clock } from './clock.ts';
+import { formatJson, formatText } from './log-format.ts';
+import type { LogRecord, Severity } from './log-format.ts';
+import type { LogKeys, Logger } from './logger.ts';
+
+export type LoggingFormat = 'text' | 'json';
+
+export interface WinstonLoggerOptions {
+  readonly clock: Clock;
+  readonly format: LoggingFormat;
+  /** The number of `--v`, as klog's: `debug` lines appear from 4 on, Cluster API's level for debugging. */
+  readonly verbosity: number;
+  /** Where lines go: standard error in the manager, as klog does. */
+  readonly stream: Writable;
+}
+
+/** A logger whose lines can be brought out for certain before the process exits. */
+export interface ClosableLogger extends Logger {
+  /** Resolves when every line so far is written. Lines logged later are written at once, one by one. */
+  flush(): Promise<void>;
+}
+
+/** Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is trace. */
+export const DEBUG_VERBOSITY = 4;
+
+const SEVERITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
+
+export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogger {
+  const { clock, stream } = options;
+  const render = options.format === 'json' ? formatJson : formatText;
+  const sink = winston.createLogger({
+    levels: SEVERITIES,
+    level: options.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info',
+    // Rendered when it is logged, so that the keys are as they were then; winston orders, buffers and writes.
+    format: { transform: (entry) => ({ ...entry, [MESSAGE]: entry.message }) },
+    transports: [new winston.transports.Stream({ stream, eol: '\n' })],
+  });
+  let open = true;
+
+  const write = (record: Omit<LogRecord, 'at'>): void => {
+    if (!sink.isLevelEnabled(record.severity)) return;
+    const line = render({ ...record, at: clock.now() });
+    if (open) sink.log({ level: record.severity, message: line });
+    else stream.write(`${line}\n`);
+  };
+
+  const flush = async (): Promise<void> => {
+    if (open) {
+      open = false;
+      sink.end();
+      await once(sink, 'finish');
+    }
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  };
+
+  const child = (context: LogKeys): ClosableLogger => ({
+    info: (message, keys) => write({ severity: 'info', message, keys: { ...context, ...keys } }),
+    debug: (message, keys) => write({ severity: 'debug', message, keys: { ...context, ...keys } }),
+    warn: (message, keys) => write({ severity: 'warn', message, keys: { ...context, ...keys } }),
+    error: (message, error, keys) => write({ severity: 'error', message, error, keys: { ...context, ...keys } }),
+    with: (keys) => child({ ...context, ...keys }),
+    flush,
+  });
+  return child({});
+}
