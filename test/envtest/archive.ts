@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
+
+/** The index that setup-envtest reads: every archive with its sha512. */
+export const ENVTEST_INDEX_URL =
+  'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+
+/** An index is a small file: a closed network should cost seconds. */
+const INDEX_TIMEOUT_MS = 10_000;
+/** Some 60 MB. */
+const DOWNLOAD_TIMEOUT_MS = 300_000;
+const ARCHIVED = ['etcd', 'kube-apiserver', 'kubectl'];
+
+export interface Archive {
+  readonly version: string;
+  readonly url: string;
+  /** Hexadecimal. */
+  readonly sha512: string;
+}
+
+export interface DownloadOptions {
+  readonly indexUrl: string;
+  /** The cache; the binaries go to its folder of the archive's version. */
+  readonly root: string;
+  readonly report: (line: string) => void;
+}
+
+/** Installs etcd, kube-apiserver and kubectl from the official envtest archive. Answers what went wrong, if anything did. */
+export async function downloadArchive({ indexUrl, root, report }: DownloadOptions): Promise<string | undefined> {
+  const started = performance.now();
+  const temporary = await mkdtemp(join(root, 'tmp-archive-'));
+  try {
+    const archive = choose(parse(await text(indexUrl)));
+    if (archive === undefined)
+      return `${indexUrl} lists no ${KUBERNETES_VERSION} nor another patch of it for ${PLATFORM}`;
+    report(`downloading ${archive.url}`);
+    const file = join(temporary, 'archive.tar.gz');
+    await download(archive, file);
+    await promisify(execFile)('tar', ['-xzf', file, '-C', temporary]);
+    const target = join(root, `${archive.version}-${PLATFORM}`);
+    await mkdir(target, { recursive: true });
+    const entries = await readdir(temporary, { recursive: true });
+    for (const name of ARCHIVED) {
+      const entry = entries.find((candidate) => basename(candidate) === name);
+      if (entry === undefined) return `${archive.url} holds no ${name}`;
+      await chmod(join(temporary, entry), 0o755);
+      await rename(join(temporary, entry), join(target, name));
+    }
+    report(`downloaded Kubernetes ${archive.version}, ${elapsed(started)}`);
+    return undefined;
+  } catch (error) {
+    const problem = `${messageOf(error)} (after ${elapsed(started)})`;
+    report(`no envtest archive: ${problem}`);
+    return problem;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** The pinned version's archive, else that of the newest patch of the same minor version. */
+export function choose(index: unknown): Archive | undefined {
+  const [major, minor] = versionParts(KUBERNETES_VERSION);
+  const candidates: Archive[] = [];
+  for (const [version, archives] of entriesOf(field(index, 'releases'))) {
+    if (!version.startsWith(`v${major}.${minor}.`) || version.includes('-')) continue;
+    const archive = field(archives, `envtest-${version}-${PLATFORM}.tar.gz`);
+    const url = field(archive, 'selfLink');
+    const sha512 = field(archive, 'hash');
+    if (typeof url === 'string' && typeof sha512 === 'string') candidates.push({ version, url, sha512 });
+  }
+  candidates.sort((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }));
+  return candidates.find((candidate) => candidate.version === KUBERNETES_VERSION) ?? candidates[0];
+}
+
+async function text(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(INDEX_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  return response.text();
+}
+
+async function download(archive: Archive, path: string): Promise<void> {
+  const response = await fetch(archive.url, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
+  if (!response.ok || response.body === null) throw new Error(`${archive.url} answers ${response.status}`);
+  const hash = createHash('sha512');
+  const file = await open(path, 'w');
+  try {
+    for await (const chunk of response.body) {
+      hash.update(chunk);
+      await file.write(chunk);
+    }
+  } finally {
+    await file.close();
+  }
+  const actual = hash.digest('hex');
+  if (actual !== archive.sha512.toLowerCase())
+    throw new Error(`${archive.url} has sha512 ${actual}, the index says ${archive.sha512}`);
+}
+
+function field(value: unknown, key: string): unknown {
+  return entriesOf(value).find(([name]) => name === key)?.[1];
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+/** fetch hides why behind "fetch failed". */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function elapsed(started: number): string {
+  return `${((performance.now() - started) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,75 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { eventually } from '../support/eventually.ts';
+import type { Api, KubeObject } from './api.ts';
+
+const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** Our small stand-ins for the kinds of Cluster API and of its AWS provider that this project reads. */
+export const STAND_IN_CRDS = fileURLToPath(new URL('../crds', import.meta.url));
+
+export interface CustomResourceDefinition {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+  };
+}
+
+/**
+ * Applies CRDs (objects, YAML files, or folders of them) and resolves when the API server serves every version they say
+ * is served.
+ */
+export async function applyCrds(api: Api, ...sources: readonly (string | CustomResourceDefinition)[]): Promise<void> {
+  const loaded = await Promise.all(sources.map((source) => (typeof source === 'string' ? loadCrds(source) : [source])));
+  await Promise.all(loaded.flat().map((crd) => applyCrd(api, crd)));
+}
+
+export async function loadCrds(path: string): Promise<CustomResourceDefinition[]> {
+  if ((await stat(path)).isDirectory()) {
+    const files = (await readdir(path)).filter((name) => name.endsWith('.yaml')).sort();
+    return (await Promise.all(files.map((name) => loadCrds(join(path, name))))).flat();
+  }
+  const documents = parseAllDocuments(await readFile(path, 'utf8')).map((document): unknown => document.toJS());
+  return documents.filter(isCrd);
+}
+
+async function applyCrd(api: Api, crd: CustomResourceDefinition): Promise<void> {
+  const path = `${CRD_PATH}/${crd.metadata.name}`;
+  await api.apply(path, crd);
+  await eventually(
+    async () => {
+      const { status } = await api.get<KubeObject>(path);
+      const refused = status?.conditions?.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
+      if (refused !== undefined) throw new Error(`its names are not accepted: ${refused.message ?? ''}`);
+      return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') === true;
+    },
+    { what: `${crd.metadata.name} being established` },
+  );
+  // Established is about the names; the handlers and discovery follow a moment later.
+  for (const { name: version, served } of crd.spec.versions) {
+    if (!served) continue;
+    const group = `/apis/${crd.spec.group}/${version}`;
+    await eventually(
+      async () => {
+        const discovered = await api.get<{ resources: readonly { name: string }[] }>(group);
+        if (!discovered.resources.some(({ name }) => name === crd.spec.names.plural)) return false;
+        await api.list(`${group}/${crd.spec.names.plural}`, { limit: 1 });
+        return true;
+      },
+      { what: `${group}/${crd.spec.names.plural} being served` },
+    );
+  }
+}
+
+function isCrd(document: unknown): document is CustomResourceDefinition {
+  return (
+    typeof document === 'object' &&
+    document !== null &&
+    'kind' in document &&
+    document.kind === 'CustomResourceDefinition'
+  );
+}

@@ -1,0 +1,128 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { BinaryName } from './binaries.ts';
+import { CLUSTER_API_VERSION, KUBERNETES_VERSION, versionParts } from './versions.ts';
+
+const MODULE_DIRECTORY = dirname(fileURLToPath(import.meta.url));
+const STILL_BUILDING_MS = 60_000;
+const KEPT_OUTPUT = 4_000;
+
+interface Recipe {
+  readonly what: string;
+  /** Measured on 2 cores with an empty build cache. */
+  readonly usually: string;
+  /** Arguments of `go`, and the file they leave in `directory`. */
+  command(directory: string): { readonly args: readonly string[]; readonly product: string };
+}
+
+/**
+ * A build from the module proxy has no version of its own. clusterctl and kubectl compare versions, so it is stamped, as
+ * the release builds do.
+ */
+function linkerFlags(version: string, packagePath: string): string {
+  const [major, minor] = versionParts(version);
+  const stamp = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  return ['-s', '-w', ...Object.entries(stamp).map(([name, value]) => `-X ${packagePath}.${name}=${value}`)].join(' ');
+}
+
+function fromOwnModule(name: BinaryName, usually: string): Recipe {
+  return {
+    what: `${name} ${KUBERNETES_VERSION}`,
+    usually,
+    command: (directory) => ({
+      // prettier-ignore
+      args: [
+        'build', '-mod=readonly', '-trimpath', '-buildvcs=false',
+        '-ldflags', linkerFlags(KUBERNETES_VERSION, 'k8s.io/component-base/version'),
+        '-o', join(directory, name), `./cmd/${name}`,
+      ],
+      product: name,
+    }),
+  };
+}
+
+function fromClusterApi(name: BinaryName, packagePath: string, product: string): Recipe {
+  return {
+    what: `${name} of Cluster API ${CLUSTER_API_VERSION}`,
+    usually: 'about a minute',
+    command: () => ({
+      // prettier-ignore
+      args: [
+        'install', '-trimpath', '-buildvcs=false',
+        '-ldflags', linkerFlags(CLUSTER_API_VERSION, 'sigs.k8s.io/cluster-api/version'),
+        `${packagePath}@${CLUSTER_API_VERSION}`,
+      ],
+      product,
+    }),
+  };
+}
+
+const RECIPES: Record<BinaryName, Recipe> = {
+  'kube-apiserver': fromOwnModule('kube-apiserver', 'about 3 minutes'),
+  etcd: fromOwnModule('etcd', 'about 10 seconds'),
+  kubectl: fromOwnModule('kubectl', 'about 20 seconds'),
+  'kube-controller-manager': fromOwnModule('kube-controller-manager', 'about a minute'),
+  'cluster-api-manager': fromClusterApi('cluster-api-manager', 'sigs.k8s.io/cluster-api', 'cluster-api'),
+  clusterctl: fromClusterApi('clusterctl', 'sigs.k8s.io/cluster-api/cmd/clusterctl', 'clusterctl'),
+};
+
+export interface BuildOptions {
+  readonly name: BinaryName;
+  /** Where the binary goes, complete or not at all. */
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly report: (line: string) => void;
+}
+
+/** `go version`'s answer, undefined without a Go that runs. */
+export async function goVersion(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  return promisify(execFile)('go', ['version'], { env }).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
+}
+
+export async function buildFromGo({ name, directory, env, report }: BuildOptions): Promise<void> {
+  const recipe = RECIPES[name];
+  const started = performance.now();
+  const elapsed = (): string => `${Math.round((performance.now() - started) / 1000)} s`;
+  report(
+    `building ${recipe.what} from Go modules, once; usually ${recipe.usually} on 2 cores, more where modules must be downloaded…`,
+  );
+  await mkdir(directory, { recursive: true });
+  // Beside the target, so that the rename stays within a file system.
+  const temporary = await mkdtemp(join(dirname(directory), 'tmp-build-'));
+  const still = setInterval(() => report(`… still building ${name}, ${elapsed()}`), STILL_BUILDING_MS);
+  try {
+    const { args, product } = recipe.command(temporary);
+    await runGo(args, { ...env, ...buildEnvironment(temporary) });
+    await rename(join(temporary, product), join(directory, name));
+  } catch (error) {
+    throw new Error(`building ${recipe.what} from Go modules`, { cause: error });
+  } finally {
+    clearInterval(still);
+    await rm(temporary, { recursive: true, force: true });
+  }
+  report(`built ${recipe.what}, ${elapsed()}`);
+}
+
+/** Whatever the user set for other projects (a workspace, a cross build, vendoring) must not reach this build. */
+function buildEnvironment(bin: string): NodeJS.ProcessEnv {
+  return { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '', GOOS: undefined, GOARCH: undefined, GOBIN: bin };
+}
+
+async function runGo(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn('go', args, { cwd: MODULE_DIRECTORY, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-KEPT_OUTPUT);
+    });
+  }
+  const [code]: unknown[] = await once(child, 'close');
+  if (code !== 0) throw new Error(`go ${args[0]} ended with ${String(code)}:\n${output}`);
+}

@@ -1,0 +1,55 @@
+import { BINARIES, KUBERNETES_BINARIES, resolveBinaries, type BinaryName } from './binaries.ts';
+import { startControlPlane } from './controlplane.ts';
+
+const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${KUBERNETES_BINARIES.join(', ')}
+       node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
+
+async function ensure(names: readonly string[]): Promise<void> {
+  const unknown = names.filter((name) => !isBinary(name));
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARIES.join(', ')}`);
+  const paths = await resolveBinaries(names.length === 0 ? KUBERNETES_BINARIES : names.filter(isBinary));
+  for (const [name, path] of Object.entries(paths)) console.log(`${name.padEnd(24)} ${path}`);
+}
+
+async function run(): Promise<void> {
+  const started = performance.now();
+  const controlPlane = await startControlPlane();
+  console.log(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s: ${controlPlane.url}
+
+  export KUBECONFIG=${controlPlane.kubeconfigPath}
+  ${controlPlane.kubectlPath} get namespaces
+
+Ctrl-C ends it and removes ${controlPlane.dir}`);
+  await new Promise<void>((resolve) => {
+    const keepAlive = setInterval(() => undefined, 1 << 30);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        clearInterval(keepAlive);
+        resolve();
+      });
+    }
+  });
+  await controlPlane.stop();
+}
+
+function isBinary(name: string): name is BinaryName {
+  return BINARIES.some((candidate) => candidate === name);
+}
+
+const [command, ...rest] = process.argv.slice(2);
+try {
+  if (command === 'ensure') await ensure(rest);
+  else if (command === 'run' && rest.length === 0) await run();
+  else {
+    console.error(USAGE);
+    process.exitCode = 2;
+  }
+} catch (error) {
+  console.error(error instanceof Error ? describe(error) : error);
+  process.exitCode = 1;
+}
+
+/** What went wrong and, without stacks, why. */
+function describe(error: Error): string {
+  return error.cause instanceof Error ? `${error.message}\n${describe(error.cause)}` : error.message;
+}
