@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Run {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+async function runMocha(file: string): Promise<Run> {
+  const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), file], { cwd: root });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, output };
+}
+
+describe('the root hooks', () => {
+  let directory = '';
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'hooks-'));
+  });
+  after(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  async function run(body: string): Promise<Run> {
+    const file = join(directory, 'fixture.test.ts');
+    await writeFile(file, body);
+    return runMocha(file);
+  }
+
+  it('let a tidy run pass, and mocha exits by itself', async () => {
+    const { code, output } = await run(`
+      import { createServer } from 'node:http';
+      it('opens and closes', (done) => { const server = createServer().listen(0, () => server.close(done)); });
+    `);
+    expect(output).to.contain('1 passing');
+    expect(code).to.equal(0);
+  });
+
+  it('fail the test during which a rejection went unhandled', async () => {
+    const { code, output } = await run(`
+      it('drops a promise', async () => {
+        void Promise.reject(new Error('dropped'));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      });
+    `);
+    expect(output).to.contain('A promise was rejected and nobody handled it: dropped');
+    expect(code).to.not.equal(0);
+  });
+
+  it('fail a run whose last test leaves a rejection behind', async () => {
+    const { code, output } = await run(`
+      it('drops a promise late', () => { setTimeout(() => void Promise.reject(new Error('late')), 50); });
+    `);
+    expect(output).to.contain('late');
+    expect(code).to.not.equal(0);
+  });
+
+  it('fail a run that leaves a server, a timer and a child behind, name them, and end it', async () => {
+    const { code, output } = await run(`
+      import { spawn } from 'node:child_process';
+      import { createServer } from 'node:http';
+      it('forgets', (done) => {
+        const child = spawn('sleep', ['60']);
+        process.on('exit', () => child.kill());
+        setTimeout(() => {}, 60_000);
+        createServer().listen(0, () => done());
+      });
+    `);
+    expect(output).to.contain('1 × TCPServerWrap').and.to.contain('1 × Timeout').and.to.contain('1 × ProcessWrap');
+    expect(code).to.equal(1);
+  });
+});
