@@ -1,0 +1,19 @@
+import * as t from 'io-ts';
+import type { Brand } from '../brand.ts';
+
+/** The codec of a branded text, and the way to brand a text that was computed. Checks the type, not the form. */
+export interface Branded<A extends string> extends t.Decoder<unknown, A> {
+  of(text: string): A;
+}
+
+export const branded = <A extends Brand<string, string>>(): Branded<A> => {
+  const of = (text: string): A => text as A;
+  const validate: t.Validate<unknown, A> = (input, context) =>
+    typeof input === 'string' ? t.success(of(input)) : t.failure(input, context, 'string');
+  return {
+    name: 'string',
+    validate,
+    decode: (input) => validate(input, [{ key: '', type: t.string, actual: input }]),
+    of,
+  };
+};

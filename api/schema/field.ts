@@ -1,0 +1,231 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import type { Json, OpenApi, Rule } from './openapi.ts';
+
+/**
+ * One declaration of a value: an io-ts decoder, through {@link TypeOf} a TypeScript type, and the OpenAPI schema.
+ *
+ * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules stand in the schema alone, so
+ * that an object that a looser or newer CRD let in can still be read. Decoded values are never changed in place.
+ */
+export interface Field<out A> extends t.Decoder<unknown, A> {
+  readonly openapi: OpenApi;
+}
+
+export type TypeOf<F> = F extends Field<infer A> ? A : never;
+
+interface Optional<out A> {
+  readonly optional: Field<A>;
+  readonly emptyIsAbsent: boolean;
+}
+
+type Property = Field<unknown> | Optional<unknown>;
+type Properties = Readonly<Record<string, Property>>;
+
+type OptionalKeys<P> = { [K in keyof P]: P[K] extends Optional<unknown> ? K : never }[keyof P];
+
+/** The type of an object with the properties `P`. */
+export type ObjectOf<P> = {
+  readonly [K in Exclude<keyof P, OptionalKeys<P>>]: TypeOf<P[K]>;
+} & {
+  readonly [K in OptionalKeys<P>]?: P[K] extends Optional<infer A> ? A : never;
+};
+
+interface Docs {
+  readonly description?: string;
+  readonly default?: Json;
+  readonly rules?: readonly Rule[];
+}
+
+export interface StringDocs extends Docs {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: 'date-time';
+}
+
+const schema = (shape: OpenApi, { rules, ...docs }: Docs & OpenApi): OpenApi => ({
+  ...docs,
+  ...shape,
+  ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
+});
+
+const field = <A>(decoder: Omit<t.Decoder<unknown, A>, 'decode'>, openapi: OpenApi): Field<A> => ({
+  name: decoder.name,
+  validate: decoder.validate,
+  decode: (input) => decoder.validate(input, [{ key: '', type: t.unknown, actual: input }]),
+  openapi,
+});
+
+/** `unknown` is narrowed by `is` alone. */
+const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi): Field<A> =>
+  field({ name, validate: (input, context) => (is(input) ? t.success(input) : fail(name, input, context)) }, openapi);
+
+const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
+  t.failure(input, context, expected);
+
+export const isRecord = (u: unknown): u is Readonly<Record<string, unknown>> =>
+  typeof u === 'object' && u !== null && !Array.isArray(u);
+
+const isString = (u: unknown): u is string => typeof u === 'string';
+const isBoolean = (u: unknown): u is boolean => typeof u === 'boolean';
+const isNumber = (u: unknown): u is number => typeof u === 'number' && Number.isFinite(u);
+const isInteger = (u: unknown): u is number => Number.isSafeInteger(u);
+
+export const string = (docs: StringDocs = {}): Field<string> =>
+  primitive('string', isString, schema({ type: 'string' }, docs));
+
+/** Text that is one of the product's nouns: `decoder` is a codec of `names.ts`. */
+export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
+  field(decoder, schema({ type: 'string' }, docs));
+
+export const boolean = (docs: Docs = {}): Field<boolean> =>
+  primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs));
+
+/** A finite number: NaN and the infinities are refused. */
+export const number = (docs: Docs & { readonly minimum?: number; readonly maximum?: number } = {}): Field<number> =>
+  primitive('number', isNumber, schema({ type: 'number' }, docs));
+
+/** A whole number that JavaScript holds exactly. */
+export const integer = (
+  docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
+): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
+
+/** One word of a closed list. The one bound that the decoder checks too: code branches on it. */
+export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
+  const is = (u: unknown): u is W => words.some((word) => word === u);
+  return primitive(
+    words.map((word) => JSON.stringify(word)).join(' or '),
+    is,
+    schema({ type: 'string', enum: words }, docs),
+  );
+};
+
+export const nullable = <A>(inner: Field<A>): Field<A | null> =>
+  field(
+    {
+      name: `${inner.name} or null`,
+      validate: (input, context) => (input === null ? t.success(null) : inner.validate(input, context)),
+    },
+    { ...inner.openapi, nullable: true },
+  );
+
+/** A property that may be absent. `null` is not absent: say {@link nullable} for that. */
+export const optional = <A>(inner: Field<A>): Optional<A> => ({ optional: inner, emptyIsAbsent: false });
+
+/** Optional text of which `''` means the same as none: it is decoded as absent. */
+export const optionalText = <A extends string>(inner: Field<A>): Optional<A> => ({
+  optional: inner,
+  emptyIsAbsent: true,
+});
+
+const isOptional = (property: Property): property is Optional<unknown> => 'optional' in property;
+
+export interface ListDocs extends Docs {
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+}
+
+export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]> =>
+  field(
+    {
+      name: 'array',
+      validate: (input, context) => {
+        if (!Array.isArray(input)) return fail('array', input, context);
+        const elements: readonly unknown[] = input;
+        const errors: t.Errors = [];
+        const decoded: A[] = [];
+        elements.forEach((element, index) => {
+          const result = item.validate(element, t.appendContext(context, String(index), item, element));
+          if (isLeft(result)) errors.push(...result.left);
+          else decoded.push(result.right);
+        });
+        return errors.length === 0 ? right(decoded) : t.failures(errors);
+      },
+    },
+    schema({ type: 'array', items: item.openapi }, docs),
+  );
+
+export const map = <A>(
+  value: Field<A>,
+  docs: Docs & { readonly maxProperties?: number } = {},
+): Field<Readonly<Record<string, A>>> =>
+  field(
+    {
+      name: 'object',
+      validate: (input, context) => {
+        if (!isRecord(input)) return fail('object', input, context);
+        const errors: t.Errors = [];
+        const decoded: [string, A][] = [];
+        for (const [key, element] of Object.entries(input)) {
+          const result = value.validate(element, t.appendContext(context, key, value, element));
+          if (isLeft(result)) errors.push(...result.left);
+          else decoded.push([key, result.right]);
+        }
+        return errors.length === 0 ? right(Object.fromEntries(decoded)) : t.failures(errors);
+      },
+    },
+    schema({ type: 'object', additionalProperties: value.openapi }, docs),
+  );
+
+/**
+ * An object. A bare property must be there for the decoder; the schema says `required` only for those in
+ * `docs.required`, because a violated `required` keeps the API server from running any CEL rule: prefer a rule.
+ */
+export const object = <const P extends Properties>(
+  properties: P,
+  docs: Docs & { readonly required?: readonly (keyof P & string)[] } = {},
+): Field<ObjectOf<P>> => {
+  const entries = Object.entries<Property>(properties);
+  return field(
+    {
+      name: 'object',
+      validate: (input, context) => {
+        if (!isRecord(input)) return fail('object', input, context);
+        const errors: t.Errors = [];
+        const decoded: Record<string, unknown> = { ...input };
+        for (const [key, property] of entries) {
+          const element = input[key];
+          const inner = isOptional(property) ? property.optional : property;
+          if (isOptional(property) && (element === undefined || (property.emptyIsAbsent && element === ''))) {
+            delete decoded[key];
+            continue;
+          }
+          const result = inner.validate(element, t.appendContext(context, key, inner, element));
+          if (isLeft(result)) errors.push(...result.left);
+          else decoded[key] = result.right;
+        }
+        // Every property of P was decoded or left out as P allows: the type follows from the loop above.
+        return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
+      },
+    },
+    schema(
+      {
+        type: 'object',
+        properties: Object.fromEntries(
+          entries.map(([key, property]) => [key, (isOptional(property) ? property.optional : property).openapi]),
+        ),
+      },
+      docs,
+    ),
+  );
+};
+
+/** An object with whatever is in it. */
+export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
+  primitive('object', isRecord, schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs));
+
+/** A value read in one shape and handed out in another. */
+export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
+  field(
+    {
+      name: raw.name,
+      validate: (input, context) => {
+        const result = raw.validate(input, context);
+        return isLeft(result) ? result : right(to(result.right));
+      },
+    },
+    raw.openapi,
+  );

@@ -1,0 +1,7 @@
+export * from './awsfargateprofile.ts';
+export * from './condition.ts';
+export * from './constants.ts';
+export * from './spec.ts';
+export * from './status.ts';
+export { describeProblem } from '../schema/problem.ts';
+export type { DecodeProblem } from '../schema/problem.ts';
