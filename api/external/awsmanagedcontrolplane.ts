@@ -1,0 +1,86 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import { NamespacedMeta } from '../meta.ts';
+import { EksClusterName } from '../names.ts';
+import { boolean, list, map, object, optional, optionalText, string, text, view } from '../schema/field.ts';
+import type { Field } from '../schema/field.ts';
+import { decode } from '../schema/problem.ts';
+import type { DecodeProblem } from '../schema/problem.ts';
+import { IdentityReference } from './identity.ts';
+
+export const CONTROL_PLANE_GROUP = 'controlplane.cluster.x-k8s.io';
+export const CONTROL_PLANE_VERSION = 'v1beta2';
+export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
+export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
+
+/** A subnet of the control plane's network. Its id in AWS is `resourceID` if there is one, else `id`. */
+export interface ControlPlaneSubnet {
+  /** In a VPC that CAPA manages, a placeholder that AWS does not know. */
+  readonly id: string;
+  readonly resourceID?: string;
+  readonly isPublic: boolean;
+  readonly availabilityZone?: string;
+  /** `availability-zone`, `local-zone` or `wavelength-zone`; absent means the first. */
+  readonly zoneType?: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** What is read of Cluster API Provider AWS's AWSManagedControlPlane. Empty text is absent. */
+export interface AWSManagedControlPlane {
+  readonly metadata: NamespacedMeta;
+  readonly eksClusterName?: EksClusterName;
+  readonly region?: string;
+  /** Absent: to be told from the region. */
+  readonly partition?: string;
+  /** Absent: the controller's own credentials. */
+  readonly identityRef?: IdentityReference;
+  readonly additionalTags: Readonly<Record<string, string>>;
+  readonly subnets: readonly ControlPlaneSubnet[];
+  /** `status.ready`: the EKS cluster is ACTIVE or UPDATING. */
+  readonly ready: boolean;
+}
+
+const RawSubnet = object({
+  id: string(),
+  resourceID: optionalText(string()),
+  isPublic: optional(boolean()),
+  availabilityZone: optionalText(string()),
+  zoneType: optionalText(string()),
+  tags: optional(map(string())),
+});
+
+const RawControlPlane = object({
+  metadata: NamespacedMeta,
+  spec: optional(
+    object({
+      eksClusterName: optionalText(text(EksClusterName)),
+      region: optionalText(string()),
+      partition: optionalText(string()),
+      identityRef: optional(IdentityReference),
+      additionalTags: optional(map(string())),
+      network: optional(object({ subnets: optional(list(RawSubnet)) })),
+    }),
+  ),
+  status: optional(object({ ready: optional(boolean()) })),
+});
+
+export const AWSManagedControlPlane: Field<AWSManagedControlPlane> = view(
+  RawControlPlane,
+  ({ metadata, spec = {}, status = {} }): AWSManagedControlPlane => ({
+    metadata,
+    ...(spec.eksClusterName !== undefined && { eksClusterName: spec.eksClusterName }),
+    ...(spec.region !== undefined && { region: spec.region }),
+    ...(spec.partition !== undefined && { partition: spec.partition }),
+    ...(spec.identityRef !== undefined && { identityRef: spec.identityRef }),
+    additionalTags: spec.additionalTags ?? {},
+    subnets: (spec.network?.subnets ?? []).map(({ isPublic = false, tags = {}, ...subnet }) => ({
+      ...subnet,
+      isPublic,
+      tags,
+    })),
+    ready: status.ready ?? false,
+  }),
+);
+
+export const decodeAWSManagedControlPlane = (
+  input: unknown,
+): Either<readonly DecodeProblem[], AWSManagedControlPlane> => decode(AWSManagedControlPlane, input);

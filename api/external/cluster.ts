@@ -1,0 +1,47 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import { NamespacedMeta } from '../meta.ts';
+import { boolean, object, optional, view } from '../schema/field.ts';
+import type { Field } from '../schema/field.ts';
+import { decode } from '../schema/problem.ts';
+import type { DecodeProblem } from '../schema/problem.ts';
+import { RawReference, toReference } from './reference.ts';
+import type { ObjectReference } from './reference.ts';
+
+export const CLUSTER_GROUP = 'cluster.x-k8s.io';
+export const CLUSTER_KIND = 'Cluster';
+export const CLUSTER_PLURAL = 'clusters';
+/** The versions that are understood, best first. */
+export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
+
+/** What is read of Cluster API's Cluster, the same for v1beta1 and v1beta2. */
+export interface Cluster {
+  readonly metadata: NamespacedMeta;
+  /** `spec.paused`. */
+  readonly paused: boolean;
+  readonly controlPlaneRef?: ObjectReference;
+  readonly infrastructureRef?: ObjectReference;
+}
+
+const RawCluster = object({
+  metadata: NamespacedMeta,
+  spec: optional(
+    object({
+      paused: optional(boolean()),
+      controlPlaneRef: optional(RawReference),
+      infrastructureRef: optional(RawReference),
+    }),
+  ),
+});
+
+export const Cluster: Field<Cluster> = view(RawCluster, ({ metadata, spec = {} }): Cluster => {
+  const controlPlaneRef = toReference(spec.controlPlaneRef, metadata.namespace);
+  const infrastructureRef = toReference(spec.infrastructureRef, metadata.namespace);
+  return {
+    metadata,
+    paused: spec.paused ?? false,
+    ...(controlPlaneRef && { controlPlaneRef }),
+    ...(infrastructureRef && { infrastructureRef }),
+  };
+});
+
+export const decodeCluster = (input: unknown): Either<readonly DecodeProblem[], Cluster> => decode(Cluster, input);

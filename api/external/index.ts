@@ -1,0 +1,4 @@
+export * from './awsmanagedcontrolplane.ts';
+export * from './cluster.ts';
+export * from './identity.ts';
+export type { ObjectReference } from './reference.ts';
