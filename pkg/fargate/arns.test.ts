@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import * as O from 'fp-ts/lib/Option.js';
+import type { AccountId, EksClusterName, RoleName } from '../../api/names.ts';
+import { clusterArn, parseRoleArn, partitionOf, podExecutionPolicyArn, roleArn } from './arns.ts';
+
+const account = '111122223333' as AccountId;
+
+describe('arns', () => {
+  for (const [region, partition] of [
+    ['eu-west-1', 'aws'],
+    ['us-east-1', 'aws'],
+    ['us-west-2', 'aws'],
+    ['cn-north-1', 'aws-cn'],
+    ['us-gov-west-1', 'aws-us-gov'],
+    ['us-iso-east-1', 'aws-iso'],
+    ['us-isob-east-1', 'aws-iso-b'],
+    ['eusc-de-east-1', 'aws-eusc'],
+    ['mars-north-1', 'aws'],
+  ] as const) {
+    it(`${region} is in ${partition}`, () => {
+      expect(partitionOf(region)).to.equal(partition);
+    });
+  }
+
+  it('the managed policy is of the partition', () => {
+    expect(podExecutionPolicyArn('aws-cn')).to.equal(
+      'arn:aws-cn:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy',
+    );
+  });
+
+  it('a cluster', () => {
+    expect(clusterArn({ partition: 'aws', region: 'eu-west-1', account }, 'default_prod' as EksClusterName)).to.equal(
+      'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod',
+    );
+  });
+
+  it('a role with and without a path, there and back', () => {
+    for (const path of ['/', '/eks/', '/a/b/']) {
+      const name = 'prod-default_web_fargate' as RoleName;
+      const parts = { partition: 'aws', account, path, name };
+      expect(parseRoleArn(roleArn(parts, path, name))).to.deep.equal(O.some(parts));
+    }
+  });
+
+  for (const odd of [
+    '',
+    'role',
+    'arn:aws:iam::1234:role/x',
+    'arn:aws:iam::111122223333:user/x',
+    'arn:aws:iam::111122223333:role/',
+    'arn:aws:iam::111122223333:role',
+    'arn:aws:iam::111122223333:rolex/y',
+    'arn:aws:iam:eu-west-1:111122223333:role/x',
+    'arn:aws:iam::111122223333:role/x y',
+    ' arn:aws:iam::111122223333:role/x',
+    'arn:aws:iam::111122223333:role/x\n',
+    `arn:aws:iam::111122223333:role/${'x'.repeat(65)}`,
+  ]) {
+    it(`${JSON.stringify(odd)} is not the ARN of a role`, () => {
+      expect(parseRoleArn(odd)).to.deep.equal(O.none);
+    });
+  }
+});

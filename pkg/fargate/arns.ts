@@ -1,0 +1,58 @@
+import type { Option } from 'fp-ts/lib/Option.js';
+import * as O from 'fp-ts/lib/Option.js';
+import type { AccountId, EksClusterName, RoleArn, RoleName } from '../../api/names.ts';
+
+/** Where something lives in AWS. */
+export interface Place {
+  readonly partition: string;
+  readonly region: string;
+  readonly account: AccountId;
+}
+
+/** The partitions that are not `aws`, by the beginning of their regions' names (`partitions.json` of the AWS SDKs). */
+const PARTITIONS: readonly (readonly [RegExp, string])[] = [
+  [/^cn-/, 'aws-cn'],
+  [/^us-gov-/, 'aws-us-gov'],
+  [/^us-iso-/, 'aws-iso'],
+  [/^us-isob-/, 'aws-iso-b'],
+  [/^eu-isoe-/, 'aws-iso-e'],
+  [/^us-isof-/, 'aws-iso-f'],
+  [/^eusc-/, 'aws-eusc'],
+];
+
+/** The partition of a region; regions nobody has heard of are in `aws`. */
+export function partitionOf(region: string): string {
+  return PARTITIONS.find(([regions]) => regions.test(region))?.[1] ?? 'aws';
+}
+
+/** The managed policy that each pod execution role needs: it lets Fargate pull images and write logs. */
+export function podExecutionPolicyArn(partition: string): string {
+  return `arn:${partition}:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy`;
+}
+
+export function clusterArn({ partition, region, account }: Place, cluster: EksClusterName): string {
+  return `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`;
+}
+
+export interface RoleArnParts {
+  readonly partition: string;
+  readonly account: AccountId;
+  /** `/` or `/…/`. */
+  readonly path: string;
+  readonly name: RoleName;
+}
+
+const ROLE_ARN =
+  /^arn:(?<partition>[a-z0-9-]+):iam::(?<account>\d{12}):role(?<path>\/(?:[\x21-\x7e]+\/)?)(?<name>[\w+=,.@-]{1,64})$/;
+
+export function parseRoleArn(arn: string): Option<RoleArnParts> {
+  const { partition, account, path, name } = ROLE_ARN.exec(arn)?.groups ?? {};
+  return partition === undefined || account === undefined || path === undefined || name === undefined
+    ? O.none
+    : O.some({ partition, account: account as AccountId, path, name: name as RoleName });
+}
+
+/** The ARN that a role of this name and path has or will have; `path` is `/` or `/…/`. */
+export function roleArn({ partition, account }: Omit<Place, 'region'>, path: string, name: RoleName): RoleArn {
+  return `arn:${partition}:iam::${account}:role${path}${name}` as RoleArn;
+}

@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ClusterName, EksClusterName, ProfileName } from '../../api/names.ts';
+import { eksClusterNameDefault, generateName, profileNameFor, roleNameFor, roleNamesOfCapa } from './names.ts';
+
+describe('names', () => {
+  describe('generateName', () => {
+    const vectors: readonly (readonly [string, string, number, string])[] = [
+      ['foo', 'default', 100, 'default_foo'],
+      ['my.profile', 'default', 100, 'default_my_profile'],
+      ['abcde'.repeat(20), 'default', 100, 'capa_lw9gghk6oj4nkdbmthd0mplrnqe'],
+      ['fargate', 'my-cluster.prod-default_my.profile', 64, 'my-cluster.prod-default_my.profile_fargate'],
+      [
+        'fargate',
+        'my-very-long-cluster-name-for-production-default_my-very-long-profile-name',
+        64,
+        'capa_10uyoudsbd1q75zvbl5fqtlamoi',
+      ],
+    ];
+    for (const [resource, namespace, max, wanted] of vectors) {
+      it(`${namespace} / ${resource} in ${max} bytes is ${wanted}`, () => {
+        expect(generateName(resource, namespace, max)).to.equal(wanted);
+      });
+    }
+
+    it('hashes a name that is exactly as long as allowed, and keeps one that is a byte shorter', () => {
+      expect(generateName('a'.repeat(97), 'ns', 100)).to.match(/^capa_[0-9a-z]{27}$/);
+      expect(generateName('a'.repeat(96), 'ns', 100)).to.equal(`ns_${'a'.repeat(96)}`);
+    });
+
+    it('counts bytes, not characters', () => {
+      expect(generateName('ä'.repeat(49), 'ns', 100)).to.match(/^capa_[0-9a-z]{27}$/);
+      expect(generateName('ä'.repeat(48), 'ns', 100)).to.equal(`ns_${'ä'.repeat(48)}`);
+    });
+
+    it('always fits', () => {
+      fc.assert(
+        fc.property(fc.string(), fc.string(), fc.constantFrom(64, 100), (resource, namespace, max) => {
+          expect(new TextEncoder().encode(generateName(resource, namespace, max)).length).to.be.below(max);
+        }),
+      );
+    });
+  });
+
+  it('profiles are named after namespace and name', () => {
+    expect(profileNameFor({ name: 'foo', namespace: 'default' })).to.equal('default_foo');
+  });
+
+  it('roles are named after cluster and profile', () => {
+    expect(roleNameFor('prod' as ClusterName, 'default_foo' as ProfileName)).to.equal('prod-default_foo_fargate');
+  });
+
+  it("knows both generations of Cluster API Provider AWS' role names, each once", () => {
+    const profileName = 'default_foo' as ProfileName;
+    const clusterName = 'prod' as ClusterName;
+    expect(
+      roleNamesOfCapa({ clusterName, eksClusterName: 'default_prod-control-plane' as EksClusterName, profileName }),
+    ).to.deep.equal(['prod-default_foo_fargate', 'default_prod-control-plane-default_foo_fargate']);
+    expect(roleNamesOfCapa({ clusterName, eksClusterName: 'prod' as EksClusterName, profileName })).to.deep.equal([
+      'prod-default_foo_fargate',
+    ]);
+  });
+
+  it('the EKS cluster is named after its control plane unless that says otherwise', () => {
+    expect(eksClusterNameDefault('prod-control-plane', 'default')).to.equal('default_prod-control-plane');
+  });
+});

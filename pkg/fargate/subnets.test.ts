@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { privateSubnets, sameSubnets } from './subnets.ts';
+
+describe('subnets', () => {
+  it('takes the id of a subnet brought along and the resourceID of one that was made', () => {
+    expect(
+      privateSubnets([
+        { id: 'subnet-1' },
+        { id: 'prod-subnet-private-a', resourceID: 'subnet-2' },
+        { id: 'subnet-3', resourceID: '' },
+      ]),
+    ).to.deep.equal({ ids: ['subnet-1', 'subnet-2', 'subnet-3'], pending: [] });
+  });
+
+  it('leaves out public subnets, edge zones and secondary CNI subnets', () => {
+    expect(
+      privateSubnets([
+        { id: 'subnet-public', isPublic: true },
+        { id: 'subnet-local', zoneType: 'local-zone' },
+        { id: 'subnet-wavelength', zoneType: 'wavelength-zone' },
+        { id: 'subnet-secondary', tags: { 'sigs.k8s.io/cluster-api-provider-aws/association': 'secondary' } },
+        { id: 'subnet-zone', zoneType: 'availability-zone', isPublic: false, tags: { a: 'b' } },
+      ]).ids,
+    ).to.deep.equal(['subnet-zone']);
+  });
+
+  it('tells the subnets that have no AWS id yet', () => {
+    expect(privateSubnets([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal({
+      ids: ['subnet-1'],
+      pending: ['prod-subnet-private-a'],
+    });
+  });
+
+  it('names each once', () => {
+    expect(privateSubnets([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }]).ids).to.deep.equal(['subnet-1']);
+  });
+
+  it('are equal as sets', () => {
+    expect(sameSubnets(['subnet-1', 'subnet-2'], ['subnet-2', 'subnet-1', 'subnet-1'])).to.equal(true);
+    expect(sameSubnets(['subnet-1'], ['subnet-2'])).to.equal(false);
+    expect(sameSubnets(['subnet-1'], ['subnet-1', 'subnet-2'])).to.equal(false);
+    expect(sameSubnets(['subnet-1', 'subnet-2'], ['subnet-1'])).to.equal(false);
+    expect(sameSubnets([], [])).to.equal(true);
+  });
+});

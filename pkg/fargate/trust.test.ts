@@ -1,0 +1,222 @@
+import { expect } from 'chai';
+import type { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
+import { sameTrust, trustPolicy, trusts } from './trust.ts';
+
+const expected = {
+  partition: 'aws',
+  region: 'eu-west-1',
+  account: '111122223333' as AccountId,
+  cluster: 'default_prod' as EksClusterName,
+};
+const wanted = trustPolicy(expected);
+const allow = {
+  Effect: 'Allow',
+  Principal: { Service: 'eks-fargate-pods.amazonaws.com' },
+  Action: 'sts:AssumeRole',
+};
+const policy = (...statements: readonly object[]): string =>
+  JSON.stringify({ Version: '2012-10-17', Statement: statements.length === 1 ? statements[0] : statements });
+const withCondition = (operator: string, value: unknown, key = 'aws:SourceArn'): string =>
+  policy({ ...allow, Condition: { [operator]: { [key]: value } } });
+
+describe('trust policy', () => {
+  it("is AWS' own, with the confused-deputy condition", () => {
+    expect(JSON.parse(wanted)).to.deep.equal({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Condition: {
+            ArnLike: { 'aws:SourceArn': 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/*' },
+          },
+          Principal: { Service: 'eks-fargate-pods.amazonaws.com' },
+          Action: 'sts:AssumeRole',
+        },
+      ],
+    });
+  });
+
+  describe('trusts', () => {
+    const accepted: Readonly<Record<string, string>> = {
+      'what this controller writes': wanted,
+      'one statement, no list': policy(allow),
+      'lists of actions and services': policy({
+        ...allow,
+        Principal: { Service: ['ec2.amazonaws.com', 'eks-fargate-pods.amazonaws.com'] },
+        Action: ['sts:TagSession', 'sts:assumerole'],
+      }),
+      'an action with wildcards': policy({ ...allow, Action: 'sts:Assume*' }),
+      'any action': policy({ ...allow, Action: '*' }),
+      'any principal': policy({ ...allow, Principal: '*' }),
+      'another statement beside it': policy({ ...allow, Principal: { Service: 'ec2.amazonaws.com' } }, allow),
+      'any account and region': withCondition('ArnLike', 'arn:*:eks:*:*:fargateprofile/*/*'),
+      'ArnEquals with wildcards': withCondition(
+        'ArnEquals',
+        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/*',
+      ),
+      'StringLike over the whole ARN': withCondition('StringLike', 'arn:aws:eks:*default_prod/*'),
+      'one of several values': withCondition('ArnLike', [
+        'arn:aws:eks:us-east-1:111122223333:fargateprofile/*',
+        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_????/*',
+      ]),
+      'the profile itself': withCondition(
+        'ArnLike',
+        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web/*',
+      ),
+      'the account': withCondition('StringEquals', '111122223333', 'AWS:SourceAccount'),
+      'not another account': withCondition('StringNotEquals', '999999999999', 'aws:SourceAccount'),
+      'a service': withCondition('Bool', true, 'aws:PrincipalIsAWSService'),
+      'a key that must be there': withCondition('Null', 'false'),
+      'a condition that cannot be judged here': withCondition('StringEquals', 'o-1234', 'aws:SourceOrgID'),
+      'an operator that is not known': withCondition('Sometimes', 'x'),
+      'a policy variable': withCondition('StringEquals', '${aws:PrincipalAccount}', 'aws:SourceAccount'),
+      'a Deny of somebody else': policy(allow, { ...allow, Effect: 'Deny', Principal: { AWS: '*' } }),
+      'a Deny for another account': policy(allow, {
+        ...allow,
+        Effect: 'Deny',
+        Principal: '*',
+        Condition: { StringNotEquals: { 'aws:SourceAccount': '111122223333' } },
+      }),
+    };
+    for (const [what, document] of Object.entries(accepted)) {
+      it(`yes: ${what}`, () => {
+        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.deep.equal({ kind: 'yes' });
+      });
+    }
+
+    const refused: Readonly<Record<string, readonly [string, string]>> = {
+      'no JSON': ['rubbish', 'the trust policy is not a JSON policy document'],
+      'JSON that is no policy': ['{"Statement": 7}', 'the trust policy is not a JSON policy document'],
+      'another service': [
+        policy({ ...allow, Principal: { Service: 'eks.amazonaws.com' } }),
+        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'the principal under AWS': [
+        policy({ ...allow, Principal: { AWS: 'eks-fargate-pods.amazonaws.com' } }),
+        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'another action': [
+        policy({ ...allow, Action: 'sts:TagSession' }),
+        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'every action but this': [
+        policy({ Effect: 'Allow', Principal: allow.Principal, NotAction: 'sts:AssumeRole' }),
+        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'everybody but this': [
+        policy({ Effect: 'Allow', NotPrincipal: allow.Principal, Action: 'sts:AssumeRole' }),
+        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'a Deny': [
+        policy(allow, { ...allow, Effect: 'Deny' }),
+        'the trust policy denies sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+      ],
+      'another region': [
+        withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
+        'the trust policy allows eks-fargate-pods.amazonaws.com only where aws:SourceArn is ArnLike ' +
+          '"arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS asks for ' +
+          'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web/00000000-0000-0000-0000-000000000000',
+      ],
+    };
+    for (const [what, [document, reason]] of Object.entries(refused)) {
+      it(`no: ${what}`, () => {
+        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.deep.equal({ kind: 'no', reason });
+      });
+    }
+
+    const unmet: Readonly<Record<string, string>> = {
+      'another account': withCondition('ArnLike', 'arn:aws:eks:eu-west-1:999999999999:fargateprofile/default_prod/*'),
+      'another cluster': withCondition('ArnLike', 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_pro/*'),
+      'another partition': withCondition('ArnLike', 'arn:aws-cn:eks:eu-west-1:111122223333:fargateprofile/*'),
+      'a cluster and not its profiles': withCondition(
+        'ArnLike',
+        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod',
+      ),
+      'wildcards in StringEquals, which knows none': withCondition('StringEquals', 'arn:aws:eks:*'),
+      'a star across colons in ArnLike': withCondition('ArnLike', 'arn:*:fargateprofile/default_prod/*'),
+      'a dot is no wildcard': withCondition('StringLike', 'arn.aws:eks:*'),
+      'the account negated': withCondition('StringNotEquals', '111122223333', 'aws:SourceAccount'),
+      'the ARN negated': withCondition('ArnNotLike', 'arn:aws:eks:*:*:*'),
+      'a key that must not be there': withCondition('Null', 'true'),
+      'one of two conditions': policy({
+        ...allow,
+        Condition: {
+          StringEquals: { 'aws:SourceAccount': '111122223333' },
+          ArnLike: { 'aws:SourceArn': 'arn:aws:eks:us-east-1:*:*' },
+        },
+      }),
+    };
+    for (const [what, document] of Object.entries(unmet)) {
+      it(`no: ${what}`, () => {
+        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.have.property('kind', 'no');
+      });
+    }
+  });
+
+  describe('sameTrust', () => {
+    const same: Readonly<Record<string, readonly [string, string]>> = {
+      'other white space and order of fields': [
+        wanted,
+        JSON.stringify(JSON.parse(wanted), ['Statement', ...keysOf(wanted)], 2),
+      ],
+      'a list of one': [
+        policy(allow),
+        JSON.stringify({ Version: '2012-10-17', Statement: [{ ...allow, Action: ['sts:AssumeRole'] }] }),
+      ],
+      'a list of one service': [policy(allow), policy({ ...allow, Principal: { Service: [allow.Principal.Service] } })],
+      'statements in another order': [
+        policy(allow, { ...allow, Effect: 'Deny' }),
+        policy({ ...allow, Effect: 'Deny' }, allow),
+      ],
+      'actions in another case and order': [
+        policy({ ...allow, Action: ['sts:AssumeRole', 'sts:TagSession'] }),
+        policy({ ...allow, Action: ['STS:tagsession', 'sts:assumerole'] }),
+      ],
+      'a Sid': [policy(allow), policy({ ...allow, Sid: 'Fargate' })],
+      'condition keys in another case': [
+        withCondition('ArnLike', 'arn:x'),
+        withCondition('ArnLike', ['arn:x'], 'AWS:sourcearn'),
+      ],
+      'ArnEquals and ArnLike': [withCondition('ArnLike', 'arn:x'), withCondition('ArnEquals', 'arn:x')],
+      'the same text that is no JSON': ['rubbish', 'rubbish'],
+    };
+    for (const [what, [a, b]] of Object.entries(same)) {
+      it(`same: ${what}`, () => {
+        expect(sameTrust(a, b)).to.equal(true);
+      });
+    }
+
+    const other: Readonly<Record<string, readonly [string, string]>> = {
+      'no condition': [wanted, policy(allow)],
+      'another cluster': [wanted, trustPolicy({ ...expected, cluster: 'other' as EksClusterName })],
+      'another effect': [policy(allow), policy({ ...allow, Effect: 'Deny' })],
+      'one statement more': [policy(allow), policy(allow, { ...allow, Principal: { Service: 'ec2.amazonaws.com' } })],
+      NotAction: [policy(allow), policy({ Effect: 'Allow', Principal: allow.Principal, NotAction: 'sts:AssumeRole' })],
+      NotPrincipal: [
+        policy(allow),
+        policy({ Effect: 'Allow', NotPrincipal: allow.Principal, Action: 'sts:AssumeRole' }),
+      ],
+      'another operator': [withCondition('ArnLike', 'arn:x'), withCondition('ArnNotLike', 'arn:x')],
+      'another value': [withCondition('ArnLike', 'arn:x'), withCondition('ArnLike', 'arn:X')],
+      'a field that is not known': [policy(allow), policy({ ...allow, Resource: '*' })],
+      'no JSON': [wanted, 'rubbish'],
+      'two texts that are no JSON': ['rubbish', 'nonsense'],
+    };
+    for (const [what, [a, b]] of Object.entries(other)) {
+      it(`not the same: ${what}`, () => {
+        expect(sameTrust(a, b)).to.equal(false);
+        expect(sameTrust(b, a)).to.equal(false);
+      });
+    }
+  });
+});
+
+/** All field names of a document, last first, for JSON.stringify to write them in another order. */
+function keysOf(document: string): string[] {
+  const keys: string[] = [];
+  JSON.parse(document, (key, value: unknown) => {
+    keys.push(key);
+    return value;
+  });
+  return keys;
+}
