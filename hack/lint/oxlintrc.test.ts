@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** One offence a file: `code` is the rule that must refuse it. */
+const refused: readonly { readonly file: string; readonly source: string; readonly code: string }[] = [
+  { file: 'pkg/kube/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
+  { file: 'api/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
+  { file: 'controllers/a/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/timeout.ts', source: 'setTimeout(() => {}, 1);', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/interval.ts', source: 'globalThis.setInterval(() => {}, 1);', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/immediate.ts', source: 'setImmediate(() => {});', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/performance.ts', source: 'export const t = performance.now();', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/uuid.ts', source: 'export const id = crypto.randomUUID();', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/fetch.ts', source: 'export const a = await fetch("http://a");', code: 'no-restricted-globals' },
+  { file: 'pkg/kube/random.ts', source: 'export const r = Math.random();', code: 'no-restricted-properties' },
+  { file: 'pkg/kube/taken.ts', source: 'export const { random } = Math;', code: 'no-restricted-properties' },
+  { file: 'pkg/kube/hrtime.ts', source: 'export const t = process.hrtime.bigint();', code: 'no-restricted-properties' },
+  { file: 'pkg/kube/signal.ts', source: 'export const s = AbortSignal.timeout(1);', code: 'no-restricted-properties' },
+  {
+    file: 'pkg/kube/import-uuid.ts',
+    source: `import { randomUUID } from 'node:crypto';\nexport const id = randomUUID();`,
+    code: 'no-restricted-imports',
+  },
+  {
+    file: 'pkg/kube/import-all.ts',
+    source: `import * as random from 'node:crypto';\nexport const id = random.randomUUID();`,
+    code: 'no-restricted-imports',
+  },
+  {
+    file: 'pkg/kube/import-default.ts',
+    source: `import random from 'node:crypto';\nexport const id = random.randomUUID();`,
+    code: 'no-restricted-imports',
+  },
+  {
+    file: 'pkg/kube/import-bare.ts',
+    source: `import { randomUUID } from 'crypto';\nexport const id = randomUUID();`,
+    code: 'prefer-node-protocol',
+  },
+  {
+    file: 'pkg/kube/import-timers.ts',
+    source: `import { setTimeout as delay } from 'node:timers/promises';\nexport const d = delay(1);`,
+    code: 'no-restricted-imports',
+  },
+  {
+    file: 'pkg/kube/import-hooks.ts',
+    source: `import { performance as p } from 'node:perf_hooks';\nexport const t = p.now();`,
+    code: 'no-restricted-imports',
+  },
+  {
+    file: 'pkg/kube/import-process.ts',
+    source: `import { hrtime } from 'node:process';\nexport const t = hrtime();`,
+    code: 'no-restricted-imports',
+  },
+  { file: 'pkg/kube/up.ts', source: `export { c } from '../../controllers/a/c.ts';`, code: 'arrows' },
+  { file: 'pkg/kube/up-all.ts', source: `export * from '../../controllers/a/c.ts';`, code: 'arrows' },
+  {
+    file: 'pkg/kube/up-later.ts',
+    source: `export const c = await import('../../controllers/a/c.ts');`,
+    code: 'arrows',
+  },
+  { file: 'pkg/kube/up-type.ts', source: `export type C = typeof import('../../controllers/a/c.ts');`, code: 'arrows' },
+  { file: 'api/up.ts', source: `import type { C } from '../pkg/kube/c.ts';\nexport type D = C;`, code: 'arrows' },
+  {
+    file: 'test/aws/model/peek.ts',
+    source: `import type { C } from '../../../pkg/kube/c.ts';\nexport type D = C;`,
+    code: 'arrows',
+  },
+  { file: 'pkg/kube/any.ts', source: 'export const a = (x: any): unknown => x;', code: 'no-explicit-any' },
+  {
+    file: 'pkg/kube/cast.ts',
+    source: `export const a = (x: unknown): string => x as string;`,
+    code: 'no-unsafe-type-assertion',
+  },
+  { file: 'pkg/kube/bang.ts', source: 'export const a = (x?: string): string => x!;', code: 'no-non-null-assertion' },
+  {
+    file: 'pkg/kube/parsed.ts',
+    source: 'export const a = (text: string): string => JSON.parse(text).name;',
+    code: 'no-unsafe-return',
+  },
+  {
+    file: 'pkg/kube/floating.ts',
+    source: 'export function a(p: () => Promise<void>): void { p(); }',
+    code: 'no-floating-promises',
+  },
+  {
+    file: 'pkg/kube/misused.ts',
+    source: 'export const a = (p: () => Promise<boolean>): number => (p() ? 1 : 2);',
+    code: 'no-misused-promises',
+  },
+  {
+    file: 'pkg/kube/switch.ts',
+    source: `export function a(x: 'b' | 'c'): void { switch (x) { case 'b': break; } }`,
+    code: 'switch-exhaustiveness-check',
+  },
+];
+
+const accepted: readonly { readonly file: string; readonly source: string }[] = [
+  { file: 'pkg/env/system.ts', source: 'export const now = (): number => Date.now();' },
+  { file: 'cmd/manager/main.ts', source: 'export const now = (): number => Date.now();' },
+  {
+    file: 'pkg/kube/hash.ts',
+    source: `import { createHash } from 'node:crypto';\nexport const h = createHash('sha256');`,
+  },
+  { file: 'controllers/a/c.ts', source: `import type { C } from '../../pkg/kube/c.ts';\nexport const c: C = 1;` },
+  { file: 'pkg/kube/c.ts', source: 'export type C = number;' },
+];
+
+interface Finding {
+  readonly code: string;
+  readonly filename: string;
+}
+
+function lint(directory: string): Promise<readonly Finding[]> {
+  return new Promise((resolve, reject) => {
+    const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
+    execFile(process.execPath, [oxlint, '--format', 'json'], { cwd: directory }, (_failed, stdout, stderr) => {
+      try {
+        resolve((JSON.parse(stdout) as { readonly diagnostics: readonly Finding[] }).diagnostics);
+      } catch (cause) {
+        reject(new Error(`oxlint did not answer in JSON: ${stdout}${stderr}`, { cause }));
+      }
+    });
+  });
+}
+
+describe('the lint configuration', () => {
+  let directory = '';
+  let findings: readonly Finding[] = [];
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'lint-'));
+    for (const shared of ['node_modules', 'hack']) await symlink(join(root, shared), join(directory, shared));
+    for (const own of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) {
+      await copyFile(join(root, own), join(directory, own));
+    }
+    for (const { file, source } of [...refused, ...accepted]) {
+      await mkdir(dirname(join(directory, file)), { recursive: true });
+      await writeFile(join(directory, file), `${source}\n`);
+    }
+    findings = await lint(directory);
+  });
+  after(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  const codesOf = (file: string): readonly string[] =>
+    findings.filter(({ filename }) => filename === file).map(({ code }) => /\((.+)\)/.exec(code)?.[1] ?? code);
+
+  for (const { file, source, code } of refused) {
+    it(`refuses ${file} by ${code}: ${source.replaceAll('\n', ' ')}`, () => {
+      expect(codesOf(file)).to.contain(code);
+    });
+  }
+  for (const { file, source } of accepted) {
+    it(`lets ${file} pass: ${source.replaceAll('\n', ' ')}`, () => {
+      expect(codesOf(file)).to.deep.equal([]);
+    });
+  }
+});
