@@ -1,6 +1,5 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import { createInterface } from 'node:readline';
 
 /** No answer for this long is an error. Watches have no such limit. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -164,31 +163,28 @@ export class Api {
       ...(options.signal === undefined ? [] : [options.signal]),
     ];
     const message = await this.#send(method, path, { ...options, signal: AbortSignal.any(signals) });
-    let text = '';
-    for await (const chunk of message.setEncoding('utf8')) text += String(chunk);
+    const text = await textOf(message);
     const isJson = message.headers['content-type']?.startsWith('application/json') === true;
     return { status: message.statusCode ?? 0, body: isJson ? parse(text) : text, warnings: warningsOf(message) };
   }
 
-  /** The events of a watch, until the server ends it or `signal` is aborted. */
+  /** The events of a watch, until the server ends it or `signal` is aborted. A connection that breaks is an error. */
   async *watch<T = KubeObject>(path: string, query: Query = {}, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
-    const stop = new AbortController();
-    const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
     try {
-      const message = await this.#send('GET', path, {
-        query: { ...query, watch: true },
-        signal: AbortSignal.any(signals),
-      });
+      const options = { query: { ...query, watch: true } };
+      const message = await this.#send('GET', path, signal === undefined ? options : { ...options, signal });
       if (message.statusCode !== 200) {
-        let text = '';
-        for await (const chunk of message.setEncoding('utf8')) text += String(chunk);
-        throw new ApiError(`watching ${path}`, { status: message.statusCode ?? 0, body: parse(text), warnings: [] });
+        const body = parse(await textOf(message));
+        throw new ApiError(`watching ${path}`, { status: message.statusCode ?? 0, body, warnings: [] });
       }
-      for await (const line of createInterface({ input: message })) yield parse(line) as WatchEvent<T>;
+      let rest = '';
+      for await (const chunk of message.setEncoding('utf8')) {
+        const lines = (rest + String(chunk)).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) yield parse(line) as WatchEvent<T>;
+      }
     } catch (error) {
       if (signal?.aborted !== true) throw error;
-    } finally {
-      stop.abort();
     }
   }
 
@@ -225,6 +221,12 @@ export class Api {
       request.end(payload);
     });
   }
+}
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of message.setEncoding('utf8')) text += String(chunk);
+  return text;
 }
 
 function parse(text: string): unknown {

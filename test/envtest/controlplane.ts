@@ -3,15 +3,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { eventually } from '../support/eventually.ts';
-import { Api } from './api.ts';
+import { Api, type ApiTarget } from './api.ts';
 import { resolveBinaries, type Report } from './binaries.ts';
 import { freePorts } from './ports.ts';
-import { startProcess, Watchdog, type ServerProcess, type StartOptions } from './process.ts';
+import { startProcess, untilUp, Watchdog, type ServerProcess, type StartOptions } from './process.ts';
 
-/** A start takes one to two seconds on an idle machine; this is for a very busy one. */
-const START_TIMEOUT_MS = 60_000;
-const POLL_MS = 25;
 /** Another process can take a free port between our look and the server's bind. */
 const START_ATTEMPTS = 3;
 
@@ -55,16 +51,21 @@ export interface ControlPlane {
   /** Starts it again: same data, port, certificate and tokens. Resolves when it is ready. */
   startApiServer(): Promise<void>;
   /**
-   * Starts kube-controller-manager with the garbage collector and the namespace controller alone. The garbage collector
-   * looks for new kinds every 30 s only: apply CRDs first.
+   * Starts kube-controller-manager with the garbage collector and the namespace controller alone, and resolves when the
+   * former knows all objects. It looks for new kinds every 30 s only: apply CRDs first.
    */
   startControllerManager(): Promise<ServerProcess>;
-  /** Makes etcd forget its history: older resource versions and `continue` tokens are answered 410 from then on. */
-  compact(): Promise<void>;
+  /**
+   * Restarts the API server on a compacted etcd: `continue` tokens and watches of before are answered 410. (Compaction
+   * alone shows only after minutes: the API server answers from its cache.)
+   */
+  forgetHistory(): Promise<void>;
   /** Starts a program whose log is kept in `dir`, and which does not outlive the control plane. */
   run(options: RunOptions): Promise<ServerProcess>;
   /** The end of each server's log. */
   logs(): string;
+  /** The process ids of what was started and has not ended. */
+  pids(): readonly number[];
   /** Ends all processes and removes `dir`. May be called twice. */
   stop(): Promise<void>;
 }
@@ -81,9 +82,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const binaries = await resolveBinaries(['kube-apiserver', 'etcd', 'kubectl'], {
-    ...(options.report && { report: options.report }),
-  });
+  const resolveOptions = options.report === undefined ? {} : { report: options.report };
+  const binaries = await resolveBinaries(['kube-apiserver', 'etcd', 'kubectl'], resolveOptions);
   const [etcdPort, apiPort] = await freePorts(2);
   const dir = await mkdtemp(join(tmpdir(), 'capaf-envtest-'));
   const watchdog = new Watchdog(dir);
@@ -147,7 +147,13 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
     const startApiServer = async (): Promise<void> => {
       if (apiServer !== undefined && apiServer.exit() === undefined) throw new Error('kube-apiserver runs already');
       apiServer = await run({ name: 'kube-apiserver', file: binaries['kube-apiserver'], args: apiServerArgs });
-      await ready([etcd, apiServer], url, caPath, admin.token);
+      await untilUp([etcd, apiServer], `${url}/readyz answering 200`, async () =>
+        // kube-apiserver writes its certificate itself, at the first start.
+        isReady({ url, ca: await readFile(caPath, 'utf8'), token: admin.token }),
+      );
+    };
+    const stopApiServer = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+      await apiServer?.stop(signal);
     };
     await startApiServer();
 
@@ -173,26 +179,32 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
       kubectlPath: binaries.kubectl,
       api,
       user,
-      stopApiServer: async (signal = 'SIGTERM') => void (await apiServer?.stop(signal)),
+      stopApiServer,
       startApiServer,
       startControllerManager: async () => {
-        const controllerManager = await resolveBinaries(['kube-controller-manager'], {
-          ...(options.report && { report: options.report }),
-        });
-        const server = await run({
+        const { 'kube-controller-manager': file } = await resolveBinaries(['kube-controller-manager'], resolveOptions);
+        const controllerManager = await run({
           name: 'kube-controller-manager',
-          file: controllerManager['kube-controller-manager'],
+          file,
           // prettier-ignore
           args: [
             '--kubeconfig', user(admin.name).kubeconfigPath, '--leader-elect=false', '--secure-port=0',
             '--controllers', 'garbage-collector-controller,namespace-controller',
           ],
         });
-        return server;
+        await untilUp([controllerManager], 'the garbage collector knowing the objects', () =>
+          controllerManager.log().includes('Proceeding to collect garbage'),
+        );
+        return controllerManager;
       },
-      compact: () => compact(etcdUrl),
+      forgetHistory: async () => {
+        await stopApiServer();
+        await compact(etcdUrl);
+        await startApiServer();
+      },
       run,
       logs,
+      pids: () => watchdog.pids(),
       stop: async () => {
         api.close();
         await stop();
@@ -206,26 +218,15 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
   }
 }
 
-async function ready(servers: readonly ServerProcess[], url: string, caPath: string, token: string): Promise<void> {
-  const hasEnded = (server: ServerProcess): boolean => server.exit() !== undefined;
-  await eventually(
-    async () => {
-      if (servers.some(hasEnded)) return true;
-      // kube-apiserver writes its certificate itself, at the first start.
-      const api = new Api({ url, ca: await readFile(caPath, 'utf8'), token });
-      try {
-        const { status, body } = await api.request('GET', '/readyz');
-        if (status !== 200) throw new Error(`/readyz answers ${status} ${String(body)}`);
-        return true;
-      } finally {
-        api.close();
-      }
-    },
-    { timeoutMs: START_TIMEOUT_MS, intervalMs: POLL_MS, what: `${url}/readyz answering 200` },
-  );
-  const ended = servers.find(hasEnded);
-  if (ended !== undefined)
-    throw new Error(`${ended.name} ended with ${ended.exit()?.signal ?? ended.exit()?.code} before it was ready`);
+async function isReady(target: ApiTarget): Promise<boolean> {
+  const api = new Api(target);
+  try {
+    const { status, body } = await api.request('GET', '/readyz');
+    if (status !== 200) throw new Error(`it answers ${status} ${String(body)}`);
+    return true;
+  } finally {
+    api.close();
+  }
 }
 
 function describeLog(server: ServerProcess): string {

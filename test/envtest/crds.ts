@@ -15,7 +15,7 @@ export interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly plural: string };
-    readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+    readonly versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
   };
 }
 
@@ -35,6 +35,16 @@ export async function loadCrds(path: string): Promise<CustomResourceDefinition[]
   }
   const documents = parseAllDocuments(await readFile(path, 'utf8')).map((document): unknown => document.toJS());
   return documents.filter(isCrd);
+}
+
+/** The CRD as a server has it that knows this version alone, e.g. an older Cluster API. */
+export function onlyVersion(crd: CustomResourceDefinition, version: string): CustomResourceDefinition {
+  const versions = crd.spec.versions.filter(({ name }) => name === version);
+  if (versions.length === 0) throw new Error(`${crd.metadata.name} has no version ${version}`);
+  return {
+    ...crd,
+    spec: { ...crd.spec, versions: versions.map((kept) => ({ ...kept, served: true, storage: true })) },
+  };
 }
 
 async function applyCrd(api: Api, crd: CustomResourceDefinition): Promise<void> {

@@ -21,13 +21,7 @@ async function run(): Promise<void> {
 
 Ctrl-C ends it and removes ${controlPlane.dir}`);
   await new Promise<void>((resolve) => {
-    const keepAlive = setInterval(() => undefined, 1 << 30);
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => {
-        clearInterval(keepAlive);
-        resolve();
-      });
-    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
   await controlPlane.stop();
 }

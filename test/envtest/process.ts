@@ -2,9 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/eventually.ts';
 
-/** How many bytes of a log's end go into an error. */
-const TAIL_BYTES = 4_000;
+/** A start takes one to three seconds on an idle machine; this is for a very busy one. */
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 25;
+/** How many characters of a log's end go into an error. */
+const TAIL_LENGTH = 4_000;
 
 export interface Exit {
   readonly code: number | null;
@@ -54,11 +58,11 @@ export class Watchdog {
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#shell.stdin?.on('error', () => undefined);
-    this.#shell.unref();
   }
 
-  get pid(): number | undefined {
-    return this.#shell.pid;
+  /** What it watches over, and itself. */
+  pids(): number[] {
+    return this.#shell.pid === undefined ? [...this.#pids] : [...this.#pids, this.#shell.pid];
   }
 
   track(pid: number): void {
@@ -74,7 +78,6 @@ export class Watchdog {
   /** Lets it do its work now, and waits for it. */
   async release(): Promise<void> {
     if (this.#shell.exitCode !== null || this.#shell.signalCode !== null) return;
-    this.#shell.ref();
     const gone = once(this.#shell, 'exit');
     this.#shell.stdin?.end();
     await gone;
@@ -100,7 +103,6 @@ export async function startProcess(watchdog: Watchdog, options: StartOptions): P
   } catch (error) {
     throw new Error(`starting ${name} from ${file}`, { cause: error });
   }
-  child.unref();
   const pid = child.pid;
   if (pid === undefined) throw new Error(`starting ${name}: it has no process id`);
   watchdog.track(pid);
@@ -121,11 +123,10 @@ export async function startProcess(watchdog: Watchdog, options: StartOptions): P
     exited,
     exit: () => ended,
     log: read,
-    tail: () => read().slice(-TAIL_BYTES),
+    tail: () => read().slice(-TAIL_LENGTH),
     kill: (signal) => void child.kill(signal),
     stop: async (signal = 'SIGTERM', graceMs = 10_000) => {
       if (ended !== undefined) return ended;
-      child.ref();
       child.kill(signal);
       const timer = new AbortController();
       const late = delay(graceMs, undefined, { signal: timer.signal }).then(
@@ -138,4 +139,21 @@ export async function startProcess(watchdog: Watchdog, options: StartOptions): P
       return exit;
     },
   };
+}
+
+/** Polls `isUp` until it neither throws nor answers false; gives up as soon as one of the processes has ended. */
+export async function untilUp(
+  processes: readonly ServerProcess[],
+  what: string,
+  isUp: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const ended = (): ServerProcess | undefined => processes.find((process) => process.exit() !== undefined);
+  await eventually(async () => ended() !== undefined || (await isUp()), {
+    timeoutMs: START_TIMEOUT_MS,
+    intervalMs: POLL_MS,
+    what,
+  });
+  const dead = ended();
+  if (dead !== undefined)
+    throw new Error(`${dead.name} ended with ${dead.exit()?.signal ?? dead.exit()?.code} before ${what}`);
 }

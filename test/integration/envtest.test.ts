@@ -1,0 +1,248 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import type { KubeObject } from '../envtest/api.ts';
+import { startControlPlane, type ControlPlane } from '../envtest/controlplane.ts';
+import { applyCrds, loadCrds, onlyVersion, STAND_IN_CRDS } from '../envtest/crds.ts';
+import { kubectl } from '../envtest/kubectl.ts';
+import { isAlive } from '../envtest/lock.ts';
+import { eventually } from '../support/eventually.ts';
+
+const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedcontrolplanes';
+const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters';
+
+function awsManagedControlPlane(name: string): object {
+  return {
+    apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
+    kind: 'AWSManagedControlPlane',
+    metadata: { name },
+    spec: { eksClusterName: `default_${name}`, region: 'eu-central-1', sshKeyName: 'kept though no schema names it' },
+  };
+}
+
+function configMap(name: string, owner?: KubeObject): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name,
+      ...(owner && {
+        ownerReferences: [
+          { apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid },
+        ],
+      }),
+    },
+  };
+}
+
+describe('the test control plane', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+
+  before(async () => {
+    controlPlane = await startControlPlane({ users: [{ name: 'reader', groups: ['readers'] }] });
+    await applyCrds(controlPlane.api, STAND_IN_CRDS);
+  });
+  after(() => controlPlane.stop());
+
+  it('serves what was applied, status as a subresource, unknown fields kept where the real kind has more', async () => {
+    const { api } = controlPlane;
+    await api.post(CONTROL_PLANES, awsManagedControlPlane('prod'));
+    const stored = await api.patch(`${CONTROL_PLANES}/prod/status`, {
+      status: { ready: true },
+      spec: { region: 'no' },
+    });
+    expect(stored.spec).to.deep.equal({
+      eksClusterName: 'default_prod',
+      region: 'eu-central-1',
+      sshKeyName: 'kept though no schema names it',
+    });
+    expect(stored.status).to.deep.equal({ ready: true, externalManagedControlPlane: true });
+  });
+
+  it('refuses with the words of the server', async () => {
+    const { api } = controlPlane;
+    const refusal = await api
+      .post(CLUSTERS, {
+        apiVersion: 'cluster.x-k8s.io/v1beta2',
+        kind: 'Cluster',
+        metadata: { name: 'x' },
+        spec: { controlPlaneRef: { kind: 'AWSManagedControlPlane', name: 'x' } },
+      })
+      .catch((error: unknown) => error);
+    expect(refusal).to.include({ name: 'ApiError', status: 422, reason: 'Invalid' });
+    expect(String(refusal)).to.contain('spec.controlPlaneRef.apiGroup: Required value');
+  });
+
+  it('hands on what the server warns of', async () => {
+    const response = await controlPlane.api.request('POST', CONTROL_PLANES, {
+      body: { ...awsManagedControlPlane('typo'), status: { raedy: true }, sepc: {} },
+      query: { dryRun: 'All' },
+    });
+    expect(response.status).to.equal(201);
+    expect(response.warnings).to.deep.equal(['unknown field "sepc"']);
+  });
+
+  it('serves Cluster in both versions, and for a test of an older Cluster API in v1beta1 alone', async () => {
+    const [crd] = await loadCrds(`${STAND_IN_CRDS}/cluster.x-k8s.io_clusters.yaml`);
+    if (crd === undefined) expect.fail('there is no stand-in for Cluster');
+    expect(crd.spec.versions.map(({ name, served }) => ({ name, served }))).to.deep.equal([
+      { name: 'v1beta1', served: true },
+      { name: 'v1beta2', served: true },
+    ]);
+    const older = await startControlPlane();
+    try {
+      await applyCrds(older.api, onlyVersion(crd, 'v1beta1'));
+      const group = await older.api.get<{ versions: { version: string }[] }>('/apis/cluster.x-k8s.io');
+      expect(group.versions.map(({ version }) => version)).to.deep.equal(['v1beta1']);
+    } finally {
+      await older.stop();
+    }
+  });
+
+  it('lets users do what RBAC grants them, no more', async () => {
+    const { api } = controlPlane;
+    const reader = api.as(controlPlane.user('reader').token);
+    expect((await reader.request('GET', CONTROL_PLANES)).status).to.equal(403);
+    await api.post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'readers' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'readers' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'readers' }],
+    });
+    await api.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'readers' },
+      rules: [{ apiGroups: ['controlplane.cluster.x-k8s.io'], resources: ['*'], verbs: ['get', 'list'] }],
+    });
+    await eventually(async () => (await reader.request('GET', CONTROL_PLANES)).status === 200);
+    expect((await reader.request('POST', CONTROL_PLANES, { body: awsManagedControlPlane('mine') })).status).to.equal(
+      403,
+    );
+    reader.close();
+  });
+
+  it('is reached by the real kubectl, with the administrator or a user', async () => {
+    const applied = await kubectl(controlPlane, ['apply', '-f', '-'], {
+      stdin: JSON.stringify(awsManagedControlPlane('by-kubectl')),
+    });
+    expect(applied).to.deep.equal({
+      stdout: 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io/by-kubectl created\n',
+      stderr: '',
+      code: 0,
+    });
+    const version = await kubectl(controlPlane, ['version']);
+    expect(version.stdout).to.match(/^Client Version: (v\d+\.\d+\.\d+)\n.*\nServer Version: \1\n$/s);
+    const refused = await kubectl(controlPlane, ['get', 'secrets'], { user: 'reader' });
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.contain('secrets is forbidden: User "reader" cannot list');
+  });
+
+  it('shows every version of an object in a watch', async () => {
+    const { api } = controlPlane;
+    const { metadata } = await api.list('/api/v1/namespaces/default/configmaps');
+    const seen: string[] = [];
+    await api.post('/api/v1/namespaces/default/configmaps', configMap('watched'));
+    await api.patch('/api/v1/namespaces/default/configmaps/watched', { data: { a: 'b' } });
+    await api.delete('/api/v1/namespaces/default/configmaps/watched');
+    const query = { resourceVersion: metadata.resourceVersion, fieldSelector: 'metadata.name=watched' };
+    for await (const { type } of api.watch('/api/v1/namespaces/default/configmaps', query)) {
+      seen.push(type);
+      if (type === 'DELETED') break;
+    }
+    expect(seen).to.deep.equal(['ADDED', 'MODIFIED', 'DELETED']);
+  });
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    it(`has the same data, address and credentials after the API server was ended by ${signal} and started again`, async () => {
+      const { api } = controlPlane;
+      const name = `survivor-of-${signal.toLowerCase()}`;
+      await api.post(CONTROL_PLANES, awsManagedControlPlane(name));
+      const before = await api.get(`${CONTROL_PLANES}/${name}`);
+      await controlPlane.stopApiServer(signal);
+      const unreachable = await api.get(`${CONTROL_PLANES}/${name}`).catch((error: unknown) => String(error));
+      expect(unreachable).to.match(/ECONNREFUSED|ECONNRESET|socket hang up/);
+      await controlPlane.startApiServer();
+      expect(await api.get(`${CONTROL_PLANES}/${name}`)).to.deep.equal(before);
+    });
+  }
+
+  it('forgets its history when told to: an older list cannot be continued, an older version not be watched', async () => {
+    const { api } = controlPlane;
+    const path = '/api/v1/namespaces/default/configmaps';
+    for (const name of ['page-1', 'page-2']) await api.post(path, configMap(name));
+    const first = await api.list(path, { limit: 1 });
+    await api.post(path, configMap('page-3'));
+    await controlPlane.forgetHistory();
+    const next = await api.request('GET', path, { query: { limit: 1, continue: first.metadata.continue ?? '' } });
+    expect(next.status).to.equal(410);
+    const events = api.watch<{ code?: number }>(path, { resourceVersion: first.metadata.resourceVersion });
+    const { value } = await events.next();
+    await events.return(undefined);
+    expect(value).to.deep.include({ type: 'ERROR' });
+    expect(value?.object.code).to.equal(410);
+  });
+
+  it('collects garbage and empties deleted namespaces with the controller manager', async () => {
+    const { api } = controlPlane;
+    await controlPlane.startControllerManager();
+    const owner = await api.post(CONTROL_PLANES, awsManagedControlPlane('owner'));
+    await api.post('/api/v1/namespaces/default/configmaps', configMap('owned', owner));
+    await api.post('/api/v1/namespaces/default/configmaps', configMap('kept'));
+    await api.delete(`${CONTROL_PLANES}/owner`, { propagationPolicy: 'Background' });
+    await eventually(async () => !(await api.exists('/api/v1/namespaces/default/configmaps/owned')), {
+      timeoutMs: 20_000,
+    });
+    expect(await api.exists('/api/v1/namespaces/default/configmaps/kept')).to.equal(true);
+
+    await api.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'brief' } });
+    await api.post('/api/v1/namespaces/brief/configmaps', configMap('inside'));
+    await api.delete('/api/v1/namespaces/brief');
+    await eventually(async () => !(await api.exists('/api/v1/namespaces/brief')), { timeoutMs: 20_000 });
+  });
+});
+
+describe('the end of a test control plane', function () {
+  this.timeout(60_000);
+
+  it('leaves no process and no directory behind', async () => {
+    const controlPlane = await startControlPlane();
+    const sleeper = await controlPlane.run({ name: 'sleeper', file: '/bin/sleep', args: ['600'] });
+    const pids = controlPlane.pids();
+    expect(pids).to.include(sleeper.pid).and.to.have.length(4);
+    expect(pids.filter(isAlive)).to.deep.equal(pids);
+    await controlPlane.stop();
+    expect(pids.filter(isAlive)).to.deep.equal([]);
+    expect(existsSync(controlPlane.dir)).to.equal(false);
+    await controlPlane.stop();
+  });
+
+  it('comes by itself when the process that started it is killed', async () => {
+    const module = new URL('../envtest/controlplane.ts', import.meta.url);
+    const script = `import { startControlPlane } from ${JSON.stringify(module.href)};
+      const { dir, pids } = await startControlPlane();
+      console.log(JSON.stringify({ dir, pids: pids() }));`;
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line]: unknown[] = await once(createInterface(parent.stdout), 'line');
+    const { dir, pids }: { dir: string; pids: number[] } = JSON.parse(String(line));
+    expect(pids.filter(isAlive)).to.deep.equal(pids).and.to.have.length(3);
+    parent.kill('SIGKILL');
+    await eventually(() => !pids.some(isAlive) && !existsSync(dir), { what: 'everything being gone' });
+  });
+
+  it('is told with the end of the log when it cannot start', async () => {
+    const failure = await startControlPlane({ apiServerArgs: ['--no-such-flag'] }).catch((error: unknown) =>
+      String(error),
+    );
+    expect(failure).to.match(
+      /starting the test control plane: kube-apiserver ended with 1 before .*\/readyz answering 200/,
+    );
+    expect(failure).to.contain('unknown flag: --no-such-flag');
+  });
+});
