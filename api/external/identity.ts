@@ -24,8 +24,8 @@ export const IDENTITY_PLURALS = {
 export const IdentityKind = oneOf([CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND]);
 export type IdentityKind = TypeOf<typeof IdentityKind>;
 
-/** Identities are cluster-scoped: kind and name say it all. */
-export const IdentityReference = object({ kind: IdentityKind, name: string() });
+/** Identities are cluster-scoped: kind and name say it all. The kind may be one that is not known here. */
+export const IdentityReference = object({ kind: string(), name: string() });
 export interface IdentityReference extends TypeOf<typeof IdentityReference> {}
 
 export const LabelSelector = object({

@@ -4,16 +4,25 @@ import { object, optional, string } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
+import { ROOT_RULES } from './rules.ts';
 import { AWSFargateProfileSpec } from './spec.ts';
 import { AWSFargateProfileStatus } from './status.ts';
 
-export const AWSFargateProfile = object({
-  apiVersion: string(),
-  kind: string(),
-  metadata: NamespacedMeta,
-  spec: AWSFargateProfileSpec,
-  status: optional(AWSFargateProfileStatus),
-});
+export const AWSFargateProfile = object(
+  {
+    apiVersion: string({ description: 'infrastructure.cluster.x-k8s.io/v1beta2.' }),
+    kind: string({ description: 'AWSFargateProfile.' }),
+    metadata: NamespacedMeta,
+    spec: AWSFargateProfileSpec,
+    status: optional(AWSFargateProfileStatus),
+  },
+  {
+    description:
+      'An EKS Fargate profile of a Cluster, and the IAM role under which EKS starts its pods. Pods that match one of its ' +
+      'selectors when they are created run on Fargate.',
+    rules: ROOT_RULES,
+  },
+);
 export interface AWSFargateProfile extends TypeOf<typeof AWSFargateProfile> {}
 
 export const decodeAWSFargateProfile = (input: unknown): Either<readonly DecodeProblem[], AWSFargateProfile> =>
