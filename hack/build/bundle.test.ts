@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { bundle } from './bundle.ts';
+import { collectNotices } from './notices.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+const source = `
+import { right } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import { STSClient } from '@aws-sdk/client-sts';
+import { KubeConfig } from '@kubernetes/client-node';
+import { createLogger, transports } from 'winston';
+import { VERSION } from ${JSON.stringify(join(root, 'pkg/version.ts'))};
+const logger = createLogger({ transports: [new transports.Console()] });
+const sts = new STSClient({ region: 'eu-west-1' });
+logger.info(VERSION, {
+  decoded: t.string.decode('x'),
+  made: right('x'),
+  service: sts.config.serviceId,
+  contexts: new KubeConfig().getContexts(),
+});
+`;
+
+describe('the bundle', function () {
+  this.timeout(30_000);
+  let directory = '';
+  let inputs: readonly string[] = [];
+
+  before(async () => {
+    // Within the repository, where the entry's imports are found as the manager's are.
+    await mkdir(join(root, '.tmp'), { recursive: true });
+    directory = await mkdtemp(join(root, '.tmp/bundle-'));
+    const entry = join(directory, 'entry.ts');
+    await writeFile(entry, source);
+    const outfile = join(directory, 'out/manager.mjs');
+    ({ inputs } = await bundle({ entry: relative(root, entry), outfile, version: 'v1.2.3', root }));
+  });
+  after(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  it('runs by itself in an empty directory, and knows its version', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'bundle-'));
+    try {
+      const alone = join(elsewhere, 'manager.mjs');
+      await writeFile(alone, await readFile(join(directory, 'out/manager.mjs')));
+      const { stdout, stderr } = await run(process.execPath, [alone], { cwd: elsewhere });
+      expect(stderr).to.equal('');
+      expect(JSON.parse(stdout)).to.deep.include({
+        message: 'v1.2.3',
+        decoded: { _tag: 'Right', right: 'x' },
+        made: { _tag: 'Right', right: 'x' },
+        service: 'STS',
+        contexts: [],
+      });
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+
+  it('holds one build of fp-ts and io-ts', () => {
+    const builds = inputs.flatMap((input) => /node_modules\/(?:fp|io)-ts\/[^/]+/.exec(input) ?? []);
+    expect([...new Set(builds)].toSorted()).to.deep.equal(['node_modules/fp-ts/es6', 'node_modules/io-ts/es6']);
+  });
+
+  it('has its source map beside it, with the sources in it', async () => {
+    const code = await readFile(join(directory, 'out/manager.mjs'), 'utf8');
+    expect(code).to.match(/\n\/\/# sourceMappingURL=manager\.mjs\.map\n$/);
+    const map: unknown = JSON.parse(await readFile(join(directory, 'out/manager.mjs.map'), 'utf8'));
+    expect(map)
+      .to.have.property('sourcesContent')
+      .that.includes(await readFile(join(root, 'pkg/version.ts'), 'utf8'));
+  });
+
+  it('is of packages that may be shipped', () => {
+    const names = collectNotices(root, inputs).map(({ name }) => name);
+    expect(names).to.include.members(['@aws-sdk/client-sts', '@kubernetes/client-node', 'fp-ts', 'winston']);
+  });
+});

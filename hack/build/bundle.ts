@@ -1,0 +1,65 @@
+import { build, type BuildOptions } from 'esbuild';
+
+export interface BundleRequest {
+  readonly entry: string;
+  readonly outfile: string;
+  /** What `VERSION` of pkg/version.ts becomes. */
+  readonly version: string;
+  /** The directory against which the paths of the answer are relative. */
+  readonly root: string;
+}
+
+export interface Bundle {
+  /** Every file whose code is in the bundle, relative to `root`. */
+  readonly inputs: readonly string[];
+  readonly bytes: number;
+}
+
+/** An older Node would fail somewhere inside a library, with words that name anything but the cause. */
+const refuseOldNode = `const [__major, __minor] = process.versions.node.split('.').map(Number);
+if (__major < 22 || (__major === 22 && __minor < 19)) {
+  console.error('The manager needs Node.js 22.19 or newer; this is ' + process.version + '.');
+  process.exit(1);
+}`;
+
+/** CommonJS packages in the bundle call require() for Node's own modules, which an ES module does not have. */
+const makeRequire = `import { createRequire as __createRequire } from 'node:module';
+const require = __createRequire(import.meta.url);`;
+
+const options: BuildOptions = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  // The oldest Node that package.json's `engines` lets in.
+  target: 'node22.19',
+  // The AWS SDK and fp-ts can be shaken only in their ES modules; esbuild's own order for Node prefers CommonJS.
+  mainFields: ['module', 'main'],
+  // The sources name fp-ts's CommonJS build, which Node can run unbundled; io-ts's ES modules import it too. One copy of
+  // one build, or their types would meet at run time as strangers.
+  alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
+  banner: { js: `${makeRequire}\n${refuseOldNode}` },
+  // Not minified: a stack trace in somebody's log must be readable without the map.
+  minify: false,
+  sourcemap: 'linked',
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+};
+
+/** Writes `outfile` and `outfile`.map. Throws esbuild's own error, already printed, when a source does not build. */
+export async function bundle({ entry, outfile, version, root }: BundleRequest): Promise<Bundle> {
+  const { metafile } = await build({
+    ...options,
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile,
+    define: { __VERSION__: JSON.stringify(version) },
+    metafile: true,
+  });
+  const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
+  if (written === undefined) throw new Error(`esbuild wrote no output for ${entry}`);
+  const inputs = Object.entries(written.inputs).flatMap(([path, { bytesInOutput }]) =>
+    bytesInOutput > 0 ? [path] : [],
+  );
+  return { inputs, bytes: written.bytes };
+}

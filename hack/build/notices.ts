@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Licences that let us ship the code inside an Apache-2.0 work for no more than the notice. */
+const PERMISSIVE: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+]);
+
+export interface Notice {
+  readonly name: string;
+  readonly version: string;
+  /** An SPDX expression. */
+  readonly licence: string;
+  /** What the package itself ships: its LICENSE, and its NOTICE where there is one. */
+  readonly texts: readonly string[];
+}
+
+/** Whether an SPDX expression can be met with permissive licences alone: one side of an OR is enough, an AND needs both. */
+export function isPermissive(expression: string): boolean {
+  const bare = expression.trim().replace(/^\((.*)\)$/, '$1');
+  return bare
+    .split(/\s+OR\s+/)
+    .some((choice) => choice.split(/\s+AND\s+/).every((licence) => PERMISSIVE.has(licence.replace(/^\(|\)$/g, ''))));
+}
+
+/** The packages whose files are among `inputs` (paths relative to `root`), as directories, each once and in order. */
+export function packageDirectories(root: string, inputs: readonly string[]): readonly string[] {
+  const directories = inputs
+    .map((input) => input.replaceAll('\\', '/'))
+    .filter((input) => input.includes('node_modules/'))
+    .map((input) => {
+      const from = input.lastIndexOf('node_modules/') + 'node_modules/'.length;
+      const [scopeOrName = '', name = ''] = input.slice(from).split('/');
+      return join(root, input.slice(0, from), scopeOrName.startsWith('@') ? join(scopeOrName, name) : scopeOrName);
+    });
+  return [...new Set(directories)].toSorted();
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function readManifest(directory: string): {
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+} {
+  const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  const fields = new Map<string, unknown>(Object.entries(manifest ?? {}));
+  return { name: text(fields.get('name')), version: text(fields.get('version')), licence: text(fields.get('license')) };
+}
+
+/** Licences that ask for nothing, not even their own words. */
+const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicense']);
+
+/** The words of a package's licence: its own files, or, where it ships none, what its licence leaves us to add. */
+function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
+  const own = readdirSync(directory)
+    .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+    .toSorted()
+    .map((file) => readFileSync(join(directory, file), 'utf8').trim());
+  if (own.length > 0) return own;
+  if (licence === 'Apache-2.0') return [readFileSync(join(root, 'LICENSE'), 'utf8').trim()];
+  return UNCONDITIONAL.has(licence) ? ['This licence asks for no notice.'] : [];
+}
+
+/**
+ * The notices of all packages in a bundle. Throws one error that names every package whose licence is not known to be
+ * permissive or whose text cannot be found.
+ */
+export function collectNotices(root: string, inputs: readonly string[]): readonly Notice[] {
+  const problems: string[] = [];
+  const notices = packageDirectories(root, inputs).map((directory): Notice => {
+    const { name, version, licence } = readManifest(directory);
+    const texts = licenceTexts(root, directory, licence);
+    if (!isPermissive(licence)) problems.push(`${name}@${version}: licence "${licence}" is not known to be permissive`);
+    else if (texts.length === 0) problems.push(`${name}@${version}: ships no licence text`);
+    return { name, version, licence, texts };
+  });
+  if (problems.length > 0) throw new Error(`The bundle may not be shipped:\n  ${problems.join('\n  ')}`);
+  return notices;
+}
+
+const RULE = '-'.repeat(80);
+
+/** Packages under word-for-word the same texts share one entry. */
+export function renderNotices(notices: readonly Notice[]): string {
+  const byText = new Map<string, Notice[]>();
+  for (const notice of notices) {
+    const key = notice.texts.join('\n\n');
+    byText.set(key, [...(byText.get(key) ?? []), notice]);
+  }
+  const entries = [...byText].map(([words, same]) => {
+    const packages = same.map(({ name, version, licence }) => `${name} ${version} (${licence})`).join('\n');
+    return `${RULE}\n${packages}\n\n${words}\n`;
+  });
+  return `This product contains the following packages, each under its own licence.\n\n${entries.join('\n')}`;
+}
