@@ -19,7 +19,7 @@ const inWords = (span: Ms): string =>
 /** A signal with an end. Dispose it when the work is done, or its timer and its hold on the parent stay. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
-  dispose(): void;
+  readonly dispose: () => void;
 }
 
 /**

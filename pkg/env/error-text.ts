@@ -1,3 +1,5 @@
+import { toJson } from './to-json.ts';
+
 /** Causes deeper than this are cut: a chain may be a circle. */
 const DEEPEST_CAUSE = 16;
 
@@ -17,11 +19,7 @@ function messageOf(error: unknown): string {
     return error.errors.map((inner) => errorMessage(inner)).join('; ');
   if (error instanceof Error) return error.message === '' ? error.name : error.message;
   if (typeof error === 'string') return error;
-  try {
-    return JSON.stringify(error) ?? String(error);
-  } catch {
-    return String(error);
-  }
+  return toJson(error);
 }
 
 /**

@@ -78,8 +78,8 @@ export class VirtualClock implements Clock {
     await this.settle();
     while (!(await predicate())) {
       const next = this.timers[0];
-      if (next === undefined) throw new Error(`not reached: no timer is armed (${predicate})`);
-      if (next.due > end) throw new Error(`not reached within ${options.limitMs} ms (${predicate})`);
+      if (next === undefined) throw new Error(`not reached: no timer is armed (${String(predicate)})`);
+      if (next.due > end) throw new Error(`not reached within ${options.limitMs} ms (${String(predicate)})`);
       await this.fireNext();
     }
   }

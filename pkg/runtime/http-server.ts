@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
+import type { Logger } from '../env/logger.ts';
+import { aborted, untilAborted } from '../env/deadline.ts';
+import { formatAddress } from './address.ts';
+import type { ListenAddress } from './address.ts';
+import type { Runnable } from './types.ts';
+
+export interface HttpRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType?: string;
+  readonly body: string;
+}
+
+/** Answers a GET. Handlers wrap handlers: what guards a path is a handler around another. */
+export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer> | HttpAnswer;
+
+export interface HttpServerOptions {
+  /** What is served, for logs and errors: `health probes`. */
+  readonly name: string;
+  readonly address: ListenAddress;
+  readonly handler: HttpHandler;
+  readonly logger: Logger;
+  /** Makes the server; plain HTTP unless given. */
+  readonly createServer?: (listener: RequestListener) => Server;
+}
+
+const TEXT = 'text/plain; charset=utf-8';
+
+/** A small server for GET requests that listens while it runs. */
+export class HttpServer implements Runnable {
+  readonly name: string;
+  readonly needsLeadership = false;
+  private readonly options: HttpServerOptions;
+  private readonly listening = Promise.withResolvers<ListenAddress>();
+
+  constructor(options: HttpServerOptions) {
+    this.options = options;
+    this.name = options.name;
+  }
+
+  /** Resolves when connections are accepted. */
+  async started(signal: AbortSignal): Promise<void> {
+    await untilAborted(signal, () => this.listening.promise);
+  }
+
+  /** Where the server listens: of use where any free port was asked for. */
+  address(): Promise<ListenAddress> {
+    return this.listening.promise;
+  }
+
+  /** Throws when it cannot listen. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { address, logger, name } = this.options;
+    const server = (this.options.createServer ?? createServer)(this.answer);
+    try {
+      server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
+      await once(server, 'listening', { signal });
+    } catch (error) {
+      server.close();
+      if (signal.aborted) return;
+      throw new Error(`listening on ${formatAddress(address)} for ${name}`, { cause: inWords(error) });
+    }
+    const bound = server.address();
+    const at = bound !== null && typeof bound === 'object' ? { ...address, port: bound.port } : address;
+    logger.info('Serving', { what: name, address: formatAddress(at) });
+    this.listening.resolve(at);
+    const failed = new Promise<never>((_resolve, reject) => server.on('error', reject));
+    try {
+      await Promise.race([aborted(signal), failed]);
+    } finally {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    }
+  }
+
+  private readonly answer: RequestListener = (request, response) => {
+    const { logger, name } = this.options;
+    const send = ({ status, contentType = TEXT, body }: HttpAnswer): void => {
+      response.writeHead(status, {
+        'content-type': contentType,
+        'content-length': Buffer.byteLength(body),
+        'x-content-type-options': 'nosniff',
+      });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      return send({ status: 405, body: 'method not allowed\n' });
+    }
+    const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s);
+    Promise.resolve({ path, query: new URLSearchParams(query), headers: request.headers })
+      .then(this.options.handler)
+      .then(send)
+      .catch((error: unknown) => {
+        logger.error('Failed to answer a request', error, { what: name, path });
+        if (!response.headersSent) send({ status: 500, body: 'internal server error\n' });
+        else response.destroy();
+      });
+  };
+}
+
+/** Node names the system call; a person wants to know what to do. */
+function inWords(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  if (error.code === 'EADDRINUSE') return new Error('the port is taken by another process', { cause: error });
+  if (error.code === 'EACCES') return new Error('no permission to use this port', { cause: error });
+  if (error.code === 'EADDRNOTAVAIL') return new Error('this machine does not have this address', { cause: error });
+  return error;
+}
+
+export const notFound: HttpAnswer = { status: 404, body: '404 page not found\n' };

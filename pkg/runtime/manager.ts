@@ -1,0 +1,151 @@
+import type { Clock, Ms } from '../env/clock.ts';
+import { aborted, untilAborted, withDeadline } from '../env/deadline.ts';
+import type { Logger } from '../env/logger.ts';
+import type { HealthCheck } from './health.ts';
+import type { LeaderElection } from './leader-election.ts';
+import { RunnableGroup } from './runnable-group.ts';
+import type { Runnable } from './types.ts';
+
+/** controller-runtime's default, and what a pod is given between SIGTERM and SIGKILL unless it says otherwise. */
+const GRACE: Ms = 30_000;
+
+export interface ManagerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Absent: this process leads from the start, and nobody checks. */
+  readonly election?: LeaderElection;
+  /** How long the parts may take to stop, in ms. */
+  readonly grace?: Ms;
+}
+
+/**
+ * Starts the parts of the process in order and stops them in reverse, as controller-runtime's manager does: servers,
+ * caches until they are listed, parts that need no leadership, the lease, parts that need it. The lease is given up last,
+ * and only when everything that it guards has ended.
+ */
+export class Manager {
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly election: LeaderElection | undefined;
+  private readonly grace: Ms;
+  /** Aborted when the process is to end: with the error that ended it, or with {@link STOPPED}. */
+  private readonly ending = new AbortController();
+  private readonly servers: RunnableGroup;
+  private readonly caches: RunnableGroup;
+  private readonly free: RunnableGroup;
+  private readonly elected: RunnableGroup;
+  private readonly lease: RunnableGroup;
+  private phase: 'built' | 'running' | 'stopped' = 'built';
+
+  constructor(options: ManagerOptions) {
+    const { clock, logger, election, grace = GRACE } = options;
+    this.clock = clock;
+    this.logger = logger;
+    this.election = election;
+    this.grace = grace;
+    const group = (): RunnableGroup => new RunnableGroup(logger, (error) => this.ending.abort(error));
+    this.servers = group();
+    this.caches = group();
+    this.free = group();
+    this.elected = group();
+    this.lease = group();
+    if (election !== undefined)
+      this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
+  }
+
+  /** Adds what answers probes and scrapes: up before and down after everything else. */
+  addServer(server: Runnable): void {
+    this.add(server, this.servers);
+  }
+
+  /** Adds what others read from: they start when it has `started`. */
+  addCache(cache: Runnable): void {
+    this.add(cache, this.caches);
+  }
+
+  /** Adds what does the work. */
+  addWorker(worker: Runnable): void {
+    this.add(worker, worker.needsLeadership ? this.elected : this.free);
+  }
+
+  private add(runnable: Runnable, group: RunnableGroup): void {
+    if (this.phase !== 'built') throw new Error(`${runnable.name} is added to a manager that already runs`);
+    group.add(runnable);
+  }
+
+  /** For `/readyz`: fails, naming what is missing, until all caches are listed, and again when the process stops. */
+  readonly readyCheck: HealthCheck = {
+    name: 'caches',
+    check: () => {
+      if (this.phase === 'stopped') return 'the manager is stopping';
+      const missing = this.caches.notStarted();
+      return missing.length === 0 ? undefined : `waiting for ${missing.join(', ')}`;
+    },
+  };
+
+  /**
+   * Runs until `signal` aborts, then stops everything. Throws when a part fails or ends by itself, when the lease is
+   * lost, or when something does not stop within the grace: the process must then end at once.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.phase !== 'built') throw new Error('a manager runs once');
+    this.phase = 'running';
+    const stop = (): void => this.ending.abort(STOPPED);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await untilAborted(this.ending.signal, (ending) => this.start(ending));
+      await aborted(this.ending.signal);
+    } catch (error) {
+      this.ending.abort(error);
+    }
+    signal.removeEventListener('abort', stop);
+    this.phase = 'stopped';
+    const why: unknown = this.ending.signal.reason;
+    if (why === STOPPED) return this.stop();
+    this.logger.error('Stopping after a failure', why);
+    if (this.election?.lost === true) this.abandon();
+    else await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
+    throw why;
+  }
+
+  private async start(ending: AbortSignal): Promise<void> {
+    await this.servers.start(ending);
+    await this.caches.start(ending);
+    await this.free.start(ending);
+    if (this.election !== undefined) {
+      await this.election.acquire(ending);
+      await this.lease.start(ending);
+    }
+    await this.elected.start(ending);
+    this.logger.info('All parts of the manager run');
+  }
+
+  private async stop(): Promise<void> {
+    const { clock } = this;
+    this.logger.info('Stopping and waiting for what is under way', { grace: `${this.grace}ms` });
+    const inReverse = [this.elected, this.free, this.caches, this.servers];
+    try {
+      await withDeadline(clock, this.grace, undefined, 'stopping', async () => {
+        for (const group of inReverse) await group.stop();
+        // Nothing is left that the lease guards: from here on somebody else may lead.
+        await this.lease.stop();
+        await this.election?.release();
+      });
+    } catch (error) {
+      const left = inReverse.flatMap((group) => group.running());
+      this.abandon();
+      // The lease is not given up: what has not stopped may still act. It expires when the process is gone.
+      throw new Error(`not stopped in time: ${left.join(', ')}`, { cause: error });
+    }
+    this.logger.info('Stopped');
+  }
+
+  /** Tells every part to stop and waits for none. */
+  private abandon(): void {
+    for (const group of [this.elected, this.free, this.caches, this.servers, this.lease]) void group.stop();
+  }
+}
+
+/** Why the manager ends when it was told to. */
+const STOPPED = new Error('the manager was told to stop');

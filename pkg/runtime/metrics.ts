@@ -1,0 +1,217 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics, exponentialBuckets } from 'prom-client';
+import type { ControllerMetrics, ReconcileResult } from './controller.ts';
+import type { WorkqueueMetrics } from './workqueue.ts';
+
+/** controller-runtime's buckets of `controller_runtime_reconcile_time_seconds` (pkg/internal/controller/metrics). */
+const RECONCILE_SECONDS = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+
+/** controller-runtime's buckets of the workqueue's histograms: 10 ns to 1000 s (pkg/metrics/workqueue.go). */
+const QUEUE_SECONDS = exponentialBuckets(10e-9, 10, 12);
+
+const RESULTS: readonly ReconcileResult[] = ['success', 'error', 'requeue', 'requeue_after'];
+
+const perController = ['controller'] as const;
+const perQueue = ['name', 'controller'] as const;
+
+export interface LeaderElectionMetrics {
+  leading(is: boolean): void;
+  /** A renewal that had to read the lease first. */
+  slowPath(): void;
+}
+
+/** The metrics of the runtime under controller-runtime's and client-go's names, so that existing dashboards read them. */
+export class Metrics {
+  /** Its own, not prom-client's global one. Other parts of the product add their metrics to it. */
+  readonly registry: Registry;
+  private readonly reconcile;
+  private readonly queue;
+  private readonly election;
+  private readonly queues = new Map<string, Parameters<WorkqueueMetrics['observe']>[0]>();
+
+  constructor(registry: Registry = new Registry()) {
+    this.registry = registry;
+    this.reconcile = reconcileMetrics(registry);
+    this.queue = queueMetrics(registry, this.queues);
+    this.election = electionMetrics(registry);
+  }
+
+  controller(name: string, concurrency: number): ControllerMetrics {
+    const { total, errors, terminal, panics, time, workers, active } = this.reconcile;
+    const labels = { controller: name };
+    for (const result of RESULTS) total.inc({ ...labels, result }, 0);
+    for (const counter of [errors, terminal, panics]) counter.inc(labels, 0);
+    workers.set(labels, concurrency);
+    active.set(labels, 0);
+    return {
+      active: (by) => active.inc(labels, by),
+      reconciled: (result, span) => {
+        total.inc({ ...labels, result });
+        time.observe(labels, span / 1000);
+      },
+      failed: (kind) => {
+        errors.inc(labels);
+        if (kind === 'terminal') terminal.inc(labels);
+        if (kind === 'panic') panics.inc(labels);
+      },
+    };
+  }
+
+  workqueue(name: string): WorkqueueMetrics {
+    const { adds, retries, queueDuration, workDuration } = this.queue;
+    const labels = { name, controller: name };
+    adds.inc(labels, 0);
+    retries.inc(labels, 0);
+    return {
+      added: () => adds.inc(labels),
+      retried: () => retries.inc(labels),
+      queuedFor: (span) => queueDuration.observe(labels, span / 1000),
+      workedFor: (span) => workDuration.observe(labels, span / 1000),
+      observe: (queue) => this.queues.set(name, queue),
+    };
+  }
+
+  /** `name` is the name of the lease. */
+  leaderElection(name: string): LeaderElectionMetrics {
+    const { master, slowPaths } = this.election;
+    master.set({ name }, 0);
+    return {
+      leading: (is) => master.set({ name }, is ? 1 : 0),
+      slowPath: () => slowPaths.inc({ name }),
+    };
+  }
+}
+
+/**
+ * CPU, memory, descriptors, garbage collection and event loop delay of this process, under prom-client's usual names.
+ * They are read when scraped. Once per process: the observer of garbage collection is never taken down.
+ */
+export function collectProcessMetrics(registry: Registry): void {
+  // The delay of the event loop is sampled every 100 ms: often enough to see what endangers a lease of 15 s.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+}
+
+function reconcileMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    total: new Counter({
+      name: 'controller_runtime_reconcile_total',
+      help: 'Total number of reconciliations per controller',
+      labelNames: ['controller', 'result'] as const,
+      registers,
+    }),
+    errors: new Counter({
+      name: 'controller_runtime_reconcile_errors_total',
+      help: 'Total number of reconciliation errors per controller',
+      labelNames: perController,
+      registers,
+    }),
+    terminal: new Counter({
+      name: 'controller_runtime_terminal_reconcile_errors_total',
+      help: 'Total number of terminal reconciliation errors per controller',
+      labelNames: perController,
+      registers,
+    }),
+    panics: new Counter({
+      name: 'controller_runtime_reconcile_panics_total',
+      help: 'Total number of reconciliation panics per controller',
+      labelNames: perController,
+      registers,
+    }),
+    time: new Histogram({
+      name: 'controller_runtime_reconcile_time_seconds',
+      help: 'Length of time per reconciliation per controller',
+      labelNames: perController,
+      buckets: RECONCILE_SECONDS,
+      registers,
+    }),
+    workers: new Gauge({
+      name: 'controller_runtime_max_concurrent_reconciles',
+      help: 'Maximum number of concurrent reconciles per controller',
+      labelNames: perController,
+      registers,
+    }),
+    active: new Gauge({
+      name: 'controller_runtime_active_workers',
+      help: 'Number of currently used workers per controller',
+      labelNames: perController,
+      registers,
+    }),
+  };
+}
+
+type QueueReader = Parameters<WorkqueueMetrics['observe']>[0];
+
+function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueReader>) {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: (queue: QueueReader) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: perQueue,
+      registers,
+      collect() {
+        for (const [queue, reader] of queues) this.set({ name: queue, controller: queue }, read(reader));
+      },
+    });
+  };
+  gauge('workqueue_depth', 'Current depth of workqueue', (queue) => queue.depth());
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'How many seconds of work has been done that is in progress and not yet observed by work_duration',
+    (queue) => queue.processing().reduce((sum, span) => sum + span, 0) / 1000,
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'How many seconds the longest running processor of the workqueue has been running',
+    (queue) => Math.max(0, ...queue.processing()) / 1000,
+  );
+  return {
+    adds: new Counter({
+      name: 'workqueue_adds_total',
+      help: 'Total number of adds handled by workqueue',
+      labelNames: perQueue,
+      registers,
+    }),
+    retries: new Counter({
+      name: 'workqueue_retries_total',
+      help: 'Total number of retries handled by workqueue',
+      labelNames: perQueue,
+      registers,
+    }),
+    queueDuration: new Histogram({
+      name: 'workqueue_queue_duration_seconds',
+      help: 'How long in seconds an item stays in workqueue before being requested',
+      labelNames: perQueue,
+      buckets: QUEUE_SECONDS,
+      registers,
+    }),
+    workDuration: new Histogram({
+      name: 'workqueue_work_duration_seconds',
+      help: 'How long in seconds processing an item from workqueue takes',
+      labelNames: perQueue,
+      buckets: QUEUE_SECONDS,
+      registers,
+    }),
+  };
+}
+
+function electionMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    master: new Gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether the reporting system is master of the relevant lease: 0 indicates backup, 1 indicates master',
+      labelNames: ['name'] as const,
+      registers,
+    }),
+    slowPaths: new Counter({
+      name: 'leader_election_slowpath_total',
+      help: 'Total number of slow path exercised in renewing leader leases',
+      labelNames: ['name'] as const,
+      registers,
+    }),
+  };
+}

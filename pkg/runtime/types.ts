@@ -1,0 +1,43 @@
+import type { Ms } from '../env/clock.ts';
+import type { Logger } from '../env/logger.ts';
+import type { ObjectKey } from '../kube/types.ts';
+
+/**
+ * What a reconciler asks for when it returns; a thrown error means: again, with the key's exponential backoff.
+ *
+ * `terminal` is counted as an error and not retried until the object changes.
+ */
+export type Requeue =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'after'; readonly delay: Ms; readonly why: string }
+  /** Again with the key's exponential backoff, without counting an error. */
+  | { readonly kind: 'backoff'; readonly why: string }
+  | { readonly kind: 'terminal'; readonly error: unknown };
+
+export interface ReconcileContext {
+  readonly logger: Logger;
+  /** Aborted when the manager stops or loses its lease. */
+  readonly signal: AbortSignal;
+  readonly reconcileID: string;
+}
+
+export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<Requeue>;
+
+/** A long-lived part of the manager. `run` ends when the signal aborts; ending earlier or throwing stops the manager. */
+export interface Runnable {
+  readonly name: string;
+  /** Leader-elected parts run only while this process holds the lease. */
+  readonly needsLeadership: boolean;
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once parts that start later may count on this one: a server listens, a cache is listed. Absent: at once.
+   * Throws the signal's reason when it aborts first.
+   */
+  started?(signal: AbortSignal): Promise<void>;
+}
+
+/** Leadership as it is right now, judged by the monotonic clock. */
+export interface Leadership {
+  /** Milliseconds until the lease could belong to somebody else; 0 or less when it may already. `Infinity` without election. */
+  remaining(): Ms;
+}
