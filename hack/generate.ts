@@ -1,11 +1,21 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+// Writes the files that are derived from the sources; with --check it writes nothing and fails where one is out of date.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generatedFiles } from './generated.ts';
 
+const check = process.argv.includes('--check');
+
 for (const [path, content] of generatedFiles()) {
   const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, content);
-  console.log(path);
+  if (check) {
+    const present = await readFile(file, 'utf8').catch(() => undefined);
+    if (present === content) continue;
+    console.error(`${path} is out of date: run "make generate" and commit what it wrote`);
+    process.exitCode = 1;
+  } else {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    console.log(path);
+  }
 }

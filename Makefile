@@ -1,0 +1,79 @@
+# `make` alone lists the targets: the words behind "##" are theirs.
+
+# Naming a shell keeps macOS's make 3.81 from looking commands up in a PATH of its own instead of the one exported below.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# npm itself runs on the machine's Node; everything else on the one that package.json pins.
+MACHINE_PATH := $(PATH)
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**'
+INTEGRATION_TESTS := 'test/integration/**/*.test.ts'
+# A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
+INSTALLED := node_modules/.installed-lock.json
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: build ## See it work: a real API server, emulated AWS, one profile (ONCE=1: delete it again and exit)
+	@node test/demo/main.ts
+
+.PHONY: test
+test: lint test-unit test-integration ## All that a change must pass; installs what is missing
+
+.PHONY: test-unit
+test-unit: $(INSTALLED) ## The tests that need no server: seconds
+	mocha $(UNIT_TESTS)
+
+.PHONY: test-integration
+test-integration: build envtest ## The built manager against a real API server and the AWS emulator
+	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
+
+.PHONY: lint
+lint: $(INSTALLED) ## Lint rules, types, formatting, generated files up to date
+	oxlint
+	tsc --project tsconfig.json
+	prettier --log-level warn --check .
+	node hack/generate.ts --check
+
+.PHONY: build
+build: $(INSTALLED) ## dist/manager.mjs: the manager in one file, with source map and licence notices
+	node hack/build.ts
+
+.PHONY: generate
+generate: $(INSTALLED) ## Write what is derived from the sources: the CRD
+	node hack/generate.ts
+
+.PHONY: fmt
+fmt: $(INSTALLED) ## Format everything
+	prettier --log-level warn --write .
+
+.PHONY: cover
+cover: $(INSTALLED) ## The unit tests with a coverage report in coverage/
+	c8 --reporter text-summary --reporter html --include '{api,cmd,controllers,pkg}/**' --exclude '**/*.test.ts' --exclude '**/testing/**' mocha $(UNIT_TESTS)
+
+.PHONY: envtest
+envtest: $(INSTALLED) ## Get kube-apiserver, etcd and kubectl into the user's cache, once
+	node test/envtest/main.ts ensure
+
+.PHONY: install
+install: $(INSTALLED) ## node_modules, as the lock file says
+
+.PHONY: clean
+clean: ## Remove what was built; node_modules and the cached test binaries stay
+	rm -rf dist coverage .tmp
+
+$(INSTALLED): package.json package-lock.json
+	@if cmp -s package-lock.json $@; then touch $@; exit; fi; \
+	if ! PATH="$(MACHINE_PATH)" command -v npm >/dev/null; then \
+	  echo 'npm is missing. Install Node.js 20 or newer, which brings it: https://nodejs.org/en/download' >&2; exit 1; fi; \
+	if ! PATH="$(MACHINE_PATH)" npm --version >/dev/null; then \
+	  echo 'npm does not run on this machine'\''s Node. Install Node.js 20 or newer: https://nodejs.org/en/download' >&2; exit 1; fi; \
+	echo 'npm ci'; PATH="$(MACHINE_PATH)" npm ci --no-progress && \
+	if ! node hack/require-node.cjs; then \
+	  echo 'The pinned Node was not installed: the preinstall script of the npm package "node" must be let run.' >&2; exit 1; fi && \
+	cp package-lock.json $@
