@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import * as O from 'fp-ts/lib/Option.js';
-import type { AccountId, EksClusterName, RoleName } from '../../api/names.ts';
+import { AccountId, EksClusterName, RoleName } from '../../api/names.ts';
 import { clusterArn, parseRoleArn, partitionOf, podExecutionPolicyArn, roleArn } from './arns.ts';
 
-const account = '111122223333' as AccountId;
+const account = AccountId.of('111122223333');
 
 describe('arns', () => {
   for (const [region, partition] of [
@@ -29,14 +29,14 @@ describe('arns', () => {
   });
 
   it('a cluster', () => {
-    expect(clusterArn({ partition: 'aws', region: 'eu-west-1', account }, 'default_prod' as EksClusterName)).to.equal(
+    expect(clusterArn({ partition: 'aws', region: 'eu-west-1', account }, EksClusterName.of('default_prod'))).to.equal(
       'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod',
     );
   });
 
   it('a role with and without a path, there and back', () => {
     for (const path of ['/', '/eks/', '/a/b/']) {
-      const name = 'prod-default_web_fargate' as RoleName;
+      const name = RoleName.of('prod-default_web_fargate');
       const parts = { partition: 'aws', account, path, name };
       expect(parseRoleArn(roleArn(parts, path, name))).to.deep.equal(O.some(parts));
     }

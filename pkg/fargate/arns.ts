@@ -1,6 +1,7 @@
 import type { Option } from 'fp-ts/lib/Option.js';
 import * as O from 'fp-ts/lib/Option.js';
-import type { AccountId, EksClusterName, RoleArn, RoleName } from '../../api/names.ts';
+import { AccountId, RoleArn, RoleName } from '../../api/names.ts';
+import type { EksClusterName } from '../../api/names.ts';
 
 /** Where something lives in AWS. */
 export interface Place {
@@ -49,10 +50,10 @@ export function parseRoleArn(arn: string): Option<RoleArnParts> {
   const { partition, account, path, name } = ROLE_ARN.exec(arn)?.groups ?? {};
   return partition === undefined || account === undefined || path === undefined || name === undefined
     ? O.none
-    : O.some({ partition, account: account as AccountId, path, name: name as RoleName });
+    : O.some({ partition, account: AccountId.of(account), path, name: RoleName.of(name) });
 }
 
 /** The ARN that a role of this name and path has or will have; `path` is `/` or `/…/`. */
 export function roleArn({ partition, account }: Omit<Place, 'region'>, path: string, name: RoleName): RoleArn {
-  return `arn:${partition}:iam::${account}:role${path}${name}` as RoleArn;
+  return RoleArn.of(`arn:${partition}:iam::${account}:role${path}${name}`);
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ClusterName, EksClusterName, ProfileName } from '../../api/names.ts';
+import { ClusterName, EksClusterName, ProfileName } from '../../api/names.ts';
 import { eksClusterNameDefault, generateName, profileNameFor, roleNameFor, roleNamesOfCapa } from './names.ts';
 
 describe('names', () => {
@@ -47,16 +47,16 @@ describe('names', () => {
   });
 
   it('roles are named after cluster and profile', () => {
-    expect(roleNameFor('prod' as ClusterName, 'default_foo' as ProfileName)).to.equal('prod-default_foo_fargate');
+    expect(roleNameFor(ClusterName.of('prod'), ProfileName.of('default_foo'))).to.equal('prod-default_foo_fargate');
   });
 
   it("knows both generations of Cluster API Provider AWS' role names, each once", () => {
-    const profileName = 'default_foo' as ProfileName;
-    const clusterName = 'prod' as ClusterName;
+    const profileName = ProfileName.of('default_foo');
+    const clusterName = ClusterName.of('prod');
     expect(
-      roleNamesOfCapa({ clusterName, eksClusterName: 'default_prod-control-plane' as EksClusterName, profileName }),
+      roleNamesOfCapa({ clusterName, eksClusterName: EksClusterName.of('default_prod-control-plane'), profileName }),
     ).to.deep.equal(['prod-default_foo_fargate', 'default_prod-control-plane-default_foo_fargate']);
-    expect(roleNamesOfCapa({ clusterName, eksClusterName: 'prod' as EksClusterName, profileName })).to.deep.equal([
+    expect(roleNamesOfCapa({ clusterName, eksClusterName: EksClusterName.of('prod'), profileName })).to.deep.equal([
       'prod-default_foo_fargate',
     ]);
   });

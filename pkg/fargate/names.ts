@@ -1,5 +1,6 @@
 import { blake2b } from '@noble/hashes/blake2.js';
-import type { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import { EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import type { ClusterName } from '../../api/names.ts';
 
 /** EKS refuses names of clusters and Fargate profiles above 100 characters. */
 const MAX_EKS_NAME_BYTES = 100;
@@ -35,7 +36,7 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
 
 /** The profile's name where `spec.profileName` is empty. */
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
-  return generateName(object.name, object.namespace, MAX_EKS_NAME_BYTES) as ProfileName;
+  return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME_BYTES));
 }
 
 /** The name of the role made for a profile where `spec.roleName` is empty. */
@@ -57,9 +58,9 @@ export function roleNamesOfCapa(of: {
 
 /** The EKS cluster's name where the control plane's `spec.eksClusterName` is empty. */
 export function eksClusterNameDefault(controlPlaneName: string, namespace: string): EksClusterName {
-  return generateName(controlPlaneName, namespace, MAX_EKS_NAME_BYTES) as EksClusterName;
+  return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME_BYTES));
 }
 
 function roleName(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
-  return generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES) as RoleName;
+  return RoleName.of(generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES));
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { Owner } from './ownership.ts';
 import { profileOwner, roleOwner } from './ownership.ts';
 import type { Tags } from './tags.ts';
@@ -12,18 +12,18 @@ const ARN = 'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod';
 const object = {
   namespace: 'team-a',
   name: 'web',
-  clusterName: 'prod' as ClusterName,
-  profileName: 'team-a_web' as ProfileName,
+  clusterName: ClusterName.of('prod'),
+  profileName: ProfileName.of('team-a_web'),
 };
 const roleObject = {
-  clusterName: 'prod' as ClusterName,
+  clusterName: ClusterName.of('prod'),
   eksClusterArn: ARN,
-  namesOfCapa: ['prod-team-a_web_fargate' as RoleName, 'default_prod-team-a_web_fargate' as RoleName],
+  namesOfCapa: [RoleName.of('prod-team-a_web_fargate'), RoleName.of('default_prod-team-a_web_fargate')],
 };
 
-const profile = (tags: Tags, name = 'team-a_web'): Owner => profileOwner({ name: name as ProfileName, tags }, object);
+const profile = (tags: Tags, name = 'team-a_web'): Owner => profileOwner({ name: ProfileName.of(name), tags }, object);
 const role = (tags: Tags, name = 'prod-team-a_web_fargate'): Owner =>
-  roleOwner({ name: name as RoleName, tags }, roleObject);
+  roleOwner({ name: RoleName.of(name), tags }, roleObject);
 
 const stamped: Owner = { kind: 'ours', stamped: true };
 const capaMade: Owner = { kind: 'ours', stamped: false };

@@ -83,7 +83,7 @@ function unstamped(tags: Tags, fold: KeyFold): Owner {
   const owners = Object.entries(tags)
     .filter(([key, value]) => fold(key).startsWith(CLUSTER_TAG_PREFIX) && value === OWNED)
     .map(([key]) => key.slice(CLUSTER_TAG_PREFIX.length))
-    .sort();
+    .toSorted();
   return owners.length > 0
     ? {
         kind: 'foreign',

@@ -88,20 +88,20 @@ export function conditionHolds(condition: Condition, request: ReadonlyMap<string
     return condition.values.some((value) => value.toLowerCase() === 'false');
   }
   const negated = /^(string|arn)not/.test(operator);
-  const matches = MATCHERS[negated ? operator.replace('not', '') : operator];
+  const matches = MATCHERS.get(negated ? operator.replace('not', '') : operator);
   return matches && condition.values.some((value) => matches(value, found)) !== negated;
 }
 
 type Matcher = (pattern: string, value: string) => boolean;
-const MATCHERS: Readonly<Record<string, Matcher>> = {
-  stringequals: (wanted, value) => wanted === value,
-  stringequalsignorecase: (wanted, value) => wanted.toLowerCase() === value.toLowerCase(),
-  stringlike: wildcard,
-  // IAM's documentation: "ArnEquals and ArnLike behave identically", each of the six parts is matched on its own.
-  arnequals: arnMatches,
-  arnlike: arnMatches,
-  bool: (wanted, value) => wanted.toLowerCase() === value.toLowerCase(),
-};
+const MATCHERS: ReadonlyMap<string, Matcher> = new Map([
+  ['stringequals', (wanted, value) => wanted === value],
+  ['stringequalsignorecase', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],
+  ['stringlike', wildcard],
+  // IAM's documentation: "ArnEquals and ArnLike behave identically"; each of the six parts is matched on its own.
+  ['arnequals', arnMatches],
+  ['arnlike', arnMatches],
+  ['bool', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],
+]);
 
 const ARN_PARTS = 6;
 
@@ -139,7 +139,7 @@ function toStatement(raw: RawStatement): Statement {
     conditions: Object.entries(raw.Condition ?? {}).flatMap(([operator, byKey]) =>
       Object.entries(byKey).map(([key, values]) => ({ operator, key, values: list(values).map(String) })),
     ),
-    rest: JSON.stringify(rest.sort(([a], [b]) => (a < b ? -1 : 1))),
+    rest: JSON.stringify(rest.toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
 

@@ -18,7 +18,7 @@ export function sameSelectors(a: readonly LooseSelector[], b: readonly LooseSele
 /** One text for each set of selectors: equal texts, equal sets. */
 export function canonicalSelectors(selectors: readonly LooseSelector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>
-    JSON.stringify([namespace, Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))]),
+    JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );
-  return JSON.stringify([...new Set(each)].sort());
+  return JSON.stringify([...new Set(each)].toSorted());
 }

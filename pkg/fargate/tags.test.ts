@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import type { ClusterName } from '../../api/names.ts';
+import { ClusterName } from '../../api/names.ts';
 import type { Tags, TagsInvalid } from './tags.ts';
 import { exactly, foldCase, hasDrift, ownerTagValue, profileTags, roleTags, tagDrift } from './tags.ts';
 
-const clusterName = 'prod' as ClusterName;
+const clusterName = ClusterName.of('prod');
 const owner = { namespace: 'team-a', name: 'web' };
 const arn = 'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod';
 const none: Tags = {};
@@ -88,7 +88,7 @@ describe('tags', () => {
   });
 
   it('a long Cluster name can make our own key too long, and that is said', () => {
-    const long = 'c'.repeat(128) as ClusterName;
+    const long = ClusterName.of('c'.repeat(128));
     const [problem] = E.match(
       (invalid: TagsInvalid) => invalid.problems,
       () => [],

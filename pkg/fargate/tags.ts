@@ -90,7 +90,7 @@ export function tagDrift(wanted: Tags, found: Tags, ownedKeys: readonly string[]
     set: Object.fromEntries(sorted(wanted).filter(([key, value]) => foundValues.get(fold(key)) !== value)),
     remove: Object.keys(found)
       .filter((key) => owned.has(fold(key)) && !wantedKeys.has(fold(key)) && !isReserved(key))
-      .sort(),
+      .toSorted(),
   };
 }
 
@@ -169,4 +169,4 @@ const characters = (text: string): number => [...text].length;
 const abbreviated = (key: string): string => (characters(key) > 64 ? `${[...key].slice(0, 61).join('')}...` : key);
 
 const sorted = (tags: Tags): (readonly [string, string])[] =>
-  Object.entries(tags).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
+import { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
 import { sameTrust, trustPolicy, trusts } from './trust.ts';
 
 const expected = {
   partition: 'aws',
   region: 'eu-west-1',
-  account: '111122223333' as AccountId,
-  cluster: 'default_prod' as EksClusterName,
+  account: AccountId.of('111122223333'),
+  cluster: EksClusterName.of('default_prod'),
 };
 const wanted = trustPolicy(expected);
 const allow = {
@@ -80,7 +80,7 @@ describe('trust policy', () => {
     };
     for (const [what, document] of Object.entries(accepted)) {
       it(`yes: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.deep.equal({ kind: 'yes' });
+        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({ kind: 'yes' });
       });
     }
 
@@ -120,7 +120,7 @@ describe('trust policy', () => {
     };
     for (const [what, [document, reason]] of Object.entries(refused)) {
       it(`no: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.deep.equal({ kind: 'no', reason });
+        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({ kind: 'no', reason });
       });
     }
 
@@ -148,7 +148,7 @@ describe('trust policy', () => {
     };
     for (const [what, document] of Object.entries(unmet)) {
       it(`no: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: 'web' as ProfileName })).to.have.property('kind', 'no');
+        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.have.property('kind', 'no');
       });
     }
   });
@@ -188,7 +188,7 @@ describe('trust policy', () => {
 
     const other: Readonly<Record<string, readonly [string, string]>> = {
       'no condition': [wanted, policy(allow)],
-      'another cluster': [wanted, trustPolicy({ ...expected, cluster: 'other' as EksClusterName })],
+      'another cluster': [wanted, trustPolicy({ ...expected, cluster: EksClusterName.of('other') })],
       'another effect': [policy(allow), policy({ ...allow, Effect: 'Deny' })],
       'one statement more': [policy(allow), policy(allow, { ...allow, Principal: { Service: 'ec2.amazonaws.com' } })],
       NotAction: [policy(allow), policy({ Effect: 'Allow', Principal: allow.Principal, NotAction: 'sts:AssumeRole' })],

@@ -102,22 +102,22 @@ export function sameTrust(a: string, b: string): boolean {
 
 function canonicalTrust(document: string): string | undefined {
   const statements = parseStatements(document);
-  return statements && JSON.stringify(statements.map((statement) => JSON.stringify(canonical(statement))).sort());
+  return statements && JSON.stringify(statements.map((statement) => JSON.stringify(canonical(statement))).toSorted());
 }
 
 function canonical(statement: Statement): unknown {
   const conditions = statement.conditions.map(({ operator, key, values }) =>
-    JSON.stringify([operator.toLowerCase().replace('arnequals', 'arnlike'), key.toLowerCase(), [...values].sort()]),
+    JSON.stringify([operator.toLowerCase().replace('arnequals', 'arnlike'), key.toLowerCase(), [...values].toSorted()]),
   );
-  const principals = statement.principals.map(({ type, values }) => JSON.stringify([type, [...values].sort()])).sort();
-  const actions = statement.actions.map((action) => action.toLowerCase()).sort();
+  const principals = statement.principals.map(({ type, values }) => JSON.stringify([type, [...values].toSorted()])).toSorted();
+  const actions = statement.actions.map((action) => action.toLowerCase()).toSorted();
   return [
     statement.effect,
     statement.exceptPrincipals,
     principals,
     statement.exceptActions,
     actions,
-    conditions.sort(),
+    conditions.toSorted(),
     statement.rest,
   ];
 }
