@@ -1,6 +1,7 @@
 import type { Ms } from './clock.ts';
 import { errorMessage, errorStack } from './error-text.ts';
 import type { LogKeys } from './logger.ts';
+import { toJson } from './to-json.ts';
 
 export type Severity = 'error' | 'warn' | 'info' | 'debug';
 
@@ -49,6 +50,7 @@ function textValue(value: unknown): string | number | boolean | null {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
     return value;
   if (value instanceof Error) return errorMessage(value);
+  if (typeof value !== 'object') return String(value);
   if (isObjectKey(value)) return value.namespace === '' ? value.name : `${value.namespace}/${value.name}`;
   return toJson(value);
 }
@@ -62,7 +64,8 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 }
 
 const quote = (text: string): string => JSON.stringify(text);
-const printable = (line: string): string => (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(line) ? quote(line) : line);
+/** What a terminal would act on is escaped; a tab is harmless. */
+const printable = (line: string): string => (/[^\P{Cc}\t]/u.test(line) ? quote(line) : line);
 
 /**
  * One JSON object a line with the fields of Kubernetes' own JSON logging (component-base): `ts` in ms since 1970, `msg`,
@@ -87,22 +90,5 @@ const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
 function withoutReserved(keys: LogKeys): LogKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),
-  );
-}
-
-/** A log line must never throw: what JSON cannot hold is shown as text. */
-function toJson(value: unknown): string {
-  const above: unknown[] = [];
-  return (
-    JSON.stringify(value, function (this: unknown, _key, inner: unknown) {
-      if (typeof inner === 'bigint') return String(inner);
-      if (inner instanceof Error) return errorMessage(inner);
-      if (typeof inner !== 'object' || inner === null) return inner;
-      // `this` is the object that holds `inner`: what stands above it in the list is on the way from the root.
-      while (above.length > 0 && above.at(-1) !== this) above.pop();
-      if (above.includes(inner)) return '[circular]';
-      above.push(inner);
-      return inner;
-    }) ?? String(value)
   );
 }

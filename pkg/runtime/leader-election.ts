@@ -244,6 +244,8 @@ export class LeaderElection implements Leadership {
   }
 
   private lead(object: KubeObject, sent: Ms): boolean {
+    // An answer that comes after the end changes nothing any more.
+    if (this.state.kind === 'lost' || this.state.kind === 'released') return false;
     const lease = { object, spec: leaseSpecOf(object), at: sent };
     this.state = { kind: 'leading', lease, until: sent + this.timings.leaseDuration };
     this.reportLeader(this.identity);
