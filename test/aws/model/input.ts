@@ -1,0 +1,67 @@
+import { AwsError } from './errors.ts';
+
+/** An operation's input as the wire decoded it: nothing of it is trusted. */
+export type Input = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wrongType(name: string): AwsError {
+  return new AwsError('SerializationException', 400, `Unexpected type for member ${name}`);
+}
+
+export function optionalString(input: Input, name: string): string | undefined {
+  const value = input[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw wrongType(name);
+  return value;
+}
+
+/** Numbers come as such in JSON and as text in the query protocol. */
+export function optionalInteger(input: Input, name: string): number | undefined {
+  const value = input[name];
+  if (value === undefined || value === null) return undefined;
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isInteger(number)) throw wrongType(name);
+  return number;
+}
+
+export function stringList(input: Input, name: string): readonly string[] {
+  const value = input[name] ?? [];
+  if (!Array.isArray(value)) throw wrongType(name);
+  return value.map((item: unknown) => {
+    if (typeof item !== 'string') throw wrongType(name);
+    return item;
+  });
+}
+
+export function recordList(input: Input, name: string): readonly Input[] {
+  const value = input[name] ?? [];
+  if (!Array.isArray(value)) throw wrongType(name);
+  return value.map((item: unknown) => {
+    if (!isRecord(item)) throw wrongType(name);
+    return item;
+  });
+}
+
+export function stringMap(input: Input, name: string): Readonly<Record<string, string>> {
+  const value = input[name] ?? {};
+  if (!isRecord(value)) throw wrongType(name);
+  const map: Record<string, string> = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (typeof item !== 'string') throw wrongType(name);
+    map[key] = item;
+  }
+  return map;
+}
+
+/** The members that are there, for error bodies and log lines. */
+export function presentStrings(input: Input, names: readonly string[]): Readonly<Record<string, string>> {
+  const present: Record<string, string> = {};
+  for (const name of names) {
+    const value = input[name];
+    if (typeof value === 'string') present[name] = value;
+  }
+  return present;
+}

@@ -1,0 +1,26 @@
+import type { Config } from './config.ts';
+import { AwsError } from './errors.ts';
+import type { Service } from './principals.ts';
+import type { Call } from './model.ts';
+
+/** What each service says when a caller is too fast. */
+export function throttled(service: Service): AwsError {
+  return service === 'eks'
+    ? new AwsError('ThrottlingException', 429, 'Rate exceeded')
+    : new AwsError('Throttling', 400, 'Rate exceeded');
+}
+
+/** Token buckets per account, region and operation. */
+export class Throttle {
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  check(call: Call, limit: Config['throttle']): void {
+    if (limit === undefined) return;
+    const key = [call.principal.account, call.region, call.service, call.operation].join('/');
+    const bucket = this.#buckets.get(key) ?? { tokens: limit.burst, at: call.now };
+    const refilled = bucket.tokens + ((call.now - bucket.at) / 1000) * limit.perSecond;
+    const tokens = Math.min(limit.burst, refilled);
+    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: call.now });
+    if (tokens < 1) throw throttled(call.service);
+  }
+}

@@ -1,0 +1,46 @@
+import { AwsError } from '../model/errors.ts';
+import type { Service } from '../model/principals.ts';
+import type { WireRequest } from './http.ts';
+
+/** What the Authorization header says of the caller. The signature itself is not verified. */
+export interface Scope {
+  readonly accessKeyId: string;
+  readonly region: string;
+  readonly service: Service;
+  readonly sessionToken?: string;
+}
+
+const credential =
+  /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=[0-9a-f]{64}$/;
+
+function isService(name: string): name is Service {
+  return name === 'eks' || name === 'iam' || name === 'sts';
+}
+
+/** IAM is global: each partition has one region in which its calls are signed. */
+function signingRegion(service: Service, region: string): string {
+  if (service !== 'iam') return region;
+  if (region.startsWith('cn-')) return 'cn-north-1';
+  return region.startsWith('us-gov-') ? 'us-gov-west-1' : 'us-east-1';
+}
+
+/** Throws what AWS says to a request that is not signed, or signed for another place. */
+export function readScope(request: WireRequest): Scope {
+  const header = request.headers['authorization'];
+  if (header === undefined) {
+    throw new AwsError('MissingAuthenticationToken', 403, 'Request is missing Authentication Token');
+  }
+  const parts = credential.exec(header);
+  const [, accessKeyId, , region, service] = parts ?? [];
+  if (accessKeyId === undefined || region === undefined || service === undefined) {
+    throw new AwsError('IncompleteSignature', 400, `${header.slice(0, 40)} not a valid Authorization header`);
+  }
+  if (!isService(service)) {
+    throw new AwsError('SignatureDoesNotMatch', 403, `Credential should be scoped to correct service: '${service}'.`);
+  }
+  if (signingRegion(service, region) !== region) {
+    throw new AwsError('SignatureDoesNotMatch', 403, `Credential should be scoped to a valid region. `);
+  }
+  const sessionToken = request.headers['x-amz-security-token'];
+  return { accessKeyId, region, service, ...(sessionToken === undefined ? {} : { sessionToken }) };
+}
