@@ -42,14 +42,14 @@ export async function downloadArchive({ indexUrl, root, report }: DownloadOption
     const file = join(temporary, 'archive.tar.gz');
     await download(archive, file);
     await promisify(execFile)('tar', ['-xzf', file, '-C', temporary]);
+    const entries = await readdir(temporary, { recursive: true });
+    const missing = ARCHIVED.find((name) => !entries.some((entry) => basename(entry) === name));
+    if (missing !== undefined) return `${archive.url} holds no ${missing}`;
     const target = join(root, `${archive.version}-${PLATFORM}`);
     await mkdir(target, { recursive: true });
-    const entries = await readdir(temporary, { recursive: true });
-    for (const name of ARCHIVED) {
-      const entry = entries.find((candidate) => basename(candidate) === name);
-      if (entry === undefined) return `${archive.url} holds no ${name}`;
+    for (const entry of entries.filter((candidate) => ARCHIVED.includes(basename(candidate)))) {
       await chmod(join(temporary, entry), 0o755);
-      await rename(join(temporary, entry), join(target, name));
+      await rename(join(temporary, entry), join(target, basename(entry)));
     }
     report(`downloaded Kubernetes ${archive.version}, ${elapsed(started)}`);
     return undefined;
@@ -89,7 +89,7 @@ async function download(archive: Archive, path: string): Promise<void> {
   const hash = createHash('sha512');
   const file = await open(path, 'w');
   try {
-    for await (const chunk of response.body) {
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       await file.write(chunk);
     }

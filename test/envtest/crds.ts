@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../support/eventually.ts';
-import type { Api, KubeObject } from './api.ts';
+import type { Api } from './api.ts';
 
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -24,17 +24,19 @@ export interface CustomResourceDefinition {
  * is served.
  */
 export async function applyCrds(api: Api, ...sources: readonly (string | CustomResourceDefinition)[]): Promise<void> {
-  const loaded = await Promise.all(sources.map((source) => (typeof source === 'string' ? loadCrds(source) : [source])));
+  const loaded = await Promise.all(
+    sources.map(async (source) => (typeof source === 'string' ? loadCrds(source) : [source])),
+  );
   await Promise.all(loaded.flat().map((crd) => applyCrd(api, crd)));
 }
 
 export async function loadCrds(path: string): Promise<CustomResourceDefinition[]> {
   if ((await stat(path)).isDirectory()) {
-    const files = (await readdir(path)).filter((name) => name.endsWith('.yaml')).sort();
+    const files = (await readdir(path)).filter((name) => name.endsWith('.yaml')).toSorted();
     return (await Promise.all(files.map((name) => loadCrds(join(path, name))))).flat();
   }
-  const documents = parseAllDocuments(await readFile(path, 'utf8')).map((document): unknown => document.toJS());
-  return documents.filter(isCrd);
+  const documents = parseAllDocuments(await readFile(path, 'utf8'));
+  return documents.map((document) => document.toJS() as unknown).filter(isCrd);
 }
 
 /** The CRD as a server has it that knows this version alone, e.g. an older Cluster API. */
@@ -52,10 +54,10 @@ async function applyCrd(api: Api, crd: CustomResourceDefinition): Promise<void> 
   await api.apply(path, crd);
   await eventually(
     async () => {
-      const { status } = await api.get<KubeObject>(path);
-      const refused = status?.conditions?.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
+      const conditions = (await api.get(path)).status?.conditions ?? [];
+      const refused = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
       if (refused !== undefined) throw new Error(`its names are not accepted: ${refused.message ?? ''}`);
-      return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') === true;
+      return conditions.some(({ type, status }) => type === 'Established' && status === 'True');
     },
     { what: `${crd.metadata.name} being established` },
   );

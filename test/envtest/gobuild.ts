@@ -123,6 +123,6 @@ async function runGo(args: readonly string[], env: NodeJS.ProcessEnv): Promise<v
       output = (output + chunk).slice(-KEPT_OUTPUT);
     });
   }
-  const [code]: unknown[] = await once(child, 'close');
-  if (code !== 0) throw new Error(`go ${args[0]} ended with ${String(code)}:\n${output}`);
+  const closed: unknown[] = await once(child, 'close');
+  if (closed[0] !== 0) throw new Error(`go ${args[0]} ended with ${String(closed[0])}:\n${output}`);
 }

@@ -42,7 +42,8 @@ export async function kubectl(
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
   child.stdin.on('error', () => undefined); // kubectl may end without having read it
   child.stdin.end(stdin);
-  const [code]: unknown[] = await once(child, 'close');
+  const closed: unknown[] = await once(child, 'close');
+  const code = closed[0];
   if (typeof code !== 'number')
     throw new Error(`kubectl ${args.join(' ')} was killed after ${timeoutMs} ms: ${stderr}`);
   return { stdout, stderr, code };

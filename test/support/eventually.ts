@@ -27,8 +27,7 @@ export async function eventually<T>(
       lastError = error;
     }
     if (performance.now() >= deadline) {
-      const why =
-        lastError === undefined ? '' : `: ${lastError instanceof Error ? lastError.message : String(lastError)}`;
+      const why = lastError instanceof Error ? `: ${lastError.message}` : '';
       throw new Error(`${what} did not come about within ${timeoutMs} ms${why}`, { cause: lastError });
     }
     await delay(intervalMs);
