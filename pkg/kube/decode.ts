@@ -1,0 +1,193 @@
+import { KubeError } from './errors.ts';
+import type { KubeList, KubeObject, WatchEvent } from './types.ts';
+
+// The API server guarantees the shape of metadata, whatever a CRD's schema lets through beside it. What is checked here
+// is only what the store keys by; everything else stays undecoded.
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textAt = (value: Json | undefined, field: string): string => {
+  const found = value?.[field];
+  return typeof found === 'string' ? found : '';
+};
+
+const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
+  new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
+    status: 0,
+    reason: 'Undecodable',
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+/** @throws KubeError `Undecodable` */
+export function parseJson(doing: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const excerpt = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+    throw undecodable(doing, `not JSON: ${JSON.stringify(excerpt)}`, cause);
+  }
+}
+
+/** What the store keys by. The rest of metadata is the API server's word. */
+const isKubeObject = (value: Json): value is Json & KubeObject =>
+  isRecord(value['metadata']) &&
+  textAt(value['metadata'], 'name') !== '' &&
+  textAt(value['metadata'], 'resourceVersion') !== '';
+
+/** @throws KubeError `Undecodable` */
+export function decodeObject(
+  doing: string,
+  value: unknown,
+  defaults?: Pick<KubeObject, 'apiVersion' | 'kind'>,
+): KubeObject {
+  if (!isRecord(value)) throw undecodable(doing, 'not an object');
+  // Items of built-in lists come without kind and apiVersion.
+  const object: Json = { ...defaults, ...value };
+  if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
+  return object;
+}
+
+/** @throws KubeError `Undecodable` */
+export function decodeList(doing: string, value: unknown): KubeList {
+  if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
+  const items = value['items'] ?? [];
+  if (!Array.isArray(items)) throw undecodable(doing, 'items is not a list');
+  const defaults = { apiVersion: textAt(value, 'apiVersion'), kind: textAt(value, 'kind').replace(/List$/, '') };
+  const next = textAt(value['metadata'], 'continue');
+  return {
+    resourceVersion: textAt(value['metadata'], 'resourceVersion'),
+    ...(next === '' ? {} : { continue: next }),
+    items: items.map((item: unknown) => decodeObject(doing, item, defaults)),
+  };
+}
+
+/** @throws KubeError `Undecodable` */
+export function decodeWatchEvent(doing: string, line: string): WatchEvent {
+  const value = parseJson(doing, line);
+  if (!isRecord(value)) throw undecodable(doing, 'a watch event that is no object');
+  const { type, object } = value;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: decodeObject(doing, object) };
+    case 'BOOKMARK': {
+      const resourceVersion = textAt(
+        isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : undefined,
+        'resourceVersion',
+      );
+      if (resourceVersion === '') throw undecodable(doing, 'a bookmark without metadata.resourceVersion');
+      return { type, resourceVersion };
+    }
+    case 'ERROR': {
+      const status = decodeStatus(object);
+      return {
+        type,
+        status: {
+          code: status?.code ?? 0,
+          reason: status?.reason ?? 'Unknown',
+          message: status?.message ?? '',
+        },
+      };
+    }
+    default:
+      throw undecodable(doing, `a watch event of type ${JSON.stringify(type)}`);
+  }
+}
+
+interface Status {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  /** `details.causes[].reason` */
+  readonly causes: readonly string[];
+}
+
+/** A Kubernetes Status, or `undefined` when the value is something else. */
+function decodeStatus(value: unknown): Status | undefined {
+  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
+  const code = typeof value['code'] === 'number' ? value['code'] : 0;
+  const details = isRecord(value['details']) ? value['details'] : undefined;
+  const causes: readonly unknown[] = Array.isArray(details?.['causes']) ? details['causes'] : [];
+  return {
+    code,
+    reason: textAt(value, 'reason') || reasonOf(code),
+    message: textAt(value, 'message'),
+    causes: causes.flatMap((cause) => (isRecord(cause) ? [textAt(cause, 'reason')] : [])),
+  };
+}
+
+/** Whether an answer's body is a Status: what DELETE answers when nothing is left of the object. */
+export const isStatus = (value: unknown): boolean => isRecord(value) && value['kind'] === 'Status';
+
+/** The reason of an answer that names none, as client-go's NewGenericServerResponse has it. */
+function reasonOf(code: number, method?: string): string {
+  switch (code) {
+    case 400:
+      return 'BadRequest';
+    case 401:
+      return 'Unauthorized';
+    case 403:
+      return 'Forbidden';
+    case 404:
+      return 'NotFound';
+    case 405:
+      return 'MethodNotAllowed';
+    case 406:
+      return 'NotAcceptable';
+    case 409:
+      return method === 'POST' ? 'AlreadyExists' : 'Conflict';
+    case 410:
+      return 'Gone';
+    case 413:
+      return 'RequestEntityTooLarge';
+    case 415:
+      return 'UnsupportedMediaType';
+    case 422:
+      return 'Invalid';
+    case 429:
+      return 'TooManyRequests';
+    case 500:
+      return 'InternalError';
+    case 503:
+      return 'ServiceUnavailable';
+    case 504:
+      return 'Timeout';
+    default:
+      return 'Unknown';
+  }
+}
+
+/** Retry-After in ms. The API server sends seconds; the form with a date is for other servers and is not read. */
+function retryAfterOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+}
+
+/** The error for an answer other than 2xx. */
+export function refusal(
+  doing: string,
+  method: string,
+  answer: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string },
+): KubeError {
+  const status = decodeStatus(tryJson(answer.text));
+  const retryAfter = retryAfterOf(answer.headers['retry-after']);
+  const notServed = status === undefined && answer.status === 404;
+  const said = status?.message ?? answer.text.trim().slice(0, 200);
+  return new KubeError(`${doing}: ${said === '' ? `status ${answer.status}` : said}`, {
+    status: answer.status,
+    reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,
+    causes: status?.causes ?? [],
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

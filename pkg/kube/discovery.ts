@@ -1,0 +1,42 @@
+import { KubeError } from './errors.ts';
+import type { KubeClient, Resource } from './types.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+const namesIn = (document: unknown, list: string, field: string): readonly string[] => {
+  const entries = isRecord(document) ? document[list] : undefined;
+  if (!Array.isArray(entries))
+    throw new KubeError(`discovery: no ${list} in the answer`, { status: 0, reason: 'Undecodable' });
+  return entries.flatMap((entry: unknown) => {
+    const name = isRecord(entry) ? entry[field] : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+};
+
+/**
+ * Where a kind is served, the first of `versions` that the server has, or `undefined` when it serves none of them. For
+ * kinds in a group (not the core group).
+ *
+ * @throws KubeError when the server does not answer
+ */
+export async function findServed(
+  client: KubeClient,
+  {
+    group,
+    plural,
+    versions,
+  }: { readonly group: string; readonly plural: string; readonly versions: readonly string[] },
+  signal: AbortSignal,
+): Promise<Resource | undefined> {
+  const described = await client.discover(`/apis/${group}`, { signal });
+  if (described === undefined) return undefined;
+  const served = namesIn(described, 'versions', 'version');
+  for (const version of versions.filter((wanted) => served.includes(wanted))) {
+    const resources = await client.discover(`/apis/${group}/${version}`, { signal });
+    if (resources !== undefined && namesIn(resources, 'resources', 'name').includes(plural))
+      return { group, version, plural };
+  }
+  return undefined;
+}

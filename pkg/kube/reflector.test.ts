@@ -1,0 +1,365 @@
+import { expect } from 'chai';
+import { MemoryLogger } from '../env/testing/memory-logger.ts';
+import { findServed } from './discovery.ts';
+import { Reflector } from './reflector.ts';
+import { Store, type Change } from './store.ts';
+import { ByteStream } from './testing/byte-stream.ts';
+import { json, text } from './testing/fake-api-server.ts';
+import { keyFor, newWorld, widgetKind, type World } from './testing/fixtures.ts';
+
+interface Running extends World {
+  readonly store: Store;
+  readonly reflector: Reflector;
+  readonly logger: MemoryLogger;
+  /** `+name`, `~name`, `-name`, with `!` for those of the first list. */
+  readonly changes: string[];
+  /** Stops the reflector and waits for its end. */
+  readonly stop: () => Promise<void>;
+}
+
+const textOf = (change: Change): string => {
+  const { name } = change.object.metadata;
+  switch (change.type) {
+    case 'added':
+      return `+${name}${change.isInInitialList ? '!' : ''}`;
+    case 'updated':
+      return `~${name}`;
+    case 'deleted':
+      return `-${name}`;
+  }
+};
+
+function start(world: World): Running {
+  const { clock, random, client } = world;
+  const logger = new MemoryLogger();
+  const store = new Store({ name: 'widgets.example.org', clock, logger });
+  const changes: string[] = [];
+  store.onChange((change) => changes.push(textOf(change)));
+  const resolve = (signal: AbortSignal) =>
+    findServed(client, { group: 'example.org', plural: 'widgets', versions: ['v2', 'v1'] }, signal);
+  const reflector = new Reflector({ client, store, resolve, clock, random, logger });
+  const controller = new AbortController();
+  const ended = reflector.run(controller.signal);
+  const stop = async (): Promise<void> => {
+    controller.abort();
+    await ended;
+    expect(clock.pendingTimers(), 'timers left armed').to.deep.equal([]);
+    expect(world.server.openWatches, 'watches left open').to.equal(0);
+  };
+  return { ...world, store, reflector, logger, changes, stop };
+}
+
+async function startSynced(world: World): Promise<Running> {
+  const running = start(world);
+  await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
+  await running.clock.settle();
+  running.changes.length = 0;
+  return running;
+}
+
+const listsOf = ({ server }: World): number =>
+  server.requests.filter(({ path }) => path.includes('/widgets?') && !path.includes('watch=true')).length;
+
+const watchesOf = ({ server }: World): number =>
+  server.requests.filter(({ path }) => path.includes('watch=true')).length;
+
+describe('Reflector', () => {
+  it('lists all pages, tells the first list as such, then follows the watch', async () => {
+    const world = newWorld();
+    for (let i = 0; i < 1_001; i++) world.make(`w${String(i).padStart(4, '0')}`);
+    const running = start(world);
+    await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
+    expect(listsOf(world)).to.equal(3);
+    expect(running.changes).to.have.length(1_001);
+    expect(running.changes.every((change) => change.endsWith('!'))).to.equal(true);
+
+    running.changes.length = 0;
+    const key = keyFor('w0500');
+    const kind = world.server.kind('widgets');
+    world.make('x');
+    world.server.storage.mergePatch(kind, key, { spec: { size: 2 } });
+    world.server.storage.delete(kind, key);
+    await running.clock.settle();
+    expect(running.changes).to.deep.equal(['+x', '~w0500', '-w0500']);
+    expect(listsOf(world)).to.equal(3);
+    await running.stop();
+  });
+
+  it('answers unknown until the whole list is in', async () => {
+    const world = newWorld();
+    world.make('a');
+    world.server.latency = 1_000;
+    const running = start(world);
+    await running.clock.advance(2_500);
+    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
+      kind: 'unknown',
+      why: 'widgets.example.org are not listed yet',
+    });
+    await running.clock.advance(500);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    expect(running.store.lookup(keyFor('b'))).to.deep.equal({ kind: 'absent' });
+    await running.stop();
+  });
+
+  it('goes on from where it was when the server ends the watch or the connection breaks', async () => {
+    const running = await startSynced(newWorld());
+    running.make('a');
+    await running.clock.settle();
+    await running.clock.advance(2_000);
+    running.server.endWatches();
+    running.make('b');
+    await running.clock.settle();
+    running.server.endWatches(new Error('read ECONNRESET'));
+    running.make('c');
+    await running.clock.advance(800);
+    expect(running.changes).to.deep.equal(['+a', '+b', '+c']);
+    expect(listsOf(running)).to.equal(1);
+    await running.stop();
+  });
+
+  it('lists anew after 410 and tells what vanished meanwhile, with the last state it knew', async () => {
+    const running = await startSynced(newWorld());
+    running.make('kept', { spec: { size: 1 } });
+    running.make('lost', { spec: { size: 7 } });
+    await running.clock.settle();
+    running.changes.length = 0;
+    const deleted: unknown[] = [];
+    running.store.onChange((change) => change.type === 'deleted' && deleted.push(change.object['spec']));
+
+    running.server.endWatches(new Error('read ECONNRESET'));
+    running.server.storage.delete(running.server.kind('widgets'), keyFor('lost'));
+    running.make('new');
+    running.server.compact();
+    await running.clock.advance(3_000);
+    expect(running.changes).to.deep.equal(['-lost', '+new']);
+    expect(deleted).to.deep.equal([{ size: 7 }]);
+    expect(listsOf(running)).to.equal(2);
+    await running.stop();
+  });
+
+  it('starts the list again when a page token expires in between', async () => {
+    const world = newWorld();
+    for (let i = 0; i < 600; i++) world.make(`w${i}`);
+    let isFirst = true;
+    world.server.intercept = ({ path }) => {
+      if (!path.includes('continue=') || !isFirst) return undefined;
+      isFirst = false;
+      world.server.storage.delete(world.server.kind('widgets'), keyFor('w0'));
+      world.server.compact();
+      return undefined;
+    };
+    const running = start(world);
+    await running.clock.runUntil(() => running.store.synced, { limitMs: 5_000 });
+    expect(running.changes).to.have.length(599).and.not.include('+w0!');
+    expect(listsOf(world)).to.equal(4);
+    await running.stop();
+  });
+
+  it('keeps its watch through quiet hours by bookmarks, without a list', async () => {
+    const running = await startSynced(newWorld());
+    // Others write, nothing of ours: without bookmarks the watch would fall behind what the server keeps.
+    for (let minute = 0; minute < 120; minute++) {
+      running.server.storage.create(running.server.kind('secrets'), 'default', { metadata: { name: `s${minute}` } });
+      await running.clock.advance(60_000);
+      if (minute % 3 === 0) running.server.compact();
+    }
+    expect(listsOf(running)).to.equal(1);
+    expect(watchesOf(running)).to.be.within(22, 28);
+    await running.stop();
+  });
+
+  it('cuts a watch that neither brings anything nor ends', async () => {
+    const running = await startSynced(newWorld());
+    running.server.endWatches();
+    // The connection is open and dead: nothing comes any more, not even the end.
+    running.server.intercept = ({ path, signal }) =>
+      path.includes('watch=true') ? { status: 200, headers: {}, body: new ByteStream(signal, () => {}) } : undefined;
+    await running.clock.advance(1_000);
+    const before = watchesOf(running);
+    running.server.intercept = () => undefined;
+    running.make('a');
+    await running.clock.advance(270_000);
+    expect(running.changes).to.deep.equal([]);
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal(['+a']);
+    expect(watchesOf(running)).to.equal(before + 1);
+    await running.stop();
+  });
+
+  it('backs off from 0.8 s to 30 s while the server is gone, and starts anew after two healthy minutes', async () => {
+    const running = await startSynced(newWorld());
+    const attempts: number[] = [];
+    running.server.intercept = () => {
+      attempts.push(running.clock.monotonic());
+      return new Error('connect ECONNREFUSED 127.0.0.1:6443');
+    };
+    running.server.endWatches(new Error('read ECONNRESET'));
+    await running.clock.advance(300_000);
+    const pauses = attempts.slice(1).map((at, index) => at - (attempts[index] ?? 0));
+    expect(pauses.length).to.be.within(12, 25);
+    pauses.forEach((pause, index) => {
+      const ceiling = Math.min(800 * 2 ** (index + 1), 30_000);
+      expect(pause).to.be.within(ceiling / 2, ceiling);
+    });
+    expect(running.store.synced, 'what was known stays known').to.equal(true);
+
+    running.server.intercept = () => undefined;
+    await running.clock.advance(30_000 + 121_000);
+    attempts.length = 0;
+    const cut = running.clock.monotonic();
+    running.server.intercept = () => {
+      attempts.push(running.clock.monotonic());
+      return new Error('connect ECONNREFUSED 127.0.0.1:6443');
+    };
+    running.server.endWatches(new Error('read ECONNRESET'));
+    await running.clock.advance(1_000);
+    expect((attempts[0] ?? Infinity) - cut).to.be.within(400, 800);
+    await running.stop();
+  });
+
+  it('waits as long as the server asks', async () => {
+    const world = newWorld();
+    const listed: number[] = [];
+    world.server.intercept = ({ path }) => {
+      if (!path.includes('/widgets?')) return undefined;
+      listed.push(world.clock.monotonic());
+      return listed.length === 1 ? text(429, 'too many requests', { 'retry-after': '17' }) : undefined;
+    };
+    const running = start(world);
+    await running.clock.advance(20_000);
+    expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
+    expect(running.store.synced).to.equal(true);
+    await running.stop();
+  });
+
+  it('says that a kind is not served, and finds it when it is installed or when poked', async () => {
+    const world = newWorld();
+    world.server.unserve('widgets');
+    const running = start(world);
+    await running.clock.advance(5_000);
+    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
+      kind: 'unknown',
+      why: 'the API server does not serve widgets.example.org',
+    });
+    expect(running.logger.said('The API server does not serve a kind, waiting for it')).to.have.length(1);
+
+    world.server.serve(widgetKind);
+    world.make('a');
+    running.reflector.poke();
+    await running.clock.settle();
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    await running.stop();
+  });
+
+  it('asks for a kind that is not served every 10 to 30 s, however often it is poked', async () => {
+    const world = newWorld();
+    world.server.unserve('widgets');
+    const running = start(world);
+    await running.clock.advance(600_000);
+    const unpoked = world.server.requests.length;
+    expect(unpoked).to.be.within(20, 62);
+    for (let i = 0; i < 100; i++) {
+      running.reflector.poke();
+      await running.clock.advance(10);
+    }
+    expect(world.server.requests.length - unpoked).to.be.at.most(3);
+    await running.stop();
+  });
+
+  it('makes no deletions of a kind that vanishes, and takes up the difference when it is back', async () => {
+    const running = await startSynced(newWorld());
+    running.make('a');
+    running.make('b');
+    await running.clock.settle();
+    running.changes.length = 0;
+
+    running.server.unserve('widgets');
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal([]);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('unknown');
+    expect(running.store.list().kind).to.equal('unknown');
+
+    running.server.serve(widgetKind);
+    running.server.storage.delete(running.server.kind('widgets'), keyFor('b'));
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal(['-b']);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    await running.stop();
+  });
+
+  it('changes over to another version of the kind within seconds, without telling a deletion', async () => {
+    const running = await startSynced(newWorld());
+    running.make('a');
+    await running.clock.settle();
+    running.changes.length = 0;
+    running.server.unserve('widgets');
+    running.server.serve({ ...widgetKind, versions: ['v2'] });
+    await running.clock.advance(2_000);
+    expect(running.store.synced).to.equal(true);
+    expect(running.changes).to.deep.equal([]);
+    expect(running.server.requests.at(-1)?.path).to.match(/^\/apis\/example.org\/v2\/widgets\?watch=true/);
+    await running.stop();
+  });
+
+  it('delivers an object whatever is in it', async () => {
+    const world = newWorld();
+    world.make('odd', { spec: 7, status: 'none' });
+    const running = await startSynced(world);
+    const found = running.store.lookup(keyFor('odd'));
+    expect(found).to.have.nested.property('object.spec', 7);
+    await running.stop();
+  });
+
+  it('lists anew when a watch brings what cannot be read', async () => {
+    const running = await startSynced(newWorld());
+    running.server.endWatches();
+    let isFirst = true;
+    running.server.intercept = ({ path }) => {
+      if (!path.includes('watch=true') || !isFirst) return undefined;
+      isFirst = false;
+      return text(200, '{"type":"ADDED","object":\n');
+    };
+    await running.clock.advance(1_500);
+    running.make('a');
+    await running.clock.advance(3_000);
+    expect(running.changes).to.deep.equal(['+a']);
+    expect(listsOf(running)).to.equal(2);
+    await running.stop();
+  });
+
+  it('does not turn hot on a proxy that closes every watch at once', async () => {
+    const running = await startSynced(newWorld());
+    running.server.intercept = ({ path }) => (path.includes('watch=true') ? json(200, {}) : undefined);
+    running.server.endWatches();
+    const before = running.server.requests.length;
+    await running.clock.advance(60_000);
+    expect(running.server.requests.length - before).to.be.at.most(12);
+    await running.stop();
+  });
+
+  it('survives a handler that throws, and says so', async () => {
+    const running = await startSynced(newWorld());
+    running.store.onChange(() => {
+      throw new Error('a mistake');
+    });
+    running.make('a');
+    running.make('b');
+    await running.clock.settle();
+    expect(running.changes).to.deep.equal(['+a', '+b']);
+    expect(running.logger.said('A handler of the store failed')).to.have.length(2);
+    await running.stop();
+  });
+
+  for (const moment of ['resolving', 'listing', 'watching', 'unserved', 'backingOff'] as const) {
+    it(`stops at once while ${moment}`, async () => {
+      const world = newWorld();
+      if (moment === 'unserved') world.server.unserve('widgets');
+      if (moment === 'backingOff') world.server.intercept = () => new Error('connect ECONNREFUSED');
+      if (moment === 'resolving' || moment === 'listing') world.server.latency = 1_000;
+      const running = start(world);
+      await running.clock.runUntil(() => running.reflector.state.kind === moment, { limitMs: 10_000 });
+      await running.clock.settle();
+      await running.stop();
+    });
+  }
+});

@@ -1,0 +1,227 @@
+import type { Clock, Ms } from '../env/clock.ts';
+import { deadline } from '../env/deadline.ts';
+import { errorMessage } from '../env/error-text.ts';
+import type { Logger } from '../env/logger.ts';
+import type { Random } from '../env/random.ts';
+import { isExpired, KubeError } from './errors.ts';
+import { initialState, step } from './reflector-state.ts';
+import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
+import type { Store } from './store.ts';
+import type { KubeClient, Resource, WatchEvent } from './types.ts';
+
+/** As client-go's pager. */
+const PAGE_SIZE = 500;
+/** Below the five minutes at which many load balancers drop an idle connection. */
+const WATCH_TIMEOUT_SECONDS = 290;
+/** ± of the timeout, so that watches opened together do not end together. */
+const WATCH_TIMEOUT_JITTER = 0.05;
+/** What a server gets beyond the timeout to end the watch, before the connection counts as dead. */
+const IDLE_MARGIN: Ms = 15_000;
+/** client-go's reflector: 0.8 s doubling to 30 s. */
+const FIRST_BACKOFF: Ms = 800;
+const LAST_BACKOFF: Ms = 30_000;
+/** More is not waited for, whatever Retry-After says. */
+const LONGEST_RETRY_AFTER: Ms = 60_000;
+/** After the first "not served": an upgrade of the CRD may just be changing the version. */
+const FIRST_UNSERVED_PAUSE: Ms = 1_000;
+const UNSERVED_PAUSE: Ms = 10_000;
+const UNSERVED_PAUSE_JITTER: Ms = 20_000;
+/** Discovery is not asked more often than this, however often it is poked. */
+const MIN_UNSERVED_PAUSE: Ms = 1_000;
+
+export interface ReflectorOptions {
+  readonly client: KubeClient;
+  readonly store: Store;
+  /** Where the kind is served now; `undefined`: nowhere. Asked at the start and after a 404. */
+  readonly resolve: (signal: AbortSignal) => Promise<Resource | undefined>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+}
+
+interface OpenWatch {
+  readonly events: AsyncIterator<WatchEvent>;
+  /** Whether the watch was ended from here, because nothing ended it in time. */
+  isDead(): boolean;
+  close(): void;
+}
+
+/**
+ * Keeps a store equal to what the API server has of one kind: lists, watches, and starts over when it must. It runs until
+ * its signal aborts; no failure of the server ends it. The states and their order are in reflector-state.ts.
+ */
+export class Reflector {
+  readonly name: string;
+  readonly needsLeadership = false;
+  private readonly options: ReflectorOptions;
+  private current: ReflectorState = initialState;
+  private openWatch: OpenWatch | undefined;
+  private wake: (() => void) | undefined;
+  private pausedAt: Ms = 0;
+
+  constructor(options: ReflectorOptions) {
+    this.options = options;
+    this.name = `reflector of ${options.store.name}`;
+  }
+
+  get state(): ReflectorState {
+    return this.current;
+  }
+
+  /** Somebody needs this kind or knows that it was installed: look now whether it is served. */
+  poke(): void {
+    const isDue = this.options.clock.monotonic() - this.pausedAt >= MIN_UNSERVED_PAUSE;
+    if (this.current.kind === 'unserved' && isDue) this.wake?.();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    try {
+      while (!signal.aborted) {
+        const input = await this.next(this.current, signal);
+        if (isAborted(signal)) return;
+        const { state, effect } = step(this.current, input, clock.monotonic());
+        if (input.kind === 'ended' || state.kind !== 'watching') this.closeWatch();
+        this.report(this.current, state);
+        this.current = state;
+        if (effect !== undefined) this.tell(effect);
+      }
+    } finally {
+      this.closeWatch();
+    }
+  }
+
+  /** Does the one thing that the state has under way. */
+  private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
+    try {
+      switch (state.kind) {
+        case 'resolving':
+          return { kind: 'resolved', resource: await this.options.resolve(signal) };
+        case 'listing':
+          return {
+            kind: 'page',
+            page: await this.options.client.list(state.resource, this.listOptions(state.continue, signal)),
+          };
+        case 'watching':
+          return await this.nextEvent(state, signal);
+        case 'unserved':
+          await this.pause(this.unservedPause(state.misses), signal);
+          return { kind: 'due' };
+        case 'backingOff':
+          await this.pause(this.backoff(state.failures, state.error), signal);
+          return { kind: 'due' };
+      }
+    } catch (error) {
+      return { kind: 'failed', error };
+    }
+  }
+
+  private listOptions(next: string | undefined, signal: AbortSignal): Parameters<KubeClient['list']>[1] {
+    return { ...this.scope(), limit: PAGE_SIZE, ...(next === undefined ? {} : { continue: next }), signal };
+  }
+
+  private scope(): { readonly namespace?: string; readonly labelSelector?: string } {
+    const { namespace, labelSelector } = this.options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+    };
+  }
+
+  private async nextEvent(state: Watching, signal: AbortSignal): Promise<ReflectorInput> {
+    const watch = (this.openWatch ??= this.watch(state, signal));
+    const next = await watch.events.next();
+    if (next.done !== true) return { kind: 'event', event: next.value };
+    if (!watch.isDead()) return { kind: 'ended' };
+    const message = 'watching: the server neither sent anything nor ended the watch in time';
+    return { kind: 'failed', error: new KubeError(message, { status: 0, reason: 'NoAnswer' }) };
+  }
+
+  private watch({ resource, resourceVersion }: Watching, signal: AbortSignal): OpenWatch {
+    const { client, clock, random } = this.options;
+    const timeoutSeconds = Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
+    const limit = deadline(clock, timeoutSeconds * 1000 + IDLE_MARGIN, signal, 'the watch');
+    const options = { ...this.scope(), resourceVersion, timeoutSeconds, signal: limit.signal };
+    const events = client.watch(resource, options)[Symbol.asyncIterator]();
+    return {
+      events,
+      isDead: () => limit.signal.aborted && !signal.aborted,
+      close: () => {
+        limit.dispose();
+        // It is suspended between two events, if it has not ended: this runs its cleanup, which cuts the connection.
+        void Promise.resolve(events.return?.()).catch(() => {});
+      },
+    };
+  }
+
+  private closeWatch(): void {
+    this.openWatch?.close();
+    this.openWatch = undefined;
+  }
+
+  private pause(span: Ms, signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    this.pausedAt = clock.monotonic();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', end);
+        this.wake = undefined;
+        resolve();
+      };
+      const timer = clock.after(span, end);
+      signal.addEventListener('abort', end, { once: true });
+      this.wake = end;
+    });
+  }
+
+  private unservedPause(misses: number): Ms {
+    if (misses <= 1) return FIRST_UNSERVED_PAUSE;
+    return UNSERVED_PAUSE + UNSERVED_PAUSE_JITTER * this.options.random.next();
+  }
+
+  private backoff(failures: number, error: unknown): Ms {
+    const ceiling = Math.min(FIRST_BACKOFF * 2 ** (failures - 1), LAST_BACKOFF);
+    const asked = error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;
+    // The upper half of the span: managers that lost the same server do not come back together.
+    return Math.max(ceiling * (0.5 + 0.5 * this.options.random.next()), asked);
+  }
+
+  private tell(effect: StoreEffect): void {
+    const { store } = this.options;
+    switch (effect.kind) {
+      case 'replaceAll':
+        return store.replaceAll(effect.items, effect.resourceVersion);
+      case 'upsert':
+        return store.upsert(effect.object);
+      case 'remove':
+        return store.remove(effect.object);
+      case 'advance':
+        return store.advance(effect.resourceVersion);
+      case 'markUnknown':
+        return store.markUnknown(`the API server does not serve ${store.name}`);
+    }
+  }
+
+  private report(before: ReflectorState, after: ReflectorState): void {
+    const { logger, store } = this.options;
+    const keys = { resource: store.name };
+    if (after.kind === 'unserved' && after.misses === 1)
+      logger.info('The API server does not serve a kind, waiting for it', keys);
+    if (after.kind === 'backingOff') {
+      const failure = { ...keys, doing: before.kind, failures: after.failures, error: errorMessage(after.error) };
+      // An old version is what happens to any watch that was away for a while.
+      if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
+      else logger.warn('The reflector failed and will try again', failure);
+    }
+    if (before.kind === 'listing' && after.kind === 'watching') {
+      logger.debug('Listed and watching', { ...keys, version: after.resource.version });
+    }
+  }
+}
+
+/** As a call, since the compiler takes the property for a constant. */
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
