@@ -22,7 +22,7 @@ import type {
   Tags,
 } from './model/state.ts';
 import { partitionOf } from './model/world.ts';
-import { viewClusters, viewProfiles, viewRoles } from './views.ts';
+import { viewCluster, viewClusters, viewProfile, viewProfiles, viewRole, viewRoles } from './views.ts';
 import type { ClusterView, ProfileView, RoleView } from './views.ts';
 
 export const defaultAccount = '123456789012';
@@ -130,6 +130,7 @@ export function createAdmin(emulator: Emulator) {
     const account = emulator.model.world.account(place.account ?? defaultAccount, partitionOf(name));
     return { account, region: emulator.model.world.region(account, name) };
   };
+  const accountOf = (id: string | undefined): Account => regionOf(id === undefined ? {} : { account: id }).account;
   const clusterOf = (place: Place, name: string): Cluster => {
     const cluster = emulator.model.world.cluster(regionOf(place).region, name, now());
     if (cluster === undefined) throw new Error(`there is no cluster ${name}`);
@@ -162,7 +163,7 @@ export function createAdmin(emulator: Emulator) {
       const { env } = emulator.model.world;
       const vpcId = `vpc-${env.uuid().replaceAll('-', '').slice(0, 17)}`;
       const subnets = addSubnets(region, vpcId, request.subnets ?? [{}, {}, { isPublic: true }]);
-      region.clusters.set(request.name, {
+      const cluster: Cluster = {
         name: request.name,
         arn: `arn:${account.partition}:eks:${region.name}:${account.id}:cluster/${request.name}`,
         createdAt: now(),
@@ -178,10 +179,9 @@ export function createAdmin(emulator: Emulator) {
         tags: request.tags ?? {},
         nodegroupRoleArns: request.nodegroupRoleArns ?? [],
         updates: [],
-      });
-      return viewClusters(emulator.model.world, now()).find(
-        (view) => view.name === request.name && view.region === region.name && view.account === account.id,
-      )!;
+      };
+      region.clusters.set(cluster.name, cluster);
+      return viewCluster(account, region, cluster);
     },
     setCluster: (change: ClusterChange): void => {
       const cluster = clusterOf(change, change.name);
@@ -227,7 +227,7 @@ export function createAdmin(emulator: Emulator) {
         ...transition(request.then),
       };
       cluster.profiles.set(profile.name, profile);
-      return viewProfiles(emulator.model.world, now()).find(({ arn }) => arn === profile.arn)!;
+      return viewProfile(account, region, cluster, profile);
     },
     setProfile: (change: ProfileChange): void => {
       const profile = clusterOf(change, change.cluster).profiles.get(change.name);
@@ -250,21 +250,21 @@ export function createAdmin(emulator: Emulator) {
 
     /** Puts a role there without asking IAM. */
     putRole: (request: RoleRequest): RoleView => {
-      const { account } = regionOf(request);
-      newRole(account, emulator.model.world.env, now(), {
+      const account = accountOf(request.account);
+      const role = newRole(account, emulator.model.world.env, now(), {
         ...request,
         path: request.path ?? '/',
         foreign: request.foreign ?? true,
       });
-      return viewRoles(emulator.model.world).find((view) => view.account === account.id && view.name === request.name)!;
+      return viewRole(account, role);
     },
     /** Takes a role away at once, whatever hangs on it. */
     removeRole: ({ account, name }: { account?: string; name: string }): void => {
-      regionOf({ ...(account === undefined ? {} : { account }) }).account.roles.delete(name.toLowerCase());
+      accountOf(account).roles.delete(name.toLowerCase());
     },
     /** Makes a customer managed policy; returns its ARN. */
     putPolicy: ({ account: id, name }: { account?: string; name: string }): string => {
-      const { account } = regionOf({ ...(id === undefined ? {} : { account: id }) });
+      const account = accountOf(id);
       const arn = `arn:${account.partition}:iam::${account.id}:policy/${name}`;
       account.policies.add(arn);
       return arn;

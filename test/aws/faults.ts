@@ -209,7 +209,7 @@ function parameterised(kind: `slow:${number}` | `slow-before:${number}` | `error
     return errorStrike(kind, 'before', () => new AwsError(code, statuses[code] ?? 400, message));
   }
   const slow = /^slow(-before)?:(\d+)$/.exec(kind);
-  if (slow === null) throw new Error(`unknown fault ${String(kind)}`);
+  if (slow === null) throw new Error(`unknown fault ${kind}`);
   return {
     kind,
     when: slow[1] === undefined ? 'after' : 'before',

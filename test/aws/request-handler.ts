@@ -95,7 +95,7 @@ function toWire(request: SdkRequest): WireRequest {
   for (const [name, value] of Object.entries(request.query ?? {})) {
     for (const item of Array.isArray(value) ? value : [value ?? '']) query.append(name, item);
   }
-  const headers = Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const headers = Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {
     method: request.method,
     path: request.path,

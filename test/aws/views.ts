@@ -8,6 +8,7 @@ import type {
   Profile,
   ProfileStatus,
   Region,
+  Role,
   Selector,
   Subnet,
   Tags,
@@ -71,9 +72,8 @@ function eachCluster(world: World): readonly { account: Account; region: Region;
   );
 }
 
-export function viewClusters(world: World, now: number): readonly ClusterView[] {
-  world.settle(now);
-  return eachCluster(world).map(({ account, region, cluster }) => ({
+export function viewCluster(account: Account, region: Region, cluster: Cluster): ClusterView {
+  return {
     account: account.id,
     region: region.name,
     name: cluster.name,
@@ -85,7 +85,17 @@ export function viewClusters(world: World, now: number): readonly ClusterView[] 
     subnets: cluster.subnetIds.flatMap((id) => region.subnets.get(id) ?? []),
     tags: cluster.tags,
     foreign: cluster.foreign,
-  }));
+  };
+}
+
+export function viewClusters(world: World, now: number): readonly ClusterView[] {
+  world.settle(now);
+  return eachCluster(world).map(({ account, region, cluster }) => viewCluster(account, region, cluster));
+}
+
+export function viewProfile(account: Account, region: Region, cluster: Cluster, profile: Profile): ProfileView {
+  const { transition: _, ...shown } = profile;
+  return { account: account.id, region: region.name, cluster: cluster.name, ...shown };
 }
 
 export function viewProfiles(world: World, now: number): readonly ProfileView[] {
@@ -95,33 +105,30 @@ export function viewProfiles(world: World, now: number): readonly ProfileView[] 
   );
 }
 
-function viewProfile(account: Account, region: Region, cluster: Cluster, profile: Profile): ProfileView {
-  const { transition: _, ...shown } = profile;
-  return { account: account.id, region: region.name, cluster: cluster.name, ...shown };
+export function viewRole(account: Account, role: Role): RoleView {
+  const version = current(role);
+  return {
+    account: account.id,
+    name: role.name,
+    path: role.path,
+    arn: role.arn,
+    id: role.id,
+    createdAt: role.createdAt,
+    trustPolicy: version.trustPolicy,
+    description: version.description,
+    ...(version.permissionsBoundary === undefined ? {} : { permissionsBoundary: version.permissionsBoundary }),
+    tags: version.tags,
+    attachedPolicies: version.attachedPolicies,
+    inlinePolicies: Object.keys(version.inlinePolicies),
+    instanceProfiles: [...account.instanceProfiles.values()]
+      .filter(({ roles }) => roles.includes(role.name))
+      .map(({ name }) => name),
+    foreign: role.foreign,
+  };
 }
 
 export function viewRoles(world: World): readonly RoleView[] {
   return [...world.accounts.values()].flatMap((account) =>
-    [...account.roles.values()].map((role) => {
-      const version = current(role);
-      return {
-        account: account.id,
-        name: role.name,
-        path: role.path,
-        arn: role.arn,
-        id: role.id,
-        createdAt: role.createdAt,
-        trustPolicy: version.trustPolicy,
-        description: version.description,
-        ...(version.permissionsBoundary === undefined ? {} : { permissionsBoundary: version.permissionsBoundary }),
-        tags: version.tags,
-        attachedPolicies: version.attachedPolicies,
-        inlinePolicies: Object.keys(version.inlinePolicies),
-        instanceProfiles: [...account.instanceProfiles.values()]
-          .filter(({ roles }) => roles.includes(role.name))
-          .map(({ name }) => name),
-        foreign: role.foreign,
-      };
-    }),
+    [...account.roles.values()].map((role) => viewRole(account, role)),
   );
 }

@@ -72,7 +72,7 @@ export class World {
   settle(now: number): void {
     for (const account of this.accounts.values()) {
       for (const region of account.regions.values()) {
-        for (const name of [...region.clusters.keys()]) this.cluster(region, name, now);
+        for (const name of region.clusters.keys()) this.cluster(region, name, now);
       }
     }
   }
@@ -93,7 +93,7 @@ export class World {
   }
 
   #settleProfiles(cluster: Cluster, now: number): void {
-    for (const profile of [...cluster.profiles.values()]) {
+    for (const profile of cluster.profiles.values()) {
       const transition = profile.transition;
       if (transition === undefined || transition.at > now) continue;
       delete profile.transition;

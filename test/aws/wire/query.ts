@@ -39,7 +39,7 @@ function plain(value: Tree | string): unknown {
   if (typeof value === 'string') return value;
   const members = value.get('member');
   if (!(members instanceof Map)) return plainRecord(value);
-  return [...members].sort(([a], [b]) => Number(a) - Number(b)).map(([, member]) => plain(member));
+  return [...members].toSorted(([a], [b]) => Number(a) - Number(b)).map(([, member]) => plain(member));
 }
 
 export function queryAnswer(service: Service, operation: string, output: Output, requestId: string): WireResponse {
