@@ -75,5 +75,5 @@ $(INSTALLED): package.json package-lock.json
 	  echo 'npm does not run on this machine'\''s Node. Install Node.js 20 or newer: https://nodejs.org/en/download' >&2; exit 1; fi; \
 	echo 'npm ci'; PATH="$(MACHINE_PATH)" npm ci --loglevel error && \
 	if ! node hack/require-node.cjs; then \
-	  echo 'The pinned Node was not installed: the preinstall script of the npm package "node" must be let run.' >&2; exit 1; fi && \
+	  echo 'The pinned Node was not installed. Let npm run the scripts of packages (ignore-scripts off), or bring that Node yourself.' >&2; exit 1; fi && \
 	cp package-lock.json $@
