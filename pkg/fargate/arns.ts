@@ -3,27 +3,13 @@ import * as O from 'fp-ts/lib/Option.js';
 import { AccountId, RoleArn, RoleName } from '../../api/names.ts';
 import type { EksClusterName } from '../../api/names.ts';
 
+export { partitionOf } from '../cloud/partition.ts';
+
 /** Where something lives in AWS. */
 export interface Place {
   readonly partition: string;
   readonly region: string;
   readonly account: AccountId;
-}
-
-/** The partitions that are not `aws`, by the beginning of their regions' names (`partitions.json` of the AWS SDKs). */
-const PARTITIONS: readonly (readonly [RegExp, string])[] = [
-  [/^cn-/, 'aws-cn'],
-  [/^us-gov-/, 'aws-us-gov'],
-  [/^us-iso-/, 'aws-iso'],
-  [/^us-isob-/, 'aws-iso-b'],
-  [/^eu-isoe-/, 'aws-iso-e'],
-  [/^us-isof-/, 'aws-iso-f'],
-  [/^eusc-/, 'aws-eusc'],
-];
-
-/** The partition of a region; regions nobody has heard of are in `aws`. */
-export function partitionOf(region: string): string {
-  return PARTITIONS.find(([regions]) => regions.test(region))?.[1] ?? 'aws';
 }
 
 /** The managed policy that each pod execution role needs: it lets Fargate pull images and write logs. */

@@ -109,7 +109,9 @@ function canonical(statement: Statement): unknown {
   const conditions = statement.conditions.map(({ operator, key, values }) =>
     JSON.stringify([operator.toLowerCase().replace('arnequals', 'arnlike'), key.toLowerCase(), [...values].toSorted()]),
   );
-  const principals = statement.principals.map(({ type, values }) => JSON.stringify([type, [...values].toSorted()])).toSorted();
+  const principals = statement.principals
+    .map(({ type, values }) => JSON.stringify([type, [...values].toSorted()]))
+    .toSorted();
   const actions = statement.actions.map((action) => action.toLowerCase()).toSorted();
   return [
     statement.effect,

@@ -1,0 +1,159 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import type { AccountId } from '../../api/names.ts';
+import type { Clock } from '../env/clock.ts';
+import { untilAborted } from '../env/deadline.ts';
+import { errorMessage } from '../env/error-text.ts';
+import type { Logger } from '../env/logger.ts';
+import type { Random } from '../env/random.ts';
+import type { CallEnv, Caller, Calling } from './call.ts';
+import { calling } from './call.ts';
+import type { Clients } from './clients.ts';
+import { newClients } from './clients.ts';
+import type { AwsCredentials, CredentialSource, CredentialSources } from './credentials.ts';
+import { CachedCredentials } from './credentials.ts';
+import { eksClusters } from './eks/clusters.ts';
+import { fargateProfiles } from './eks/profiles.ts';
+import type { Endpoints } from './endpoints.ts';
+import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors.ts';
+import type { AwsFailure, AwsService } from './failure.ts';
+import { podExecutionRoles } from './iam/roles.ts';
+import type { Limiter } from './limiter.ts';
+import type { AwsMetrics } from './metrics.ts';
+import { partitionOf } from './partition.ts';
+import { callerAccount } from './sts/caller.ts';
+import type { AwsTransport } from './transport.ts';
+import type { CredentialsProblem, Session, SessionRequest, Sessions } from './types.ts';
+
+export interface SessionsConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly transport: AwsTransport;
+  readonly limiter: Limiter;
+  readonly metrics: AwsMetrics;
+  readonly endpoints: Endpoints;
+  readonly sources: CredentialSources;
+  /** Of this manager, for the user agent. */
+  readonly version: string;
+  /** Aborted when the manager stops: ends what is done for several sessions at once. */
+  readonly signal: AbortSignal;
+}
+
+/** Opens sessions; credentials, accounts and clients are kept and shared between them. */
+export function newSessions(config: SessionsConfig): Sessions {
+  const identities = new Map<string, Identity>();
+  const identityOf = (source: CredentialSource): Identity => {
+    const identity = identities.get(source.key) ?? new Identity(config, source);
+    identities.set(source.key, identity);
+    return identity;
+  };
+  return {
+    open: (request) =>
+      pipe(
+        config.sources.find(request.identity, request.namespace, request.signal),
+        TE.chain((source) => identityOf(source).open(request)),
+      ),
+  };
+}
+
+/** What is kept of one source of credentials. */
+class Identity {
+  private readonly config: SessionsConfig;
+  private readonly source: CredentialSource;
+  private readonly credentials: CachedCredentials;
+  private readonly clients = new Map<string, Clients>();
+  /** By access key; only one at a time. */
+  private account: { readonly accessKeyId: string; readonly id: Promise<E.Either<AwsFailure, AccountId>> } | undefined;
+
+  constructor(config: SessionsConfig, source: CredentialSource) {
+    this.config = config;
+    this.source = source;
+    this.credentials = new CachedCredentials(source, config.clock, config.signal);
+  }
+
+  open(request: SessionRequest): TE.TaskEither<CredentialsProblem, Session> {
+    return async () => {
+      try {
+        const credentials = await untilAborted(request.signal, () => this.credentials.get());
+        const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
+        return E.isLeft(account) ? E.left(problemOf(account.left)) : E.right(this.session(request, account.right));
+      } catch (error) {
+        return E.left({ reason: 'CredentialsMissing', message: `no AWS credentials: ${errorMessage(error)}` });
+      }
+    };
+  }
+
+  private accountOf({ accessKeyId }: AwsCredentials, region: string): Promise<E.Either<AwsFailure, AccountId>> {
+    if (this.account?.accessKeyId !== accessKeyId) {
+      this.account = { accessKeyId, id: this.askForAccount(accessKeyId, region) };
+    }
+    return this.account.id;
+  }
+
+  /** For all sessions that wait for it, and so under the manager's own signal. */
+  private async askForAccount(accessKeyId: string, region: string): Promise<E.Either<AwsFailure, AccountId>> {
+    const call = this.calls('sts', {
+      limitedAs: `${this.source.key} ${region}`,
+      signal: this.config.signal,
+      mutationBudget: () => 0,
+      polling: false,
+      logger: this.config.logger,
+    });
+    const answer = await callerAccount(this.clientsIn(region).sts, call)();
+    if (E.isLeft(answer) && this.account?.accessKeyId === accessKeyId) {
+      this.account = undefined;
+    }
+    return answer;
+  }
+
+  private session(request: SessionRequest, account: AccountId): Session {
+    const { region, signal, mutationBudget } = request;
+    const caller = (limitedAs: string): Caller => ({
+      limitedAs,
+      signal,
+      mutationBudget,
+      polling: request.polling ?? false,
+      logger: (request.logger ?? this.config.logger).with({ account, region }),
+    });
+    const { eks, iam } = this.clientsIn(region);
+    const callEks = this.calls('eks', caller(`${account} ${region}`));
+    const callIam = this.calls('iam', caller(account));
+    return {
+      account,
+      partition: partitionOf(region),
+      region,
+      profiles: fargateProfiles(eks, callEks, this.config.random),
+      clusters: eksClusters(eks, callEks),
+      roles: podExecutionRoles(iam, callIam),
+    };
+  }
+
+  private calls(service: AwsService, caller: Omit<Caller, 'onFailure'>): Calling {
+    const env: CallEnv = this.config;
+    return calling(env, service, { ...caller, onFailure: (failure) => this.onFailure(failure) });
+  }
+
+  private onFailure(failure: AwsFailure): void {
+    if (isCredentialsInvalid(failure) && !isNotDispatched(failure)) {
+      this.credentials.refused();
+    }
+  }
+
+  private clientsIn(region: string): Clients {
+    const { transport, endpoints, version } = this.config;
+    const known = this.clients.get(region);
+    const clients =
+      known ?? newClients({ region, transport, endpoints, version, credentials: () => this.credentials.get() });
+    this.clients.set(region, clients);
+    return clients;
+  }
+}
+
+function problemOf(failure: AwsFailure): CredentialsProblem {
+  const words = describeFailure(failure);
+  return isCredentialsInvalid(failure)
+    ? { reason: 'CredentialsInvalid', message: `AWS refuses the credentials: ${words}`, failure }
+    : { reason: 'AccountUnknown', message: `the account of the credentials could not be asked for: ${words}`, failure };
+}
