@@ -10,7 +10,7 @@ export interface Rule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** The part of JSON a schema's `default`, `enum` and `example` can hold. */
+/** The part of JSON a schema's `default` can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** The part of apiextensions.k8s.io/v1 JSONSchemaProps in use. */
@@ -20,7 +20,7 @@ export interface OpenApi {
   readonly format?: 'date-time' | 'int32' | 'int64';
   readonly nullable?: boolean;
   readonly default?: Json;
-  readonly enum?: readonly Json[];
+  readonly enum?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;

@@ -43,8 +43,10 @@ const SHOWN_CHARACTERS = 60;
 
 const show = (value: unknown): string => {
   if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
+    return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
   return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
 };

@@ -10,8 +10,8 @@ import { AWSFargateProfileStatus } from './status.ts';
 
 export const AWSFargateProfile = object(
   {
-    apiVersion: string({ description: 'infrastructure.cluster.x-k8s.io/v1beta2.' }),
-    kind: string({ description: 'AWSFargateProfile.' }),
+    apiVersion: string({ description: 'The group and version of this API: infrastructure.cluster.x-k8s.io/v1beta2.' }),
+    kind: string({ description: 'The kind of the object: AWSFargateProfile.' }),
     metadata: NamespacedMeta,
     spec: AWSFargateProfileSpec,
     status: optional(AWSFargateProfileStatus),

@@ -87,6 +87,25 @@ const schema: OpenApi = {
   properties: { ...AWSFargateProfile.openapi.properties, metadata: { type: 'object' } },
 };
 
+/**
+ * What of a schema fills in defaults, and lets everything else through. An object that is stored in an old version is read
+ * with the defaults of that version, also by who asks for a newer one.
+ */
+const defaultsOf = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
+  if (type === undefined) return undefined;
+  const inner = Object.entries(properties).flatMap(([name, property]) => {
+    const defaults = defaultsOf(property);
+    return defaults === undefined ? [] : [[name, defaults] as const];
+  });
+  if (value === undefined && inner.length === 0) return undefined;
+  return {
+    type,
+    ...(value !== undefined && { default: value }),
+    ...(type === 'object' && { 'x-kubernetes-preserve-unknown-fields': true }),
+    ...(inner.length > 0 && { properties: Object.fromEntries(inner) }),
+  };
+};
+
 export const crd: CustomResourceDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -115,12 +134,20 @@ export const crd: CustomResourceDefinition = {
     scope: 'Namespaced',
     versions: [
       {
-        // Objects that CAPA stored long ago may be of this version: the API server refuses a CRD without it.
+        // Objects that Cluster API Provider AWS stored long ago may be of this version, and while the CRD's status lists it
+        // among its storedVersions, the API server refuses a CRD without it.
         name: 'v1beta1',
         served: false,
         storage: false,
         subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: {
+            description: 'Not served: it is here because objects of long ago may still be stored in this version.',
+            type: 'object',
+            'x-kubernetes-preserve-unknown-fields': true,
+            ...defaultsOf(schema),
+          },
+        },
       },
       {
         name: VERSION,

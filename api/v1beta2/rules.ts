@@ -23,7 +23,7 @@ const required = (field: string, rule: string, message: string): Rule => ({
 const keyRule = (condition: string, message: string): Rule => ({
   rule: `self.all(k, ${condition})`,
   message: `${message}.`,
-  messageExpression: `"${message}: " + self.filter(k, !(${condition}))[0]`,
+  messageExpression: `'${message}: "' + self.filter(k, !(${condition}))[0] + '"'`,
 });
 
 export const SELECTOR_RULES: readonly Rule[] = [
@@ -147,7 +147,7 @@ export const SPEC_RULES: readonly Rule[] = [
   required(
     'clusterName',
     `has(self.clusterName) && self.clusterName != ''`,
-    'The name of the Cluster that the profile belongs to.',
+    'The name of the Cluster that the profile belongs to is missing.',
   ),
   {
     ...required(

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { isLeft, right } from 'fp-ts/lib/Either.js';
+import { describeProblem } from '../schema/problem.ts';
+import { decodeAWSManagedControlPlane, decodeCluster, decodeIdentity } from './index.ts';
+
+const metadata = { name: 'prod', namespace: 'team', uid: 'u', resourceVersion: '1' };
+
+describe('decodeCluster', () => {
+  const controlPlaneRef = {
+    group: 'controlplane.cluster.x-k8s.io',
+    kind: 'AWSManagedControlPlane',
+    name: 'prod',
+    namespace: 'team',
+  };
+  const infrastructureRef = {
+    group: 'infrastructure.cluster.x-k8s.io',
+    kind: 'AWSManagedCluster',
+    name: 'prod',
+    namespace: 'team',
+  };
+  const toV1beta1 = ({ group, ...ref }: typeof controlPlaneRef): object => ({ ...ref, apiVersion: `${group}/v1beta2` });
+  const toV1beta2 = ({ group, kind, name }: typeof controlPlaneRef): object => ({ apiGroup: group, kind, name });
+
+  for (const [version, toRef] of [
+    ['v1beta1', toV1beta1],
+    ['v1beta2', toV1beta2],
+  ] as const) {
+    it(`reads ${version}`, () => {
+      const cluster = {
+        apiVersion: `cluster.x-k8s.io/${version}`,
+        kind: 'Cluster',
+        metadata,
+        spec: { paused: true, controlPlaneRef: toRef(controlPlaneRef), infrastructureRef: toRef(infrastructureRef) },
+      };
+      expect(decodeCluster(cluster)).to.deep.equal(
+        right({ metadata, paused: true, controlPlaneRef, infrastructureRef }),
+      );
+    });
+  }
+
+  for (const spec of [undefined, {}, { controlPlaneRef: {} }, { controlPlaneRef: { kind: 'A', name: '' } }]) {
+    it(`reads a Cluster that refers to nothing: ${JSON.stringify(spec)}`, () => {
+      expect(decodeCluster({ metadata, spec })).to.deep.equal(right({ metadata, paused: false }));
+    });
+  }
+
+  it('names what it cannot read', () => {
+    const result = decodeCluster({ metadata, spec: { paused: 'yes' } });
+    expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([
+      'spec.paused: expected boolean, got "yes"',
+    ]);
+  });
+});
+
+describe('decodeAWSManagedControlPlane', () => {
+  it('reads what is there', () => {
+    const controlPlane = {
+      metadata,
+      spec: {
+        eksClusterName: 'team_prod',
+        region: 'eu-central-1',
+        partition: 'aws',
+        identityRef: { kind: 'AWSClusterRoleIdentity', name: 'shared' },
+        additionalTags: { a: 'b' },
+        network: {
+          vpc: { id: 'vpc-1' },
+          subnets: [
+            {
+              id: 'placeholder',
+              resourceID: 'subnet-1',
+              isPublic: true,
+              availabilityZone: 'eu-central-1a',
+              tags: { c: 'd' },
+            },
+            { id: 'subnet-2', zoneType: 'local-zone' },
+          ],
+        },
+      },
+      status: { ready: true },
+    };
+    expect(decodeAWSManagedControlPlane(controlPlane)).to.deep.equal(
+      right({
+        metadata,
+        eksClusterName: 'team_prod',
+        region: 'eu-central-1',
+        partition: 'aws',
+        identityRef: { kind: 'AWSClusterRoleIdentity', name: 'shared' },
+        additionalTags: { a: 'b' },
+        subnets: [
+          {
+            id: 'placeholder',
+            resourceID: 'subnet-1',
+            isPublic: true,
+            availabilityZone: 'eu-central-1a',
+            tags: { c: 'd' },
+          },
+          { id: 'subnet-2', zoneType: 'local-zone', isPublic: false, tags: {} },
+        ],
+        ready: true,
+      }),
+    );
+  });
+
+  it('reads one that has just been created', () => {
+    const expected = right({ metadata, additionalTags: {}, subnets: [], ready: false });
+    expect(decodeAWSManagedControlPlane({ metadata })).to.deep.equal(expected);
+    expect(
+      decodeAWSManagedControlPlane({ metadata, spec: { region: '', eksClusterName: '', partition: '', network: {} } }),
+    ).to.deep.equal(expected);
+  });
+});
+
+describe('decodeIdentity', () => {
+  const identity = (kind: string, spec?: object): object => ({
+    kind,
+    metadata: { name: 'default', uid: 'u', resourceVersion: '1' },
+    ...(spec && { spec }),
+  });
+
+  const readable: readonly object[] = [
+    identity('AWSClusterControllerIdentity'),
+    ...[
+      {},
+      { allowedNamespaces: null },
+      { allowedNamespaces: {} },
+      { allowedNamespaces: { list: null } },
+      { allowedNamespaces: { list: [] } },
+      { allowedNamespaces: { list: null, selector: {} } },
+      {
+        allowedNamespaces: {
+          list: ['a'],
+          selector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
+        },
+      },
+    ].map((spec) => identity('AWSClusterControllerIdentity', spec)),
+    identity('AWSClusterStaticIdentity', { secretRef: 'keys' }),
+    identity('AWSClusterRoleIdentity', {
+      roleARN: 'arn:aws:iam::123456789012:role/x',
+      sessionName: 's',
+      durationSeconds: 900,
+      inlinePolicy: '{}',
+      policyARNs: ['arn'],
+      externalID: 'e',
+      sourceIdentityRef: { kind: 'AWSClusterControllerIdentity', name: 'default' },
+    }),
+  ];
+  for (const input of readable) {
+    it(`keeps apart what differs: ${JSON.stringify(input)}`, () => {
+      expect(decodeIdentity(input)).to.deep.equal(right(input));
+    });
+  }
+
+  const unreadable: readonly (readonly [input: object, problem: string])[] = [
+    [identity('AWSClusterStaticIdentity', {}), 'spec.secretRef: expected string, got nothing'],
+    [identity('AWSClusterRoleIdentity'), 'spec: expected object, got nothing'],
+    [
+      identity('AWSClusterControllerIdentity', { allowedNamespaces: { list: 'all' } }),
+      'spec.allowedNamespaces.list: expected array, got "all"',
+    ],
+    [
+      identity('AWSCluster'),
+      'kind: expected "AWSClusterControllerIdentity" or "AWSClusterStaticIdentity" or "AWSClusterRoleIdentity", got "AWSCluster"',
+    ],
+  ];
+  for (const [input, problem] of unreadable) {
+    it(`says ${problem}`, () => {
+      const result = decodeIdentity(input);
+      expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([problem]);
+    });
+  }
+});
