@@ -6,6 +6,12 @@ export const resourceName = ({ group, plural }: Resource): string => (group === 
 /** `default/x`, or `x` for an object without namespace. */
 export const keyText = ({ namespace, name }: ObjectKey): string => (namespace === '' ? name : `${namespace}/${name}`);
 
+/** The inverse of {@link keyText}. */
+export function parseKeyText(text: string): ObjectKey {
+  const slash = text.indexOf('/');
+  return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+}
+
 export const keyOf = ({
   metadata,
 }: {

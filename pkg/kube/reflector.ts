@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { deadline } from '../env/deadline.ts';
+import { deadline, untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
@@ -61,6 +61,7 @@ export class Reflector {
   private openWatch: OpenWatch | undefined;
   private wake: (() => void) | undefined;
   private pausedAt: Ms = 0;
+  private readonly firstAnswer = Promise.withResolvers<void>();
 
   constructor(options: ReflectorOptions) {
     this.options = options;
@@ -75,6 +76,11 @@ export class Reflector {
   poke(): void {
     const isDue = this.options.clock.monotonic() - this.pausedAt >= MIN_UNSERVED_PAUSE;
     if (this.current.kind === 'unserved' && isDue) this.wake?.();
+  }
+
+  /** Resolves when the kind is listed, or known not to be served: until then there is nothing to work with. */
+  started(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.firstAnswer.promise);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -192,6 +198,7 @@ export class Reflector {
 
   private tell(effect: StoreEffect): void {
     const { store } = this.options;
+    if (effect.kind === 'replaceAll' || effect.kind === 'markUnknown') this.firstAnswer.resolve();
     switch (effect.kind) {
       case 'replaceAll':
         return store.replaceAll(effect.items, effect.resourceVersion);
