@@ -1,0 +1,121 @@
+import {
+  CLUSTER_GROUP,
+  CLUSTER_PLURAL,
+  CLUSTER_VERSIONS,
+  CONTROL_PLANE_GROUP,
+  CONTROL_PLANE_PLURAL,
+  CONTROL_PLANE_VERSION,
+} from '../../api/external/index.ts';
+import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { sleep } from '../../pkg/env/deadline.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { findServed } from '../../pkg/kube/discovery.ts';
+import { keyText } from '../../pkg/kube/paths.ts';
+import { Reflector } from '../../pkg/kube/reflector.ts';
+import type { IndexBy } from '../../pkg/kube/store.ts';
+import { Store } from '../../pkg/kube/store.ts';
+import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { Runnable } from '../../pkg/runtime/types.ts';
+
+/** AWSFargateProfiles by the Cluster they name: `namespace/name`. */
+export const BY_CLUSTER = 'cluster';
+/** Clusters by the control plane they name: `namespace/name`. */
+export const BY_CONTROL_PLANE = 'controlPlane';
+
+/** How often a start looks whether its caches are filled. */
+const START_PAUSE: Ms = 20;
+
+export interface CachesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly watchFilter?: string;
+}
+
+export interface Caches {
+  readonly profiles: Store;
+  readonly clusters: Store;
+  readonly controlPlanes: Store;
+  /** In which version Clusters are read; `undefined` while they are not served. */
+  readonly clusterResource: () => Resource | undefined;
+  readonly runnables: readonly Runnable[];
+}
+
+/** What the controller reads from, kept up to date by a watch of each kind. */
+export function newCaches(options: CachesOptions): Caches {
+  const { client } = options;
+  const profiles = newStore(options, `${PLURAL}.${GROUP}`, { [BY_CLUSTER]: clusterOf });
+  const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
+  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {});
+  let clusterResource: Resource | undefined;
+  const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
+    findServed(client, { group, plural, versions }, signal);
+  const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
+  return {
+    profiles,
+    clusters,
+    controlPlanes,
+    clusterResource: () => clusterResource,
+    runnables: [
+      // Without its own kind there is nothing to do; the others may come later.
+      cache(options, profiles, served(GROUP, PLURAL, [VERSION]), 'needed'),
+      cache(options, clusters, async (signal) => (clusterResource = await findClusters(signal)), 'optional'),
+      cache(
+        options,
+        controlPlanes,
+        served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]),
+        'optional',
+      ),
+    ],
+  };
+}
+
+function newStore({ clock, logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexBy>>): Store {
+  return new Store({ name, clock, logger, indexes });
+}
+
+function cache(
+  { client, clock, random, logger, namespace }: CachesOptions,
+  store: Store,
+  resolve: (signal: AbortSignal) => Promise<Resource | undefined>,
+  need: 'needed' | 'optional',
+): Runnable {
+  const reflector = new Reflector({
+    client,
+    store,
+    resolve,
+    clock,
+    random,
+    logger,
+    ...(namespace !== undefined && { namespace }),
+  });
+  return {
+    name: reflector.name,
+    needsLeadership: false,
+    run: (signal) => reflector.run(signal),
+    async started(signal) {
+      const mayBeMissing = (): boolean => need === 'optional' && reflector.state.kind === 'unserved';
+      while (!store.synced && !mayBeMissing()) await sleep(clock, START_PAUSE, signal);
+    },
+  };
+}
+
+const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+  const name = fieldOf(spec, 'clusterName');
+  return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
+};
+
+const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+  const reference = fieldOf(spec, 'controlPlaneRef');
+  const name = fieldOf(reference, 'name');
+  const namespace = fieldOf(reference, 'namespace') ?? metadata.namespace;
+  return typeof name === 'string' && typeof namespace === 'string' ? [keyText({ namespace, name })] : [];
+};
+
+const fieldOf = (record: unknown, field: string): unknown =>
+  typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;

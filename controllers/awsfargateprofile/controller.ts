@@ -1,0 +1,77 @@
+import { API_VERSION, GROUP, KIND } from '../../api/v1beta2/index.ts';
+import type { Sessions } from '../../pkg/cloud/types.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import type { EventRecorder } from '../../pkg/kube/events.ts';
+import { parseKeyText } from '../../pkg/kube/paths.ts';
+import type { KubeClient } from '../../pkg/kube/types.ts';
+import { Controller } from '../../pkg/runtime/controller.ts';
+import { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
+import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import { Turns } from '../../pkg/runtime/turns.ts';
+import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
+import { Workqueue } from '../../pkg/runtime/workqueue.ts';
+import { newCaches } from './caches.ts';
+import { liveReads } from './live.ts';
+import { PROFILES, ProfileObjects } from './objects.ts';
+import { Reconciler } from './reconcile.ts';
+import { connectWatches } from './watches.ts';
+
+const NAME = 'awsfargateprofile';
+
+export interface AWSFargateProfileControllerOptions {
+  readonly client: KubeClient;
+  readonly sessions: Sessions;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** How many objects are worked on at the same time. */
+  readonly concurrency: number;
+  /** How often an object at rest is compared with AWS. */
+  readonly resync: Ms;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+}
+
+/** The controller of AWSFargateProfiles: what keeps its caches, and what works. */
+export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): {
+  readonly caches: readonly Runnable[];
+  readonly worker: Runnable;
+} {
+  const { client, sessions, leadership, recorder, metrics, clock, random, logger, concurrency, resync } = options;
+  const caches = newCaches(options);
+  const objects = new ProfileObjects({ client, store: caches.profiles });
+  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
+  const { reconcile } = new Reconciler({
+    ...caches,
+    clock,
+    random,
+    objects,
+    live: liveReads(client, PROFILES, caches.clusterResource),
+    sessions,
+    turns,
+    roles: new KeyedMutex(),
+    leadership,
+    tell: (object, { type, reason, message }) =>
+      recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
+    resync,
+  });
+  connectWatches({ caches, queue, objects, random, resync });
+  const worker = new Controller({
+    name: NAME,
+    object: { group: GROUP, kind: KIND },
+    concurrency,
+    queue,
+    reconcile,
+    clock,
+    random,
+    logger,
+    metrics: metrics.controller(NAME, concurrency),
+  });
+  return { caches: caches.runnables, worker };
+}

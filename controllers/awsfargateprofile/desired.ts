@@ -1,0 +1,176 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { isSome } from 'fp-ts/lib/Option.js';
+import type { AccountId, ProfileName, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { parseTimestamp } from '../../pkg/env/timestamp.ts';
+import type { Place } from '../../pkg/fargate/arns.ts';
+import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
+import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
+import { toSelectors } from '../../pkg/fargate/selectors.ts';
+import type { Tags, TagsInvalid } from '../../pkg/fargate/tags.ts';
+import { profileTags, roleTags } from '../../pkg/fargate/tags.ts';
+import { trustPolicy } from '../../pkg/fargate/trust.ts';
+import type { Desired, Owner, Records, Surroundings, Target, WantedProfile, WantedRole } from './model.ts';
+import type { Why } from './reasons.ts';
+import { why } from './reasons.ts';
+
+/** EKS may say "not found" of a profile whose creation it took within this time. */
+const CREATE_VISIBILITY: Ms = 60_000;
+/** EKS keeps names with this prefix for itself. */
+const RESERVED_PREFIX = 'eks-';
+
+/**
+ * What the object wants in AWS. Without `surroundings` it wants nothing: a deletion.
+ *
+ * Left: the spec, or what it stands in, cannot be had; nothing is done about it in AWS.
+ */
+export function desiredBy(
+  object: AWSFargateProfile,
+  target: Target,
+  surroundings: Surroundings | undefined,
+  account: AccountId,
+  now: Ms,
+): E.Either<Why, Desired> {
+  const place: Place = { partition: target.partition, region: target.region, account };
+  const owner: Owner = {
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    clusterName: target.clusterName,
+    eksCluster: target.eksCluster,
+    eksClusterArn: clusterArn(place, target.eksCluster),
+    profileName: profileNameOf(object),
+    namesOfCapa: roleNamesOfCapa({
+      clusterName: target.clusterName,
+      eksClusterName: target.eksCluster,
+      profileName: profileNameOf(object),
+    }),
+  };
+  const common = {
+    owner,
+    place,
+    adopt: object.spec.adoptionPolicy ?? 'Owned',
+    records: recordsOf(object, now),
+    noCreation: surroundings?.noCreation,
+  } as const;
+  const recordedRole = common.records.roleManaged === false ? undefined : common.records.roleName;
+  if (surroundings === undefined) {
+    const names = {
+      profiles: distinct([owner.profileName, common.records.profileName]),
+      roles: distinct([roleNameOf(object), recordedRole]),
+    };
+    return E.right({ ...common, names, wanted: undefined });
+  }
+  const profile = wantedProfile(object, surroundings, owner);
+  if (E.isLeft(profile)) return profile;
+  const role = wantedRole(object, surroundings, owner, place, profile.right.name);
+  if (E.isLeft(role)) return role;
+  const names = {
+    profiles: distinct([profile.right.name, common.records.profileName]),
+    roles: distinct([role.right.name, recordedRole]),
+  };
+  return E.right({ ...common, names, wanted: { profile: profile.right, role: role.right } });
+}
+
+/** The profile's name: as the spec says, as it was computed once, or computed. */
+export function profileNameOf(object: AWSFargateProfile): ProfileName {
+  return object.spec.profileName ?? profileNameFor(object.metadata);
+}
+
+/** The name of the role that this object makes or uses by name; `undefined` where spec.roleARN names one. */
+export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
+  if (object.spec.roleARN !== undefined) return undefined;
+  return object.spec.roleName ?? roleNameFor(object.spec.clusterName, profileNameOf(object));
+}
+
+function recordsOf({ status = {} }: AWSFargateProfile, now: Ms): Records {
+  const requestedAt = status.createRequestedAt === undefined ? undefined : parseTimestamp(status.createRequestedAt);
+  const seen = status.profileARN !== undefined;
+  return {
+    profileName: status.profileName,
+    roleName: status.role?.name,
+    roleManaged: status.role?.managed,
+    attachedPolicies: status.role?.attachedPolicies ?? [],
+    tagKeys: status.tagKeys ?? [],
+    provisioned: status.initialization?.provisioned === true,
+    createRequested: requestedAt !== undefined,
+    createUnseen: requestedAt !== undefined && !seen && now - requestedAt < CREATE_VISIBILITY,
+  };
+}
+
+function wantedProfile(
+  object: AWSFargateProfile,
+  surroundings: Surroundings,
+  owner: Owner,
+): E.Either<Why, WantedProfile> {
+  const { spec, status } = object;
+  const name = profileNameOf(object);
+  if (name.startsWith(RESERVED_PREFIX)) {
+    return invalid(
+      spec.profileName === undefined
+        ? `the computed Fargate profile name "${name}" starts with the prefix "${RESERVED_PREFIX}", which EKS keeps for itself: set spec.profileName`
+        : `spec.profileName: "${name}" starts with the prefix "${RESERVED_PREFIX}", which EKS keeps for itself`,
+    );
+  }
+  if (spec.selectors === undefined || spec.selectors.length === 0) {
+    return invalid('spec.selectors: Fargate Profile requires at least one selector.');
+  }
+  // What a provisioned profile was given is what it keeps: a subnet that the control plane gains later changes nothing.
+  const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
+  const subnets = firstFilled(spec.subnetIDs, recorded, surroundings.privateSubnets);
+  if (subnets === undefined) {
+    return E.left(why('NoPrivateSubnets', { controlPlane: surroundings.controlPlaneName }));
+  }
+  return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
+    name,
+    subnets,
+    selectors: toSelectors(spec.selectors ?? []),
+    tags,
+  }))(profileTags(owner, tagSources(object, surroundings, owner)));
+}
+
+function wantedRole(
+  object: AWSFargateProfile,
+  surroundings: Surroundings,
+  owner: Owner,
+  place: Place,
+  profile: ProfileName,
+): E.Either<Why, WantedRole> {
+  const { spec } = object;
+  if (spec.roleARN !== undefined) {
+    const parts = parseRoleArn(spec.roleARN);
+    if (!isSome(parts)) return invalid(`spec.roleARN: "${spec.roleARN}" is not the ARN of an IAM role`);
+    return parts.value.account === place.account
+      ? E.right({ kind: 'existing', name: parts.value.name, arn: spec.roleARN })
+      : invalid(
+          `spec.roleARN: the role is in account ${parts.value.account}, but EKS takes only roles of the cluster's own account, ${place.account}`,
+        );
+  }
+  const name = spec.roleName ?? roleNameFor(owner.clusterName, profile);
+  const path = spec.rolePath ?? '/';
+  return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
+    kind: 'managed',
+    name,
+    path,
+    arn: roleArn(place, path, name),
+    trust: trustPolicy({ ...place, cluster: owner.eksCluster }),
+    policies: [...new Set([podExecutionPolicyArn(place.partition), ...(spec.roleAdditionalPolicies ?? [])])],
+    tags,
+    named: spec.roleName !== undefined,
+    ...(spec.rolePermissionsBoundary !== undefined && { permissionsBoundary: spec.rolePermissionsBoundary }),
+  }))(roleTags(owner.eksClusterArn, tagSources(object, surroundings, owner)));
+}
+
+const tagSources = (object: AWSFargateProfile, surroundings: Surroundings, owner: Owner) => ({
+  clusterName: owner.clusterName,
+  object: object.spec.additionalTags ?? {},
+  controlPlane: surroundings.controlPlaneTags,
+});
+
+const invalid = (words: string): E.Either<Why, never> => E.left(why('InvalidSpec', { words }));
+const tagsInvalid = ({ problems }: TagsInvalid): Why => why('TagsInvalid', { words: problems.join('; ') });
+const distinct = <A>(names: readonly (A | undefined)[]): readonly A[] => [
+  ...new Set(names.filter((name) => name !== undefined)),
+];
+const firstFilled = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined =>
+  lists.find((list) => list !== undefined && list.length > 0);

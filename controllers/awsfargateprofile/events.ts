@@ -1,0 +1,98 @@
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { describeFailure } from '../../pkg/cloud/errors.ts';
+import { conditionOf } from './conditions.ts';
+import { profileNamed } from './decide.ts';
+import type { Step } from './model.ts';
+import { subjectOf } from './model.ts';
+import { messageOf, natureOf } from './reasons.ts';
+import type { Pass } from './report.ts';
+import { isDeleting } from './target.ts';
+
+/** What is told of an object as it happens; reasons and words as Cluster API Provider AWS has them, where it has any. */
+export interface EventSpec {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The events of a pass: what it did, what came to its end, and what newly needs a human. */
+export function eventsOf(pass: Pass): readonly EventSpec[] {
+  return [...pass.trail.flatMap(eventOfStep), ...eventsOfProfile(pass), ...eventOfTrouble(pass)];
+}
+
+/** The object is let go with everything left in AWS as it is. */
+export const retained = (object: AWSFargateProfile): EventSpec =>
+  normal(
+    'RetainedEKSFargateProfile',
+    object.status?.profileName === undefined
+      ? 'Nothing was changed in AWS: deletionPolicy is Retain'
+      : `Left EKS fargate profile ${object.status.profileName} and its role in AWS: deletionPolicy is Retain`,
+  );
+
+function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
+  const subject = subjectOf(mutation);
+  if (outcome.kind === 'failed') return failureOf(mutation.kind, subject, describeFailure(outcome.failure));
+  if (outcome.kind !== 'done') return [];
+  switch (mutation.kind) {
+    case 'createRole':
+      return [normal('SuccessfulIAMRoleCreation', `Created fargate IAM role "${subject}"`)];
+    case 'deleteRole':
+      return [normal('SuccessfulIAMRoleDeletion', `Deleted fargate IAM role "${subject}"`)];
+    case 'createProfile':
+      return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
+    case 'deleteProfile':
+      return [normal('InitiatedDeleteEKSFargateProfile', `Started deleting EKS fargate profile ${subject}`)];
+    case 'tagProfile':
+    case 'untagProfile':
+      return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
+    case 'setTrust':
+      return [normal('UpdatedIAMRole', `Updated the trust policy of fargate IAM role "${subject}"`)];
+    case 'setBoundary':
+    case 'removeBoundary':
+      return [normal('UpdatedIAMRole', `Updated the permissions boundary of fargate IAM role "${subject}"`)];
+    case 'attachPolicy':
+    case 'detachPolicy':
+    case 'tagRole':
+    case 'untagRole':
+      // Part of every creation and deletion: no news.
+      return [];
+  }
+}
+
+const FAILURES: Partial<Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: string }>> = {
+  createRole: { reason: 'FailedIAMRoleCreation', doing: 'create fargate IAM role' },
+  deleteRole: { reason: 'FailedIAMRoleDeletion', doing: 'delete fargate IAM role' },
+  createProfile: { reason: 'FailedCreateEKSFargateProfile', doing: 'create EKS fargate profile' },
+  deleteProfile: { reason: 'FailedDeleteEKSFargateProfile', doing: 'delete EKS fargate profile' },
+};
+
+function failureOf(kind: Step['mutation']['kind'], subject: string, words: string): readonly EventSpec[] {
+  const { reason, doing } = FAILURES[kind] ?? { reason: 'FailedUpdateAWS', doing: 'update' };
+  return [warning(reason, `Failed to ${doing} ${subject}: ${words}`)];
+}
+
+/** A creation or deletion that EKS has brought to its end since the last pass. */
+function eventsOfProfile({ object, desired, observed }: Pass): readonly EventSpec[] {
+  const { profileName, profileStatus } = object.status ?? {};
+  if (desired === undefined || observed === undefined || profileName === undefined) return [];
+  const now = profileNamed(observed, profileName)?.status;
+  if (now === 'ACTIVE' && profileStatus === 'CREATING') {
+    return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
+  }
+  return now === undefined && profileStatus === 'DELETING'
+    ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${profileName}`)]
+    : [];
+}
+
+/** What needs a human is told when it begins, once; the conditions say it for as long as it lasts. */
+function eventOfTrouble({ object, end, trail }: Pass): readonly EventSpec[] {
+  if (end.kind !== 'stopped' || trail.some(({ outcome }) => outcome.kind === 'failed')) return [];
+  const nature = natureOf(end.why);
+  if (nature !== 'human' && nature !== 'retry') return [];
+  const message = messageOf(end.why);
+  const shown = conditionOf(object.status?.conditions, isDeleting(object) ? 'Deleting' : 'Ready');
+  return shown?.message === message ? [] : [warning(end.why.reason, message)];
+}
+
+const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });
+const warning = (reason: string, message: string): EventSpec => ({ type: 'Warning', reason, message });

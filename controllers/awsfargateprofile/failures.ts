@@ -1,0 +1,34 @@
+import {
+  describeFailure,
+  isAccessDenied,
+  isClusterNotActive,
+  isClusterNotFound,
+  isCredentialsInvalid,
+  isInvalidRequest,
+  isQuotaExceeded,
+  isThrottled,
+  isUnavailable,
+} from '../../pkg/cloud/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/failure.ts';
+import type { Part, Why } from './reasons.ts';
+import { why } from './reasons.ts';
+
+const PART_OF: Readonly<Record<AwsFailure['service'], Part>> = {
+  eks: 'EKSFargateProfileReady',
+  iam: 'IAMFargateRolesReady',
+  sts: 'CredentialsReady',
+};
+
+/** What a call that failed means for the object, in a user's words. */
+export function whyOfFailure(failure: AwsFailure, cluster: { readonly name: string; readonly region: string }): Why {
+  const words = describeFailure(failure);
+  const said = { words, about: PART_OF[failure.service] };
+  if (isCredentialsInvalid(failure))
+    return why('CredentialsUnavailable', { words: `AWS rejects the credentials: ${words}` });
+  if (isThrottled(failure) || isUnavailable(failure)) return why('AWSUnavailable', said);
+  if (isAccessDenied(failure)) return why('AccessDenied', said);
+  if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster: cluster.name, region: cluster.region });
+  if (isClusterNotActive(failure)) return why('WaitingForEKSControlPlane', { words });
+  if (isQuotaExceeded(failure)) return why('QuotaExceeded', { words });
+  return isInvalidRequest(failure) ? why('Refused', said) : why('AWSError', said);
+}

@@ -1,0 +1,79 @@
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Mutation } from './model.ts';
+import { subjectOf } from './model.ts';
+import type { Why } from './reasons.ts';
+
+/**
+ * What is remembered of an object between its passes, in memory alone: losing it costs lateness, never safety. All times
+ * are monotonic.
+ */
+export interface Memory {
+  /** Since when the object has waited for the same thing. */
+  readonly waiting?: { readonly what: string; readonly since: Ms };
+  /** A change that AWS did not take; it is not tried again before its time, however often the object is looked at. */
+  readonly refused?: {
+    readonly what: string;
+    readonly generation: number;
+    readonly why: Why;
+    readonly notBefore: Ms;
+  };
+  /** Since when EKS has not accepted the role's trust policy. */
+  readonly trustDoubted?: { readonly generation: number; readonly since: Ms };
+  /** How often a profile that EKS could not create or delete was tried again. */
+  readonly recovery?: { readonly generation: number; readonly attempts: number; readonly notBefore: Ms };
+}
+
+export const BLANK: Memory = {};
+
+const SECOND: Ms = 1_000;
+/** EKS needs minutes for each try; ten seconds give a reader the time to see why. */
+const FIRST_RECOVERY: Ms = 10 * SECOND;
+const LONGEST_RECOVERY: Ms = 600 * SECOND;
+
+/** What identifies a change from pass to pass. */
+export const whatOf = (mutation: Mutation): string => `${mutation.kind} ${subjectOf(mutation)}`;
+
+/** How long the object has waited for what it waits for now. */
+export function waitedFor(memory: Memory, why: Why, now: Ms): Ms {
+  return memory.waiting?.what === why.reason ? now - memory.waiting.since : 0;
+}
+
+export function rememberWaiting(memory: Memory, why: Why | undefined, now: Ms): Memory {
+  if (why === undefined) {
+    const { waiting: _over, ...rest } = memory;
+    return rest;
+  }
+  return memory.waiting?.what === why.reason ? memory : { ...memory, waiting: { what: why.reason, since: now } };
+}
+
+export function rememberRefusal(
+  memory: Memory,
+  mutation: Mutation,
+  facts: { readonly why: Why; readonly generation: number; readonly notBefore: Ms },
+): Memory {
+  return { ...memory, refused: { what: whatOf(mutation), ...facts } };
+}
+
+/** Why a change is not due yet: it was refused a moment ago, and the spec has not changed since. */
+export function refusalOf(memory: Memory, mutation: Mutation, generation: number, now: Ms): Why | undefined {
+  const { refused } = memory;
+  return refused?.what === whatOf(mutation) && refused.generation === generation && now < refused.notBefore
+    ? refused.why
+    : undefined;
+}
+
+/** When a failed profile may be tried again, counted from when it was first seen failed; at once on a change of the spec. */
+export function recoveryOf(memory: Memory, generation: number, now: Ms): NonNullable<Memory['recovery']> {
+  const { recovery } = memory;
+  if (recovery === undefined) return { generation, attempts: 0, notBefore: now + FIRST_RECOVERY };
+  return recovery.generation === generation ? recovery : { generation, attempts: 0, notBefore: now };
+}
+
+export function rememberAttempt(memory: Memory, generation: number, now: Ms): Memory {
+  const attempts = recoveryOf(memory, generation, now).attempts + 1;
+  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
+  return { ...memory, recovery: { generation, attempts, notBefore: now + pause } };
+}
+
+/** All is as desired: what failed before is over. */
+export const rememberSuccess = (_memory: Memory): Memory => BLANK;

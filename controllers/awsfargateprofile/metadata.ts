@@ -1,0 +1,78 @@
+import type { Cluster } from '../../api/external/index.ts';
+import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
+import type { ObjectMeta, OwnerReference } from '../../api/meta.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { CLUSTER_NAME_LABEL, FINALIZER, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { diffMergePatch } from '../../pkg/kube/patches.ts';
+import type { Inputs } from './inputs.ts';
+import type { Goal } from './model.ts';
+import { isDeleting } from './target.ts';
+
+/**
+ * The merge patch that gives the object the metadata it must have before anything is done for it, or `undefined`: the
+ * finalizer once there is something to pursue, the Cluster's label and owner reference, the mirror of
+ * `deletionPolicy: Retain`. Nothing is added to an object that is being deleted; a finalizer could not be.
+ */
+export function metadataPatch(
+  { object, cluster, clusterApiVersion }: Inputs,
+  goal: Goal,
+): Readonly<Record<string, unknown>> | undefined {
+  if (isDeleting(object)) return undefined;
+  const { metadata } = object;
+  return metadataDiff(metadata, {
+    ...metadata,
+    labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: object.spec.clusterName },
+    annotations: mirroredRetain(object),
+    finalizers: goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers,
+    ownerReferences:
+      cluster.kind === 'found' ? withOwner(object, cluster.object, clusterApiVersion) : metadata.ownerReferences,
+  });
+}
+
+/** The merge patch that lets a deleted object go. */
+export function releasePatch({ metadata }: AWSFargateProfile): Readonly<Record<string, unknown>> | undefined {
+  return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
+}
+
+type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
+
+const metadataDiff = (before: ObjectMeta, after: Changing): Readonly<Record<string, unknown>> | undefined => {
+  const patch = diffMergePatch({ metadata: { ...before } }, { metadata: { ...after } });
+  return patch;
+};
+
+const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
+  finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
+
+/** Only an explicit `Delete` takes the mirror away: the field alone can have been dropped by a CRD that does not know it. */
+function mirroredRetain({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
+  if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
+  return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;
+}
+
+/**
+ * One reference, to the Cluster, so that `clusterctl move` takes the object along. It is matched by group, kind and name,
+ * and put back or brought up to date when it got lost; never while one of the two is being deleted, which would fight the
+ * garbage collector.
+ */
+function withOwner(object: AWSFargateProfile, cluster: Cluster, apiVersion: string): ObjectMeta['ownerReferences'] {
+  const before = object.metadata.ownerReferences;
+  if (cluster.metadata.deletionTimestamp !== undefined || isTrackedByArgo(object.metadata)) return before;
+  const isOurs = (reference: OwnerReference): boolean =>
+    reference.kind === CLUSTER_KIND &&
+    reference.apiVersion.startsWith(`${CLUSTER_GROUP}/`) &&
+    reference.name === cluster.metadata.name;
+  const wanted = { apiVersion, kind: CLUSTER_KIND, name: cluster.metadata.name, uid: cluster.metadata.uid };
+  const known = before?.find(isOurs);
+  return known === undefined
+    ? [...(before ?? []), wanted]
+    : before?.map((reference) => (reference === known ? { ...known, ...wanted } : reference));
+}
+
+/** Argo CD never prunes an object that has any owner reference. */
+function isTrackedByArgo({ annotations = {}, labels = {} }: ObjectMeta): boolean {
+  return (
+    annotations['argocd.argoproj.io/tracking-id'] !== undefined || labels['argocd.argoproj.io/instance'] !== undefined
+  );
+}

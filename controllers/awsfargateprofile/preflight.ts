@@ -1,0 +1,170 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { RoleName } from '../../api/names.ts';
+import { ProfileName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { FINALIZER } from '../../api/v1beta2/index.ts';
+import type { Session } from '../../pkg/cloud/types.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
+import { isRoleInUse } from './roleuse.ts';
+import { profileNamed } from './decide.ts';
+import type { LiveReads } from './live.ts';
+import { recoveryOf, refusalOf } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Desired, Mutation, Observed, Target } from './model.ts';
+import { isDestructive, isLaneMutation } from './model.ts';
+import type { Why } from './reasons.ts';
+import { why } from './reasons.ts';
+
+/** A pass under way. What changes during it: the object, by the pass's own writes; what is observed, by its own doing. */
+export interface Flight {
+  object: AWSFargateProfile;
+  memory: Memory;
+  observed: Observed;
+  readonly target: Target;
+  readonly desired: Desired;
+  readonly session: Session;
+  readonly signal: AbortSignal;
+  readonly ticket: Ticket;
+}
+
+export type Verdict =
+  | { readonly kind: 'go' }
+  | { readonly kind: 'stop'; readonly why: Why }
+  /** The role is used by something else: leave it, and go on without it. `by` in words. */
+  | { readonly kind: 'keep'; readonly role: RoleName; readonly by: string }
+  /** The world is not what the pass believes (any more): drop the pass, look again at once, say nothing. */
+  | { readonly kind: 'quit'; readonly because: string };
+
+/** A safety rule: asked before each change in AWS, in the order of {@link guards}; the first objection holds. */
+export type Guard = (mutation: Mutation, flight: Flight) => Promise<Verdict>;
+
+export interface GuardServices {
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly live: LiveReads;
+  /** How long a change may take, in ms; 0 or less when this process may no longer lead. */
+  readonly mutationBudget: () => Ms;
+  /** Writes into status what must stand there before the change. `undefined`: somebody else wrote first. */
+  readonly record: (mutation: Mutation, flight: Flight) => Promise<AWSFargateProfile | undefined>;
+}
+
+const GO: Verdict = { kind: 'go' };
+
+/** The safety rules, cheapest first; the turn is asked for last, because it is held from then on. */
+export function guards(services: GuardServices): readonly Guard[] {
+  return [
+    pace(services),
+    leads(services),
+    unpaused(services),
+    roleUnused(services),
+    recorded(services),
+    turn(services),
+  ];
+}
+
+export async function preflight(all: readonly Guard[], mutation: Mutation, flight: Flight): Promise<Verdict> {
+  for (const guard of all) {
+    const verdict = await guard(mutation, flight);
+    if (verdict.kind !== 'go') return verdict;
+  }
+  return GO;
+}
+
+/** What AWS refused or failed a moment ago is not tried again before its time. */
+export function pace({ clock }: Pick<GuardServices, 'clock'>): Guard {
+  return async (mutation, flight) => {
+    const now = clock.monotonic();
+    const generation = flight.object.metadata.generation ?? 0;
+    const refused = refusalOf(flight.memory, mutation, generation, now);
+    if (refused !== undefined) return { kind: 'stop', why: refused };
+    if (mutation.kind !== 'deleteProfile') return GO;
+    const found = profileNamed(flight.observed, mutation.name);
+    const isCreateFailure = found?.status === 'CREATE_FAILED' && mutation.because === 'failed';
+    if (found === undefined || (!isCreateFailure && found.status !== 'DELETE_FAILED')) return GO;
+    const recovery = recoveryOf(flight.memory, generation, now);
+    flight.memory = { ...flight.memory, recovery };
+    if (now >= recovery.notBefore) return GO;
+    const facts = { name: found.name, issues: found.health };
+    return { kind: 'stop', why: isCreateFailure ? why('CreateFailed', facts) : why('DeleteFailed', facts) };
+  };
+}
+
+/** A process whose lease may have run out changes nothing. */
+export function leads({ mutationBudget }: Pick<GuardServices, 'mutationBudget'>): Guard {
+  return async () => (mutationBudget() > 0 ? GO : { kind: 'quit', because: 'the lease may have run out' });
+}
+
+/** A pause holds up deletions too, and a cache may not have seen it yet: asked live before anything is taken away. */
+export function unpaused({ live }: Pick<GuardServices, 'live'>): Guard {
+  return async (mutation, { object, signal }) => {
+    if (!isDestructive(mutation)) return GO;
+    const objection = await live.objectionTo(object, signal);
+    return objection === undefined ? GO : { kind: 'quit', because: objection };
+  };
+}
+
+/** A role goes only when nothing uses it any more: no other object, and no profile where the name was not ours alone. */
+export function roleUnused({ live }: Pick<GuardServices, 'live'>): Guard {
+  return async (mutation, flight) => {
+    const isRetiring = mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring);
+    if (!isRetiring) return GO;
+    const by = await isRoleInUse(live, flight, mutation.name);
+    if (by.kind === 'unknown') return { kind: 'stop', why: by.why };
+    return by.kind === 'unused' ? GO : { kind: 'keep', role: mutation.name, by: by.by };
+  };
+}
+
+/** Nothing is changed in AWS that status would not let a successor find. */
+export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
+  return async (mutation, flight) => {
+    if (!(flight.object.metadata.finalizers?.includes(FINALIZER) ?? false)) {
+      return { kind: 'quit', because: 'the finalizer is gone' };
+    }
+    const written = await record(mutation, flight);
+    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile' };
+    flight.object = written;
+    return GO;
+  };
+}
+
+/** EKS changes one profile of a cluster at a time. */
+export function turn({ turns, clock }: Pick<GuardServices, 'turns' | 'clock'>): Guard {
+  return async (mutation, flight) => {
+    if (!isLaneMutation(mutation)) return GO;
+    let answer = turns.ask(flight.ticket);
+    if (answer.kind === 'wait' && answer.foreign) {
+      await lookAt(turns, flight, answer.ahead);
+      answer = turns.ask(flight.ticket);
+    }
+    switch (answer.kind) {
+      case 'yours':
+        return GO;
+      case 'closed':
+        return {
+          kind: 'stop',
+          why: why('ClusterUpdating', {
+            cluster: flight.target.eksCluster,
+            remaining: answer.until - clock.monotonic(),
+          }),
+        };
+      case 'wait':
+        return { kind: 'stop', why: why('WaitingForSibling', { ...answer }) };
+    }
+  };
+}
+
+/** Nobody here follows a profile that is not ours: whoever waits for it asks EKS what has become of it. */
+async function lookAt(turns: Turns, { session, target, ticket }: Flight, ahead: string): Promise<void> {
+  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(ahead))();
+  if (E.isLeft(lookup)) return;
+  const doing = lookup.right.kind === 'found' ? doingOf(lookup.right.profile.status) : undefined;
+  if (doing === undefined) turns.settled(ticket.lane, ahead);
+  else turns.busy(ticket.lane, ahead, doing, true);
+}
+
+/** What a profile of this status keeps EKS busy with, in words; `undefined`: nothing. */
+export function doingOf(status: string): string | undefined {
+  if (status === 'CREATING') return 'being created';
+  return status === 'DELETING' ? 'being deleted' : undefined;
+}

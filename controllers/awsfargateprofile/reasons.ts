@@ -1,0 +1,337 @@
+import type { Ms } from '../../pkg/env/clock.ts';
+
+/** How long until an object that waits looks for itself, given how long it has waited. */
+type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
+
+const SECOND: Ms = 1_000;
+const MINUTE: Ms = 60 * SECOND;
+
+/** About a tenth late, and some 26 calls for a create of two minutes. */
+const growing: Poll = (waited) => Math.min(Math.max(waited / 5, SECOND / 2), 15 * SECOND);
+const every =
+  (interval: Ms): Poll =>
+  () =>
+    interval;
+/** A watch tells; this is the net below it. */
+const watched = every(10 * MINUTE);
+/** A human has to act: AWS is asked again now and then, in case it happened there. */
+const slowly: Poll = (waited) => Math.min(Math.max(waited, MINUTE), 10 * MINUTE);
+/** Doubles from `first` with the time already spent, up to `cap`. */
+const doubling =
+  (first: Ms, cap: Ms): Poll =>
+  (waited) =>
+    Math.min(Math.max(waited, first), cap);
+
+/** The part of the work that a reason is about: it turns this condition False; without one it only delays. */
+export type Part = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
+
+/**
+ * `wait`: goes on by itself, `Reconciling` is True. `human`: somebody must act, `Stalled` is True.
+ * `retry`: tried again with backoff; `Stalled` joins after {@link PATIENCE} tries. `outage`: what the
+ * answer depends on cannot be asked; what was Ready is believed to be so for a while.
+ */
+export type Nature = 'wait' | 'human' | 'retry' | 'outage';
+
+/** After so many failed tries a retry is shown as `Stalled`; it goes on all the same. */
+export const PATIENCE = 5;
+
+interface Entry<F> {
+  readonly nature: Nature;
+  readonly part?: Part;
+  readonly poll: Poll<F>;
+  /** What is the matter, a whole sentence without the closing full stop. */
+  readonly words: (facts: F) => string;
+  /** What a human can do about it, a whole sentence without the closing full stop. */
+  readonly cure?: (facts: F) => string;
+}
+
+const reason = <F>(entry: Entry<F>): Entry<F> => entry;
+const eks = { part: 'EKSFargateProfileReady' } as const;
+const iam = { part: 'IAMFargateRolesReady' } as const;
+const credentials = { part: 'CredentialsReady' } as const;
+
+const quoted = (text: string): string => `"${text}"`;
+const listed = (texts: readonly string[]): string => texts.join(', ');
+
+type Named = { readonly name: string };
+type Words = { readonly words: string };
+/** What AWS said to a call; `about` is the part of the work that the call belongs to. */
+type Said = { readonly words: string; readonly about?: Part };
+
+/** A health issue of EKS in one readable piece. */
+export type Issue = { readonly code: string; readonly message: string; readonly resourceIds: readonly string[] };
+
+const issueWords = (issues: readonly Issue[]): string =>
+  issues.length === 0
+    ? 'EKS gives no reason'
+    : issues
+        .map(({ code, message, resourceIds }) =>
+          resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (${listed(resourceIds)})`,
+        )
+        .join('; ');
+
+/**
+ * Each reason why an object is not, or not yet, what its spec says: the one table that conditions, requeues, documents
+ * and tests read. The key is the condition's `reason`.
+ */
+export const REASONS = {
+  // Before AWS is asked.
+  WaitingForCluster: reason<{ readonly cluster: string }>({
+    nature: 'wait',
+    poll: watched,
+    words: ({ cluster }) => `Cluster ${cluster} does not exist yet`,
+  }),
+  WaitingForAPI: reason<{ readonly kind: string; readonly why: string }>({
+    nature: 'outage',
+    poll: every(30 * SECOND),
+    words: ({ kind, why }) => `${kind} objects cannot be read: ${why}`,
+  }),
+  ClusterDeleting: reason<{ readonly cluster: string }>({
+    nature: 'wait',
+    poll: watched,
+    words: ({ cluster }) => `Cluster ${cluster} is being deleted: no Fargate profile is created for it`,
+  }),
+  WaitingForEKSControlPlane: reason<Words>({
+    nature: 'wait',
+    ...eks,
+    poll: watched,
+    words: ({ words }) => words,
+  }),
+  ControlPlaneUnsupported: reason<{ readonly cluster: string; readonly kind: string }>({
+    nature: 'human',
+    poll: watched,
+    words: ({ cluster, kind }) =>
+      `the control plane of Cluster ${cluster} is of kind ${kind}: Fargate profiles need an AWSManagedControlPlane`,
+    cure: () => 'Point spec.clusterName to a Cluster whose controlPlaneRef names an AWSManagedControlPlane',
+  }),
+  TargetChanged: reason<{ readonly field: string; readonly recorded: string; readonly found: string }>({
+    nature: 'human',
+    poll: watched,
+    words: ({ field, recorded, found }) =>
+      `the control plane now names ${field} ${quoted(found)}, but this object was provisioned in ${quoted(recorded)}: nothing is changed in AWS`,
+    cure: ({ field, recorded }) =>
+      `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object after annotating what is to stay`,
+  }),
+  TargetUnknown: reason<{ readonly cluster: string }>({
+    nature: 'human',
+    poll: watched,
+    words: ({ cluster }) =>
+      `status does not say in which account and region the profile is, and Cluster ${cluster} is not there to tell`,
+    cure: () =>
+      'Restore the Cluster and its control plane; or, when nothing is left in AWS, set spec.deletionPolicy to Retain to let the object go',
+  }),
+  InvalidSpec: reason<Words>({
+    nature: 'human',
+    poll: watched,
+    words: ({ words }) => words,
+  }),
+  TagsInvalid: reason<Words>({
+    nature: 'human',
+    poll: watched,
+    words: ({ words }) => `AWS would refuse the tags: ${words}`,
+    cure: () => 'Correct additionalTags of this object or of its control plane',
+  }),
+  NoPrivateSubnets: reason<{ readonly controlPlane: string }>({
+    nature: 'human',
+    ...eks,
+    poll: watched,
+    words: ({ controlPlane }) =>
+      `no subnet is named and AWSManagedControlPlane ${controlPlane} lists no private one: Fargate runs in private subnets only`,
+    cure: () => 'Name private subnets in spec.subnetIDs, or add them to the control plane’s spec.network.subnets',
+  }),
+
+  // Credentials.
+  CredentialsUnavailable: reason<Words>({
+    nature: 'human',
+    ...credentials,
+    poll: doubling(10 * SECOND, 2 * MINUTE),
+    words: ({ words }) => words,
+  }),
+  WrongAccount: reason<{ readonly recorded: string; readonly found: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: doubling(30 * SECOND, 5 * MINUTE),
+    words: ({ recorded, found }) =>
+      `the credentials belong to account ${found}, but this object was provisioned in account ${recorded}: nothing is read or changed there`,
+    cure: ({ recorded }) => `Give the identity credentials of account ${recorded}`,
+  }),
+
+  // What AWS says to any call.
+  AccessDenied: reason<Said>({
+    nature: 'human',
+    poll: slowly,
+    words: ({ words }) => `AWS denies the request: ${words}`,
+    cure: () => 'Allow the action in the IAM policy of the credentials in use',
+  }),
+  AWSUnavailable: reason<Said>({
+    nature: 'outage',
+    poll: doubling(2 * SECOND, MINUTE),
+    words: ({ words }) => `AWS gives no usable answer: ${words}`,
+  }),
+  AWSError: reason<Said>({
+    nature: 'retry',
+    poll: doubling(5 * SECOND, 5 * MINUTE),
+    words: ({ words }) => `AWS answers with an error: ${words}`,
+  }),
+  Refused: reason<Said>({
+    nature: 'human',
+    poll: slowly,
+    words: ({ words }) => `AWS refused the request: ${words}`,
+    cure: () => 'Correct the spec, or what it names in AWS; it is tried again by itself',
+  }),
+  EKSClusterNotFound: reason<{ readonly cluster: string; readonly region: string }>({
+    nature: 'human',
+    ...eks,
+    poll: doubling(15 * SECOND, 5 * MINUTE),
+    words: ({ cluster, region }) => `there is no EKS cluster ${quoted(cluster)} in ${region}`,
+    cure: () => 'Create the cluster, or correct the control plane’s spec.eksClusterName and spec.region',
+  }),
+
+  // The role.
+  RoleNotOwned: reason<Named & { readonly whose: string }>({
+    nature: 'human',
+    ...iam,
+    poll: slowly,
+    words: ({ name, whose }) => `IAM role ${quoted(name)} exists already and belongs to ${whose}. It is left untouched`,
+    cure: () => 'Name it in spec.roleARN to use it as it is, or choose another spec.roleName',
+  }),
+  RoleNotFound: reason<Named>({
+    nature: 'human',
+    ...iam,
+    poll: slowly,
+    words: ({ name }) => `IAM role ${quoted(name)} does not exist, and it was not made by this controller`,
+    cure: () => 'Create the role, or correct spec.roleARN or spec.roleName',
+  }),
+  RoleTrustInvalid: reason<Named & { readonly problem: string }>({
+    nature: 'human',
+    ...iam,
+    poll: slowly,
+    words: ({ name, problem }) =>
+      `the trust policy of IAM role ${quoted(name)} does not let EKS Fargate assume it: ${problem}`,
+    cure: () => 'Correct the role’s trust policy; it is read again by itself',
+  }),
+  RoleSettingsConflict: reason<Named & { readonly other: string; readonly settings: readonly string[] }>({
+    nature: 'human',
+    ...iam,
+    poll: watched,
+    words: ({ name, other, settings }) =>
+      `IAM role ${quoted(name)} is shared with AWSFargateProfile ${other}, which sets ${listed(settings)} otherwise`,
+    cure: () => 'Give both objects the same role settings, or this one a role of its own',
+  }),
+  RoleBlocked: reason<Named & { readonly blockers: readonly string[] }>({
+    nature: 'human',
+    ...iam,
+    poll: slowly,
+    words: ({ name, blockers }) => `IAM role ${quoted(name)} cannot be deleted while it has ${listed(blockers)}`,
+    cure: () => 'Remove them from the role; the deletion goes on by itself',
+  }),
+  Propagating: reason<{ readonly what: string }>({
+    nature: 'wait',
+    poll: growing,
+    words: ({ what }) => `waiting until AWS has spread ${what} to all its parts`,
+  }),
+
+  // The profile.
+  ProfileNotOwned: reason<Named & { readonly whose: string }>({
+    nature: 'human',
+    ...eks,
+    poll: slowly,
+    words: ({ name, whose }) =>
+      `Fargate profile ${quoted(name)} exists already and belongs to ${whose}. It is left untouched`,
+    cure: () =>
+      'Choose another spec.profileName, or set spec.adoptionPolicy to Always if it has no owner and is to be taken over',
+  }),
+  SpecDiffers: reason<Named & { readonly fields: readonly string[] }>({
+    nature: 'human',
+    ...eks,
+    poll: slowly,
+    words: ({ name, fields }) =>
+      `Fargate profile ${quoted(name)} differs from the spec in what EKS cannot change: ${fields.join('; ')}`,
+    cure: () => 'Make the spec match the profile, or delete this object and create it anew',
+  }),
+  WaitingForSibling: reason<{ readonly ahead: string; readonly doing: string; readonly foreign: boolean }>({
+    nature: 'wait',
+    ...eks,
+    // One of ours wakes the next when it has ended; whoever else's it is has to be looked at.
+    poll: (_waited, { foreign }) => (foreign ? 5 * SECOND : 30 * SECOND),
+    words: ({ ahead, doing }) =>
+      `EKS changes one Fargate profile of a cluster at a time; ahead of this one: ${quoted(ahead)} (${doing})`,
+  }),
+  /** `remaining`: how long nothing is tried. */
+  ClusterUpdating: reason<{ readonly cluster: string; readonly remaining: Ms }>({
+    nature: 'wait',
+    ...eks,
+    poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
+    words: ({ cluster }) =>
+      `EKS has an update of cluster ${quoted(cluster)} in progress and takes no other change until it is done`,
+  }),
+  QuotaExceeded: reason<Words>({
+    nature: 'wait',
+    ...eks,
+    poll: doubling(30 * SECOND, 5 * MINUTE),
+    words: ({ words }) =>
+      `EKS allows no more Fargate profiles in this cluster (${words}): delete one, or ask AWS to raise the quota`,
+  }),
+  Creating: reason<Named>({
+    nature: 'wait',
+    ...eks,
+    poll: growing,
+    words: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
+  }),
+  DeletingProfile: reason<Named>({
+    nature: 'wait',
+    ...eks,
+    poll: growing,
+    words: ({ name }) => `EKS is deleting Fargate profile ${quoted(name)}`,
+  }),
+  WaitingForCreate: reason<Named>({
+    nature: 'wait',
+    ...eks,
+    poll: growing,
+    words: ({ name }) =>
+      `Fargate profile ${quoted(name)} is still being created; EKS deletes it only once that has ended`,
+  }),
+  CreateFailed: reason<Named & { readonly issues: readonly Issue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: doubling(10 * SECOND, 10 * MINUTE),
+    words: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}: ${issueWords(issues)}`,
+    cure: () => 'Correct what EKS names; the profile is made anew by itself',
+  }),
+  DeleteFailed: reason<Named & { readonly issues: readonly Issue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: doubling(10 * SECOND, 10 * MINUTE),
+    words: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}: ${issueWords(issues)}`,
+    cure: () => 'Correct what EKS names; the deletion is tried again by itself',
+  }),
+  UnknownProfileStatus: reason<Named & { readonly status: string }>({
+    nature: 'wait',
+    ...eks,
+    poll: growing,
+    words: ({ name, status }) =>
+      `EKS gives Fargate profile ${quoted(name)} the status ${status}, which this version does not know`,
+  }),
+} as const;
+
+export type Reason = keyof typeof REASONS;
+type FactsOf<R extends Reason> = (typeof REASONS)[R] extends Entry<infer F> ? F : never;
+
+/** A reason with its facts: why a pass ended before everything was as desired. */
+export type Why = { [R in Reason]: { readonly reason: R; readonly facts: FactsOf<R> } }[Reason];
+
+export const why = <R extends Reason>(reason: R, facts: FactsOf<R>): Why => ({ reason, facts }) as Why;
+
+const entryOf = (of: Why): Entry<unknown> => REASONS[of.reason] as Entry<unknown>;
+
+export const natureOf = (of: Why): Nature => entryOf(of).nature;
+export const partOf = (of: Why): Part | undefined =>
+  entryOf(of).part ?? ('about' in of.facts ? of.facts.about : undefined);
+export const pollOf = (of: Why, waited: Ms): Ms => entryOf(of).poll(waited, of.facts);
+
+/** What a user reads: what is the matter, and what to do about it. */
+export function messageOf(of: Why): string {
+  const entry = entryOf(of);
+  const cure = entry.cure?.(of.facts);
+  return cure === undefined ? entry.words(of.facts) : `${entry.words(of.facts)}. ${cure}.`;
+}

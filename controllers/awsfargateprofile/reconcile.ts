@@ -1,0 +1,283 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { CredentialsProblem, Session, Sessions } from '../../pkg/cloud/types.ts';
+import { isNotDispatched } from '../../pkg/cloud/errors.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { StoreReader } from '../../pkg/kube/store.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
+import type { Turns } from '../../pkg/runtime/turns.ts';
+import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import { desiredBy } from './desired.ts';
+import type { EventSpec } from './events.ts';
+import { eventsOf, retained } from './events.ts';
+import { whyOfFailure } from './failures.ts';
+import type { LiveReads } from './live.ts';
+import type { Memory } from './memory.ts';
+import { BLANK, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
+import { metadataPatch, releasePatch } from './metadata.ts';
+import type { Desired, Goal, Observed, Target } from './model.ts';
+import type { ProfileObjects } from './objects.ts';
+import { observe } from './observe.ts';
+import { pausedStatus, statusOf } from './report.ts';
+import type { End, Pass } from './report.ts';
+import type { Flight } from './preflight.ts';
+import { doingOf, guards } from './preflight.ts';
+import type { Why } from './reasons.ts';
+import { pollOf, why } from './reasons.ts';
+import { recordBefore } from './record.ts';
+import { readInputs } from './read.ts';
+import type { StepsEnd } from './steps.ts';
+import { runSteps } from './steps.ts';
+import { goalFor, isDeleting } from './target.ts';
+import { reportUndecodable } from './undecodable.ts';
+
+export interface ReconcilerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly profiles: StoreReader;
+  readonly clusters: StoreReader;
+  readonly controlPlanes: StoreReader;
+  readonly objects: ProfileObjects;
+  readonly live: LiveReads;
+  readonly sessions: Sessions;
+  readonly turns: Turns;
+  /** Role decisions are made one at a time per (account, role name). */
+  readonly roles: KeyedMutex;
+  readonly leadership: Leadership;
+  readonly tell: (object: AWSFargateProfile, event: EventSpec) => void;
+  /** How often an object at rest is compared with AWS. */
+  readonly resync: Ms;
+}
+
+/** No change in AWS takes longer than this, however much is left of the lease. */
+const LONGEST_MUTATION: Ms = 10_000;
+/** So much of the lease is left when the last answer is in: a successor must not start while a call is under way. */
+const LEASE_MARGIN: Ms = 2_000;
+/** How far a resync may be off, so that objects made together do not stay together. */
+const JITTER = 0.1;
+
+const DONE: Requeue = { kind: 'done' };
+const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
+
+/** What a pass found out and did, before it is told. */
+interface Findings {
+  readonly object: AWSFargateProfile;
+  readonly end: StepsEnd;
+  readonly desired?: Desired;
+  readonly observed?: Observed;
+  readonly trail?: Pass['trail'];
+}
+
+/** One pass over one object: get → goal → metadata (the finalizer first) → session → observe → steps → one status patch. */
+export class Reconciler {
+  private readonly options: ReconcilerOptions;
+  private readonly memories = new Map<string, Memory>();
+
+  constructor(options: ReconcilerOptions) {
+    this.options = options;
+  }
+
+  readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    const lookup = this.options.profiles.lookup(key);
+    if (lookup.kind === 'unknown' || lookup.kind === 'stale') return again('the object cannot be read yet');
+    if (lookup.kind === 'absent') return this.forget(key);
+    const decoded = decodeAWSFargateProfile(lookup.object);
+    if (E.isLeft(decoded)) return reportUndecodable(this.options, lookup.object, decoded.left, context);
+    const inputs = readInputs(decoded.right, this.options);
+    const goal = goalFor(inputs);
+    if (goal.kind === 'ignore') return DONE;
+    const object = await this.options.objects.patchMetadata(
+      inputs.object,
+      goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal),
+      context.signal,
+    );
+    return object === undefined ? again('the object was changed meanwhile') : this.follow(object, goal, context);
+  };
+
+  private forget(key: ObjectKey): Requeue {
+    this.memories.delete(keyText(key));
+    this.options.turns.leave(keyText(key));
+    this.options.objects.forget(key);
+    return DONE;
+  }
+
+  private async follow(
+    object: AWSFargateProfile,
+    goal: Exclude<Goal, { kind: 'ignore' }>,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    switch (goal.kind) {
+      case 'paused': {
+        this.options.turns.leave(keyText(keyOf(object)));
+        const status = pausedStatus(object, goal.by, this.options.clock.now());
+        const written = await this.options.objects.patchStatus(object, status, context.signal);
+        return written === undefined ? again('the object was changed meanwhile') : DONE;
+      }
+      case 'hold':
+        return this.conclude({ object, end: stopped(goal.why) }, context);
+      case 'release':
+        return this.release(object, [retained(object)], context);
+      case 'pursue':
+        return this.conclude(await this.pursue(object, goal, context), context);
+    }
+  }
+
+  private async pursue(
+    object: AWSFargateProfile,
+    { target, surroundings }: Extract<Goal, { kind: 'pursue' }>,
+    context: ReconcileContext,
+  ): Promise<Findings> {
+    const { clock, sessions, roles } = this.options;
+    const opened = await sessions.open({
+      region: target.region,
+      identity: target.identity,
+      namespace: object.metadata.namespace,
+      signal: context.signal,
+      mutationBudget: this.mutationBudget,
+    })();
+    if (E.isLeft(opened)) return { object, end: stopped(whyOfCredentials(opened.left, target)) };
+    const session = opened.right;
+    const recorded = object.status?.account;
+    if (recorded !== undefined && recorded !== session.account) {
+      return { object, end: stopped(why('WrongAccount', { recorded, found: session.account })) };
+    }
+    const desired = desiredBy(object, target, surroundings, session.account, clock.now());
+    if (E.isLeft(desired)) return { object, end: stopped(desired.left) };
+    const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
+    return roles.run(names, context.signal, () => this.withinRole(object, target, session, desired.right, context));
+  }
+
+  /** From here to the end of the pass nobody else here decides about the same role. */
+  private async withinRole(
+    object: AWSFargateProfile,
+    target: Target,
+    session: Session,
+    desired: Desired,
+    context: ReconcileContext,
+  ): Promise<Findings> {
+    const { clock, turns } = this.options;
+    const seen = await observe(session, desired)();
+    if (E.isLeft(seen)) {
+      if (isNotDispatched(seen.left)) return { object, end: { kind: 'quit', because: seen.left.message } };
+      const reason = whyOfFailure(seen.left, { name: target.eksCluster, region: target.region });
+      return { object, desired, end: stopped(reason) };
+    }
+    const lane = `${session.account}/${session.region}/${target.eksCluster}`;
+    tellLane(turns, lane, seen.right);
+    const key = keyText(keyOf(object));
+    const flight: Flight = {
+      object,
+      memory: this.memoryOf(object),
+      observed: seen.right,
+      target,
+      desired,
+      session,
+      signal: context.signal,
+      ticket: {
+        lane,
+        id: key,
+        name: desired.wanted?.profile.name ?? desired.records.profileName ?? desired.owner.profileName,
+        urgent: isDeleting(object),
+        createdAt: object.metadata.creationTimestamp ?? '',
+      },
+    };
+    const { objects, live } = this.options;
+    const all = guards({
+      clock,
+      turns,
+      live,
+      mutationBudget: this.mutationBudget,
+      record: (mutation, { object: now, signal }) =>
+        objects.patchStatus(now, recordBefore(now, target, desired, mutation, clock.now()), signal),
+    });
+    const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
+    this.memories.set(key, flight.memory);
+    if (!isInLine(end)) turns.leave(key);
+    return { object: flight.object, end, desired, observed: flight.observed, trail };
+  }
+
+  /** Says what came of a pass, lets a finished object go, and plans the next pass. */
+  private async conclude({ object, end, ...findings }: Findings, context: ReconcileContext): Promise<Requeue> {
+    const { clock, objects, tell, resync } = this.options;
+    const key = keyText(keyOf(object));
+    if (end.kind === 'quit') {
+      context.logger.debug('Pass given up', { because: end.because });
+      return again(end.because);
+    }
+    const now = clock.monotonic();
+    const remembered = this.memoryOf(object);
+    const memory = end.kind === 'settled' ? rememberSuccess(remembered) : rememberWaiting(remembered, end.why, now);
+    this.memories.set(key, memory);
+    const waited = end.kind === 'stopped' ? waitedFor(memory, end.why, now) : 0;
+    const pass: Pass = {
+      object,
+      end,
+      trail: [],
+      ...findings,
+      now: clock.now(),
+      waited,
+      attempts: memory.recovery?.attempts ?? 0,
+    };
+    const events = eventsOf(pass);
+    if (end.kind === 'settled' && isDeleting(object)) return this.release(object, events, context);
+    const written = await objects.patchStatus(object, statusOf(pass), context.signal);
+    if (written === undefined) return again('the object was changed meanwhile');
+    for (const event of events) tell(object, event);
+    if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
+    return { kind: 'after', delay: this.delayOf(end.why, memory, waited), why: end.why.reason };
+  }
+
+  private async release(
+    object: AWSFargateProfile,
+    events: readonly EventSpec[],
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    const { objects, tell } = this.options;
+    const written = await objects.patchMetadata(object, releasePatch(object), context.signal);
+    if (written === undefined) return again('the object was changed meanwhile');
+    for (const event of events) tell(object, event);
+    return DONE;
+  }
+
+  private delayOf(reason: Why, memory: Memory, waited: Ms): Ms {
+    const now = this.options.clock.monotonic();
+    const isRecovering = reason.reason === 'CreateFailed' || reason.reason === 'DeleteFailed';
+    if (isRecovering && memory.recovery !== undefined) return Math.max(memory.recovery.notBefore - now, 500);
+    return this.jittered(Math.min(pollOf(reason, waited), this.options.resync));
+  }
+
+  private jittered(span: Ms): Ms {
+    return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
+  }
+
+  private memoryOf(object: AWSFargateProfile): Memory {
+    return this.memories.get(keyText(keyOf(object))) ?? BLANK;
+  }
+
+  private readonly mutationBudget = (): Ms =>
+    Math.min(LONGEST_MUTATION, this.options.leadership.remaining() - LEASE_MARGIN);
+}
+
+const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });
+
+const isInLine = (end: StepsEnd): boolean =>
+  end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');
+
+function whyOfCredentials({ message, failure }: CredentialsProblem, target: Target): Why {
+  return failure === undefined
+    ? why('CredentialsUnavailable', { words: message })
+    : whyOfFailure(failure, { name: target.eksCluster, region: target.region });
+}
+
+/** What was seen of the object's own profiles tells the lane whether EKS is busy with them. */
+function tellLane(turns: Turns, lane: string, observed: Observed): void {
+  for (const { name, found } of observed.profiles) {
+    const doing = found && doingOf(found.status);
+    if (doing === undefined) turns.settled(lane, name);
+    else turns.busy(lane, name, doing, false);
+  }
+}

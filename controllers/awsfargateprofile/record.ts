@@ -1,0 +1,77 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { formatTimestamp, parseTimestamp } from '../../pkg/env/timestamp.ts';
+import type { Desired, Mutation, Target } from './model.ts';
+
+/** A record of a create this old is renewed before the next attempt, so that it speaks of that one. */
+const CREATE_RECORD_FRESH: Ms = 10_000;
+
+/**
+ * The status that must stand before a change may be made in AWS, so that whoever comes after a crash finds what was
+ * begun: where it is, under which names, with which tags.
+ */
+export function recordBefore(
+  object: AWSFargateProfile,
+  target: Target,
+  desired: Desired,
+  mutation: Mutation,
+  now: Ms,
+): AWSFargateProfileStatus {
+  const { wanted, place } = desired;
+  const { identityRef: _formerIdentity, ...before } = object.status ?? {};
+  const record: AWSFargateProfileStatus = {
+    ...before,
+    region: place.region,
+    account: place.account,
+    eksClusterName: target.eksCluster,
+    ...(target.identity && { identityRef: target.identity }),
+    ...(wanted && { tagKeys: tagKeysOf(before, desired, mutation) }),
+  };
+  switch (mutation.kind) {
+    case 'createRole':
+    case 'tagRole':
+    case 'attachPolicy':
+      return withRole(withProfile(record, desired), desired);
+    case 'createProfile':
+      return withCreateRequest(withRole(withProfile(record, desired), desired), now);
+    case 'tagProfile':
+      return withProfile(record, desired);
+    default:
+      return record;
+  }
+}
+
+function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  return wanted === undefined ? record : { ...record, profileName: wanted.profile.name };
+}
+
+function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  if (wanted?.role.kind !== 'managed') return record;
+  const { name, policies } = wanted.role;
+  // Of another role the earlier record says nothing.
+  const before = record.role?.name === name ? record.role : {};
+  const attachedPolicies = [...new Set([...(before.attachedPolicies ?? []), ...policies])];
+  return { ...record, role: { ...before, name, managed: true, attachedPolicies } };
+}
+
+/** What was known of an earlier profile of the name says nothing about the one that is asked for now. */
+function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
+  const { profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
+  const requestedAt = record.createRequestedAt === undefined ? undefined : parseTimestamp(record.createRequestedAt);
+  const isFresh = requestedAt !== undefined && now - requestedAt < CREATE_RECORD_FRESH;
+  return isFresh ? rest : { ...rest, createRequestedAt: formatTimestamp(now) };
+}
+
+/** Keys once set are remembered until they are taken off again: only what stands here is ever removed. */
+function tagKeysOf(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
+  const setting =
+    mutation.kind === 'createProfile' ||
+    mutation.kind === 'createRole' ||
+    mutation.kind === 'tagProfile' ||
+    mutation.kind === 'tagRole';
+  const keys =
+    wanted === undefined || !setting
+      ? []
+      : [...Object.keys(wanted.profile.tags), ...(wanted.role.kind === 'managed' ? Object.keys(wanted.role.tags) : [])];
+  return [...new Set([...(before.tagKeys ?? []), ...keys])].toSorted();
+}

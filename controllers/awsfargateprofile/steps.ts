@@ -1,0 +1,125 @@
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { isNotDispatched } from '../../pkg/cloud/errors.ts';
+import type { Turns } from '../../pkg/runtime/turns.ts';
+import { act } from './act.ts';
+import { apply, keepRole } from './apply.ts';
+import { decide } from './decide.ts';
+import { whyOfFailure } from './failures.ts';
+import { rememberAttempt, rememberRefusal, waitedFor } from './memory.ts';
+import type { Mutation, Outcome, Step } from './model.ts';
+import { isLaneMutation, subjectOf } from './model.ts';
+import type { Flight, Guard } from './preflight.ts';
+import { doingOf, preflight } from './preflight.ts';
+import type { Why } from './reasons.ts';
+import { pollOf, why } from './reasons.ts';
+import type { End } from './report.ts';
+
+/** More changes than any object needs in one pass: a decision that goes round in circles ends here, and shows. */
+const MOST_STEPS = 24;
+/** EKS keeps saying "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
+const CLUSTER_UPDATE_PAUSE: Ms = 15_000;
+/** As Terraform's AWS provider: IAM has spread a new trust policy within two minutes; after that it is really wrong. */
+const TRUST_PATIENCE: Ms = 120_000;
+
+export type StepsEnd = End | { readonly kind: 'quit'; readonly because: string };
+
+/** Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. */
+export async function runSteps(
+  flight: Flight,
+  { guards, turns, clock }: { readonly guards: readonly Guard[]; readonly turns: Turns; readonly clock: Clock },
+): Promise<{ readonly end: StepsEnd; readonly trail: readonly Step[] }> {
+  const trail: Step[] = [];
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const decision = decide(flight.desired, flight.observed);
+    if (decision.kind === 'settled') return { end: decision, trail };
+    if (decision.kind === 'stop') return { end: { kind: 'stopped', why: decision.why }, trail };
+    const { mutation } = decision;
+    const verdict = await preflight(guards, mutation, flight);
+    if (verdict.kind === 'stop') return { end: { kind: 'stopped', why: verdict.why }, trail };
+    if (verdict.kind === 'quit') return { end: verdict, trail };
+    if (verdict.kind === 'keep') {
+      flight.observed = keepRole(flight.observed, verdict.role, verdict.by);
+      continue;
+    }
+    const outcome = await inTurn(flight, mutation, turns);
+    trail.push({ mutation, outcome });
+    const end = takeIn(flight, mutation, outcome, { turns, clock });
+    if (end !== undefined) return { end, trail };
+  }
+  throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(trail.at(-1)?.mutation)}`);
+}
+
+/** A turn that was taken is given back whatever happens, unless EKS took the change: then it is busy with it. */
+async function inTurn(flight: Flight, mutation: Mutation, turns: Turns): Promise<Outcome> {
+  const { ticket, session, target } = flight;
+  if (!isLaneMutation(mutation)) return act(session, target.eksCluster, mutation);
+  let accepted = false;
+  try {
+    const outcome = await act(session, target.eksCluster, mutation);
+    accepted = outcome.kind === 'done';
+    if (accepted) turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
+    if (outcome.kind === 'siblingBusy') {
+      turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
+    }
+    if (outcome.kind === 'clusterUpdating') turns.close(ticket.lane, CLUSTER_UPDATE_PAUSE);
+    return outcome;
+  } finally {
+    if (!accepted) turns.release(ticket);
+  }
+}
+
+/** Folds an answer into the pass; the end of the pass, if this is one. */
+function takeIn(
+  flight: Flight,
+  mutation: Mutation,
+  outcome: Outcome,
+  { clock }: { readonly turns: Turns; readonly clock: Clock },
+): StepsEnd | undefined {
+  const now = clock.monotonic();
+  const generation = flight.object.metadata.generation ?? 0;
+  switch (outcome.kind) {
+    case 'done':
+    case 'vanished':
+    case 'clusterGone':
+      if (isRecovery(flight, mutation)) flight.memory = rememberAttempt(flight.memory, generation, now);
+      flight.observed = apply(flight.observed, mutation, outcome);
+      return undefined;
+    case 'already':
+      return stopped(why('Propagating', { what: `"${subjectOf(mutation)}", which is there but cannot be read yet` }));
+    case 'siblingBusy':
+      return stopped(
+        why('WaitingForSibling', { ahead: outcome.by, doing: doingOf(outcome.doing) ?? outcome.doing, foreign: true }),
+      );
+    case 'clusterUpdating':
+      return stopped(why('ClusterUpdating', { cluster: flight.target.eksCluster, remaining: CLUSTER_UPDATE_PAUSE }));
+    case 'rolePropagating':
+      return stopped(trustDoubt(flight, outcome.failure.message, generation, now));
+    case 'failed': {
+      if (isNotDispatched(outcome.failure)) return { kind: 'quit', because: outcome.failure.message };
+      const reason = whyOfFailure(outcome.failure, { name: flight.target.eksCluster, region: flight.target.region });
+      const notBefore = now + pollOf(reason, waitedFor(flight.memory, reason, now));
+      flight.memory = rememberRefusal(flight.memory, mutation, { why: reason, generation, notBefore });
+      return stopped(reason);
+    }
+  }
+}
+
+/** EKS says the same of a trust policy that has not spread yet and of one that is wrong: only time tells them apart. */
+function trustDoubt(flight: Flight, words: string, generation: number, now: Ms): Why {
+  const { memory, desired } = flight;
+  const doubted = memory.trustDoubted?.generation === generation ? memory.trustDoubted : { generation, since: now };
+  flight.memory = { ...memory, trustDoubted: doubted };
+  return now - doubted.since < TRUST_PATIENCE
+    ? why('Propagating', { what: 'the trust policy of the pod execution role' })
+    : why('RoleTrustInvalid', { name: desired.wanted?.role.name ?? '', problem: words });
+}
+
+const isRecovery = ({ observed }: Flight, mutation: Mutation): boolean =>
+  mutation.kind === 'deleteProfile' &&
+  observed.profiles.some(
+    ({ name, found }) =>
+      name === mutation.name &&
+      ((found?.status === 'CREATE_FAILED' && mutation.because === 'failed') || found?.status === 'DELETE_FAILED'),
+  );
+
+const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });

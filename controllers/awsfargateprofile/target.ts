@@ -1,0 +1,156 @@
+import type { AWSManagedControlPlane, Cluster, ObjectReference } from '../../api/external/index.ts';
+import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  FINALIZER,
+  PAUSED_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
+import { partitionOf } from '../../pkg/fargate/arns.ts';
+import { eksClusterNameDefault } from '../../pkg/fargate/names.ts';
+import { privateSubnets } from '../../pkg/fargate/subnets.ts';
+import type { Inputs } from './inputs.ts';
+import type { Goal, Target } from './model.ts';
+import type { Why } from './reasons.ts';
+import { why } from './reasons.ts';
+
+/** What is to become of the object: the first of these questions that has an answer decides. */
+export function goalFor(inputs: Inputs): Goal {
+  const { object } = inputs;
+  if (object.metadata.annotations?.[DELETE_FOR_MOVE_ANNOTATION] !== undefined) return { kind: 'ignore' };
+  if (isDeleting(object) && !hasFinalizer(object)) return { kind: 'ignore' };
+  const paused = pausedBy(inputs);
+  if (paused.length > 0) return { kind: 'paused', by: paused };
+  // Deletion looks at the Cluster only for its pause: with that unknown, nothing may be taken away.
+  if (inputs.cluster.kind === 'unknown')
+    return hold(why('WaitingForAPI', { kind: 'Cluster', why: inputs.cluster.why }));
+  return isDeleting(object) ? goalOfDeletion(inputs) : goalOfLife(inputs, inputs.cluster);
+}
+
+export const isDeleting = (object: AWSFargateProfile): boolean => object.metadata.deletionTimestamp !== undefined;
+
+export const hasFinalizer = (object: AWSFargateProfile): boolean =>
+  object.metadata.finalizers?.includes(FINALIZER) ?? false;
+
+/**
+ * `spec.deletionPolicy`, or what it was before a CRD without that field was installed over ours and dropped it: the
+ * annotation that mirrors it stays, and only an explicit `Delete` overrules it.
+ */
+export function isRetained(object: AWSFargateProfile): boolean {
+  return (
+    object.spec.deletionPolicy === 'Retain' ||
+    (object.spec.deletionPolicy === undefined && object.metadata.annotations?.[RETAIN_ANNOTATION] !== undefined)
+  );
+}
+
+/** Why the object is paused, in the words of Cluster API's own `Paused` condition; empty where it is not. */
+function pausedBy({ object, cluster }: Inputs): readonly string[] {
+  return [
+    ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
+    ...(object.metadata.annotations?.[PAUSED_ANNOTATION] === undefined
+      ? []
+      : [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`]),
+  ];
+}
+
+function goalOfDeletion({ object, controlPlane }: Inputs): Goal {
+  if (isRetained(object)) return { kind: 'release' };
+  const target =
+    recordedTarget(object) ?? (controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined);
+  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined };
+  return controlPlane.kind === 'unknown'
+    ? hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }))
+    : hold(why('TargetUnknown', { cluster: clusterKey(object) }));
+}
+
+function goalOfLife({ object, controlPlane }: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 'unknown' }>): Goal {
+  if (cluster.kind === 'absent') return hold(why('WaitingForCluster', { cluster: clusterKey(object) }));
+  const reference = cluster.object.controlPlaneRef;
+  if (reference === undefined) return waitForControlPlane(`Cluster ${clusterKey(object)} names no control plane yet`);
+  if (!isEks(reference)) {
+    return hold(why('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
+  }
+  if (controlPlane.kind === 'unknown') {
+    return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
+  }
+  const key = `${reference.namespace}/${reference.name}`;
+  if (controlPlane.kind === 'absent') return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} does not exist yet`);
+  const target = targetOf(object, controlPlane.object);
+  if (target === undefined) return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`);
+
+  const recorded = recordedTarget(object);
+  const changed = recorded && changeOf(recorded, target);
+  if (changed !== undefined) return hold(changed);
+  const noCreation = creationBar(object, cluster.object, controlPlane.object);
+  // As long as nothing was begun in AWS there is nothing to look after.
+  if (noCreation !== undefined && recorded === undefined) return hold(noCreation);
+  return {
+    kind: 'pursue',
+    target,
+    surroundings: {
+      controlPlaneTags: controlPlane.object.additionalTags,
+      privateSubnets: privateSubnets(controlPlane.object.subnets).ids,
+      controlPlaneName: key,
+      noCreation,
+    },
+  };
+}
+
+/** Whether the reference names the one kind of control plane that Fargate profiles belong to. */
+export const isEks = (reference: ObjectReference): boolean =>
+  reference.kind === CONTROL_PLANE_KIND && reference.group === CONTROL_PLANE_GROUP;
+
+/** The control plane's readiness gates creation alone: what exists is looked after, and deleted, without it. */
+function creationBar(
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): Why | undefined {
+  const key = `${controlPlane.metadata.namespace}/${controlPlane.metadata.name}`;
+  if (cluster.metadata.deletionTimestamp !== undefined || controlPlane.metadata.deletionTimestamp !== undefined) {
+    return why('ClusterDeleting', { cluster: clusterKey(object) });
+  }
+  return controlPlane.ready
+    ? undefined
+    : why('WaitingForEKSControlPlane', { words: `${CONTROL_PLANE_KIND} ${key} is not ready yet` });
+}
+
+function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {
+  const { region, metadata } = controlPlane;
+  if (region === undefined) return undefined;
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: controlPlane.eksClusterName ?? eksClusterNameDefault(metadata.name, metadata.namespace),
+    region,
+    partition: controlPlane.partition ?? partitionOf(region),
+    identity: controlPlane.identityRef,
+  };
+}
+
+/** Where status says that the object was provisioned; it is written there before the first change in AWS. */
+function recordedTarget(object: AWSFargateProfile): Target | undefined {
+  const { region, eksClusterName, identityRef } = object.status ?? {};
+  if (region === undefined || eksClusterName === undefined) return undefined;
+  const { kind, name } = identityRef ?? {};
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: eksClusterName,
+    region,
+    partition: partitionOf(region),
+    identity: kind === undefined || name === undefined ? undefined : { kind, name },
+  };
+}
+
+function changeOf(recorded: Target, found: Target): Why | undefined {
+  if (recorded.region !== found.region) {
+    return why('TargetChanged', { field: 'spec.region', recorded: recorded.region, found: found.region });
+  }
+  return recorded.eksCluster === found.eksCluster
+    ? undefined
+    : why('TargetChanged', { field: 'spec.eksClusterName', recorded: recorded.eksCluster, found: found.eksCluster });
+}
+
+const hold = (reason: Why): Goal => ({ kind: 'hold', why: reason });
+const waitForControlPlane = (words: string): Goal => hold(why('WaitingForEKSControlPlane', { words }));
+const clusterKey = ({ metadata, spec }: AWSFargateProfile): string => `${metadata.namespace}/${spec.clusterName}`;

@@ -1,0 +1,105 @@
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { jsonEqual } from '../../pkg/kube/patches.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { Change, Store } from '../../pkg/kube/store.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
+import type { Caches } from './caches.ts';
+import { BY_CLUSTER, BY_CONTROL_PLANE } from './caches.ts';
+import type { ProfileObjects } from './objects.ts';
+
+export interface WatchesOptions {
+  readonly caches: Caches;
+  readonly queue: Workqueue;
+  readonly objects: ProfileObjects;
+  readonly random: Random;
+  readonly resync: Ms;
+}
+
+/** Turns what the watches bring into work: only changes of what a pass reads put an object into the queue. */
+export function connectWatches(options: WatchesOptions): void {
+  const { caches } = options;
+  caches.profiles.onChange((change) => onProfile(options, change));
+  caches.clusters.onChange((change) => {
+    if (!isNews(change, clusterView)) return;
+    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object)))) enqueue(options, key, change);
+  });
+  caches.controlPlanes.onChange((change) => {
+    if (!isNews(change, controlPlaneView)) return;
+    const clusters = caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)));
+    for (const cluster of clusters.kind === 'listed' ? clusters.objects : [])
+      for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueue(options, key, change);
+  });
+}
+
+function onProfile({ queue, objects, random, resync }: WatchesOptions, change: Change): void {
+  const key = keyOf(change.object);
+  if (change.type === 'added' && change.isInInitialList) {
+    // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come.
+    if (isAtRest(change.object)) queue.addAfter(key, random.next() * resync, 'low');
+    else queue.add(key, 'low');
+    return;
+  }
+  if (isNews(change, profileView) && !objects.isOwnWrite(change.object)) queue.add(key);
+}
+
+/** The first list tells nothing about an object that its own first entry does not tell. */
+function enqueue({ queue }: WatchesOptions, key: ObjectKey, change: Change): void {
+  if (change.type !== 'added' || !change.isInInitialList) queue.add(key);
+}
+
+function profilesOf(profiles: Store, cluster: string): readonly ObjectKey[] {
+  const listing = profiles.byIndex(BY_CLUSTER, cluster);
+  return listing.kind === 'listed' ? listing.objects.map(keyOf) : [];
+}
+
+const isNews = (change: Change, view: (object: KubeObject) => unknown): boolean =>
+  change.type !== 'updated' || !jsonEqual(view(change.previous), view(change.object));
+
+/** Status is the controller's own word: a change of it alone is no news. */
+const profileView = ({ metadata }: KubeObject): unknown => ({
+  generation: metadata.generation,
+  deletionTimestamp: metadata.deletionTimestamp,
+  labels: metadata.labels,
+  annotations: metadata.annotations,
+  finalizers: metadata.finalizers,
+  ownerReferences: metadata.ownerReferences,
+});
+
+const clusterView = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
+  apiVersion,
+  uid: metadata.uid,
+  deletionTimestamp: metadata.deletionTimestamp,
+  paused: field(spec, 'paused'),
+  controlPlaneRef: field(spec, 'controlPlaneRef'),
+});
+
+const controlPlaneView = ({ metadata, spec, status }: KubeObject): unknown => ({
+  uid: metadata.uid,
+  deletionTimestamp: metadata.deletionTimestamp,
+  eksClusterName: field(spec, 'eksClusterName'),
+  region: field(spec, 'region'),
+  partition: field(spec, 'partition'),
+  identityRef: field(spec, 'identityRef'),
+  additionalTags: field(spec, 'additionalTags'),
+  subnets: field(field(spec, 'network'), 'subnets'),
+  ready: field(status, 'ready'),
+});
+
+/** Ready at its own generation, and nothing asked of it. */
+function isAtRest({ metadata, status }: KubeObject): boolean {
+  const conditions = field(status, 'conditions');
+  const isTrue = (type: string): boolean =>
+    Array.isArray(conditions) &&
+    conditions.some((condition) => field(condition, 'type') === type && field(condition, 'status') === 'True');
+  return (
+    metadata.deletionTimestamp === undefined &&
+    field(status, 'observedGeneration') === metadata.generation &&
+    isTrue('Ready') &&
+    !isTrue('Paused')
+  );
+}
+
+const field = (record: unknown, name: string): unknown =>
+  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
