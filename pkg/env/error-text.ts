@@ -5,21 +5,23 @@ const DEEPEST_CAUSE = 16;
 
 /** The error and its causes, outermost first. */
 function chainOf(error: unknown): readonly unknown[] {
-  const chain: unknown[] = [];
-  for (let next = error; next !== undefined && next !== null && chain.length < DEEPEST_CAUSE;) {
+  const chain: unknown[] = [error];
+  for (let next = causeOf(error); next !== undefined && next !== null && chain.length < DEEPEST_CAUSE;) {
     if (chain.includes(next)) break;
     chain.push(next);
-    next = next instanceof Error ? next.cause : undefined;
+    next = causeOf(next);
   }
   return chain;
 }
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);
 
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')
     return error.errors.map((inner) => errorMessage(inner)).join('; ');
   if (error instanceof Error) return error.message === '' ? error.name : error.message;
   if (typeof error === 'string') return error;
-  return toJson(error);
+  return error === undefined ? 'undefined' : toJson(error);
 }
 
 /**

@@ -50,7 +50,7 @@ function textValue(value: unknown): string | number | boolean | null {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
     return value;
   if (value instanceof Error) return errorMessage(value);
-  if (typeof value !== 'object') return String(value);
+  if (typeof value === 'bigint') return String(value);
   if (isObjectKey(value)) return value.namespace === '' ? value.name : `${value.namespace}/${value.name}`;
   return toJson(value);
 }
@@ -73,15 +73,18 @@ const printable = (line: string): string => (/[^\P{Cc}\t]/u.test(line) ? quote(l
  */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
-  return toJson({
+  const fields = {
     ts: record.at,
     level: record.severity,
     msg: record.message,
     v: VERBOSITIES[record.severity],
-    ...(record.error === undefined ? {} : { err: errorMessage(record.error) }),
+    err: record.error === undefined ? undefined : errorMessage(record.error),
     ...withoutReserved(record.keys),
-    ...(stack === undefined ? {} : { stack }),
-  });
+    stack,
+  };
+  // Field by field, so that one that cannot be shown does not cost the others.
+  const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return `{${shown.map(([key, value]) => `${quote(key)}:${toJson(value)}`).join(',')}}`;
 }
 
 const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];

@@ -1,4 +1,4 @@
-/** JSON of any value. Never throws: what JSON cannot hold (circles, bigints, throwing getters) is shown as text. */
+/** JSON of any value. Never throws: what JSON cannot hold (circles, functions, throwing getters) becomes a string. */
 export function toJson(value: unknown): string {
   const above: unknown[] = [];
   const replace = function (this: unknown, _key: string, inner: unknown): unknown {
@@ -14,8 +14,8 @@ export function toJson(value: unknown): string {
   try {
     // The types of JSON.stringify hide that it answers undefined for a function or a symbol.
     const json: unknown = JSON.stringify(value, replace);
-    return typeof json === 'string' ? json : String(value);
+    return typeof json === 'string' ? json : JSON.stringify(String(value));
   } catch (error) {
-    return `[not JSON: ${error instanceof Error ? error.message : 'unreadable'}]`;
+    return JSON.stringify(`[not JSON: ${error instanceof Error ? error.message : 'unreadable'}]`);
   }
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
-import type { Logger } from '../env/logger.ts';
 import { aborted, untilAborted } from '../env/deadline.ts';
+import { errorMessage } from '../env/error-text.ts';
+import type { Logger } from '../env/logger.ts';
 import { formatAddress } from './address.ts';
 import type { ListenAddress } from './address.ts';
 import type { Runnable } from './types.ts';
@@ -66,7 +67,7 @@ export class HttpServer implements Runnable {
     } catch (error) {
       server.close();
       if (signal.aborted) return;
-      throw new Error(`listening on ${formatAddress(address)} for ${name}`, { cause: inWords(error) });
+      throw new Error(`listening on ${formatAddress(address)} for ${name}: ${whatToKnow(error)}`, { cause: error });
     }
     const bound = server.address();
     const at = bound !== null && typeof bound === 'object' ? { ...address, port: bound.port } : address;
@@ -109,13 +110,13 @@ export class HttpServer implements Runnable {
   };
 }
 
-/** Node names the system call; a person wants to know what to do. */
-function inWords(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error;
-  if (error.code === 'EADDRINUSE') return new Error('the port is taken by another process', { cause: error });
-  if (error.code === 'EACCES') return new Error('no permission to use this port', { cause: error });
-  if (error.code === 'EADDRNOTAVAIL') return new Error('this machine does not have this address', { cause: error });
-  return error;
+/** Node names the system call; a person wants to know what is wrong. */
+function whatToKnow(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return 'the port is taken by another process';
+  if (code === 'EACCES') return 'no permission to use this port';
+  if (code === 'EADDRNOTAVAIL') return 'this machine does not have this address';
+  return errorMessage(error);
 }
 
 export const notFound: HttpAnswer = { status: 404, body: '404 page not found\n' };

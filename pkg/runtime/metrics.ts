@@ -147,15 +147,16 @@ type QueueReader = Parameters<WorkqueueMetrics['observe']>[0];
 function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueReader>) {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (queue: QueueReader) => number): void => {
-    new Gauge({
+    const metric = new Gauge({
       name,
       help,
       labelNames: perQueue,
-      registers,
+      registers: [],
       collect() {
         for (const [queue, reader] of queues) this.set({ name: queue, controller: queue }, read(reader));
       },
     });
+    registry.registerMetric(metric);
   };
   gauge('workqueue_depth', 'Current depth of workqueue', (queue) => queue.depth());
   gauge(

@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { systemClock, systemRandom } from './system.ts';
+
+describe('systemClock', () => {
+  it('never fires before the span is over on the monotonic clock', async () => {
+    for (const span of [0, 1, 3.7, 12]) {
+      const start = systemClock.monotonic();
+      await new Promise<void>((resolve) => systemClock.after(span, resolve));
+      expect(systemClock.monotonic() - start).to.be.at.least(span);
+    }
+  });
+
+  it('keeps a timer above 2^31-1 ms armed, which setTimeout fires at once', async () => {
+    const fired: string[] = [];
+    const timers = [2 ** 31, 2 ** 40, Infinity].map((span) => systemClock.after(span, () => fired.push(`${span}`)));
+    await new Promise<void>((resolve) => systemClock.after(30, resolve));
+    for (const timer of timers) timer.cancel();
+    expect(fired).to.deep.equal([]);
+  });
+
+  it('does not fire what was cancelled, and takes a second cancel', async () => {
+    let fired = false;
+    const timer = systemClock.after(1, () => (fired = true));
+    timer.cancel();
+    timer.cancel();
+    await new Promise<void>((resolve) => systemClock.after(10, resolve));
+    expect(fired).to.equal(false);
+  });
+
+  it('refuses a delay that is no number', () => {
+    expect(() => systemClock.after(NaN, () => {})).to.throw(RangeError);
+  });
+});
+
+describe('systemRandom', () => {
+  it('gives numbers in [0, 1) and version 4 UUIDs', () => {
+    expect(systemRandom.next()).to.be.within(0, 1);
+    expect(systemRandom.uuid()).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+});

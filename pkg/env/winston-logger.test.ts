@@ -1,0 +1,167 @@
+import { PassThrough, Writable } from 'node:stream';
+import { expect } from 'chai';
+import { errorMessage } from './error-text.ts';
+import { VirtualClock } from './testing/virtual-clock.ts';
+import { createWinstonLogger } from './winston-logger.ts';
+import type { ClosableLogger, LoggingFormat } from './winston-logger.ts';
+
+async function linesOf(
+  format: LoggingFormat,
+  log: (logger: ClosableLogger, clock: VirtualClock) => void,
+  verbosity = 0,
+): Promise<string> {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk.toString());
+      done();
+    },
+  });
+  const clock = new VirtualClock(Date.UTC(2026, 10, 21, 3, 25, 0, 123));
+  const logger = createWinstonLogger({ clock, format, verbosity, stream });
+  log(logger, clock);
+  await logger.flush();
+  return chunks.join('').replaceAll(String(process.pid).padStart(7), '      1');
+}
+
+const circular = (): object => {
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  return circle;
+};
+
+describe('the text format', () => {
+  it('is klog’s: header, quoted message, keys; an object key as namespace/name', async () => {
+    const text = await linesOf('text', (logger) =>
+      logger.with({ controller: 'awsfargateprofile' }).info('Reconciling', {
+        AWSFargateProfile: { namespace: 'default', name: 'batch' },
+        Cluster: { namespace: '', name: 'global' },
+        count: 3,
+        ready: false,
+        nothing: null,
+        absent: undefined,
+        size: 12n,
+        list: ['a', { b: 1 }],
+      }),
+    );
+    expect(text).to.equal(
+      'I1121 03:25:00.123000       1 manager] "Reconciling" controller="awsfargateprofile" ' +
+        'AWSFargateProfile="default/batch" Cluster="global" count=3 ready=false nothing=null size="12" ' +
+        'list="[\\"a\\",{\\"b\\":1}]"\n',
+    );
+  });
+
+  it('takes the time from the clock', async () => {
+    const text = await linesOf('text', (logger, clock) => {
+      clock.jumpWallClock(3_600_000);
+      logger.warn('Late');
+    });
+    expect(text).to.equal('W1121 04:25:00.123000       1 manager] "Late"\n');
+  });
+
+  it('shows an error with its causes in one line, then the stacks', async () => {
+    const error = new Error('patching the status', { cause: new Error('connect ECONNREFUSED') });
+    const text = await linesOf('text', (logger) => logger.error('Reconciler error', error, { name: 'batch' }));
+    expect(text).to.match(
+      /^E1121 03:25:00\.123000 {7}1 manager] "Reconciler error" err="patching the status: connect ECONNREFUSED" name="batch" stack=<\n/,
+    );
+    expect(text).to.contain('\n\tError: patching the status\n\t    at ');
+    expect(text).to.contain('\n\tCaused by: Error: connect ECONNREFUSED\n\t    at ');
+    expect(text.endsWith('\n >\n')).to.equal(true);
+  });
+
+  it('lets no value pass for a line of its own or reach the terminal', async () => {
+    const text = await linesOf('text', (logger) =>
+      logger.info('Refused', { message: 'no\nE1121 03:25:00 1 manager] "forged"\n\u001b[31mred', tab: 'a\tb' }),
+    );
+    for (const line of text.trimEnd().split('\n').slice(1)) expect(line).to.match(/^(\t| >)/);
+    expect(text).not.to.contain('\u001b');
+    expect(text).to.contain('tab="a\\tb"');
+  });
+});
+
+describe('the JSON format', () => {
+  it('has the fields of Kubernetes’ JSON logging', async () => {
+    const text = await linesOf('json', (logger) =>
+      logger.info('Reconciling', { AWSFargateProfile: { namespace: 'default', name: 'batch' }, count: 3 }),
+    );
+    expect(JSON.parse(text)).to.deep.equal({
+      ts: Date.UTC(2026, 10, 21, 3, 25, 0, 123),
+      level: 'info',
+      msg: 'Reconciling',
+      v: 0,
+      AWSFargateProfile: { namespace: 'default', name: 'batch' },
+      count: 3,
+    });
+  });
+
+  it('shows an error with causes and stacks, also one among the keys', async () => {
+    const error = new Error('outer', { cause: new Error('inner') });
+    const text = await linesOf('json', (logger) => logger.error('Failed', error, { other: new Error('second') }));
+    expect(text.split('\n')).to.have.length(2);
+    const line: unknown = JSON.parse(text);
+    expect(line).to.include({ err: 'outer: inner', other: 'second', level: 'error' });
+    expect(line).to.have.property('stack').that.contains('Caused by: Error: inner');
+  });
+
+  it('keeps keys from passing for fields of the line', async () => {
+    const text = await linesOf('json', (logger) => logger.info('Real', { msg: 'forged', level: 'error', err: 'x' }));
+    expect(JSON.parse(text)).to.include({ msg: 'Real', level: 'info', msg_: 'forged', level_: 'error', err_: 'x' });
+  });
+
+  it('never throws, whatever the keys are', async () => {
+    const text = await linesOf('json', (logger) => {
+      logger.info('Circle', { circle: circular() });
+      logger.info('Getter', {
+        object: {
+          get broken(): string {
+            throw new Error('no');
+          },
+        },
+      });
+    });
+    expect(text).to.contain('[circular]').and.to.contain('"msg":"Getter"');
+  });
+});
+
+describe('every format', () => {
+  it('shows debug from --v 4 on', async () => {
+    const log = (logger: ClosableLogger): void => logger.debug('Details');
+    expect(await linesOf('text', log, 3)).to.equal('');
+    expect(await linesOf('text', log, 4)).to.contain('"Details"');
+    expect(await linesOf('json', log, 4)).to.contain('"v":4');
+  });
+
+  it('writes every line before flush resolves, also to a slow stream, and lines that come later', async () => {
+    const stream = new PassThrough({ highWaterMark: 16 });
+    const logger = createWinstonLogger({ clock: new VirtualClock(), format: 'text', verbosity: 0, stream });
+    for (let index = 0; index < 5_000; index++) logger.info('line', { index });
+    let text = '';
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await logger.flush();
+    logger.info('after');
+    await logger.flush();
+    const lines = text.trimEnd().split('\n');
+    expect(lines).to.have.length(5_001);
+    expect(lines.at(-2)).to.contain('index=4999');
+    expect(lines.at(-1)).to.contain('"after"');
+  });
+});
+
+describe('errorMessage', () => {
+  it('joins causes, says nothing twice and ends on a circle', () => {
+    expect(errorMessage(new Error('a', { cause: new Error('b', { cause: 'c' }) }))).to.equal('a: b: c');
+    expect(errorMessage(new Error('a: b', { cause: new Error('b') }))).to.equal('a: b');
+    const circle = new Error('round');
+    circle.cause = circle;
+    expect(errorMessage(circle)).to.equal('round');
+  });
+
+  it('says something of whatever was thrown', () => {
+    expect(errorMessage(new AggregateError([new Error('one'), new Error('two')]))).to.equal('one; two');
+    expect(errorMessage({ code: 7 })).to.equal('{"code":7}');
+    expect(errorMessage(new TypeError())).to.equal('TypeError');
+    expect(errorMessage(undefined)).to.equal('undefined');
+    expect(errorMessage(null)).to.equal('null');
+  });
+});

@@ -1,0 +1,446 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Ms } from '../env/clock.ts';
+import { VirtualClock } from '../env/testing/virtual-clock.ts';
+import type { ObjectKey } from '../kube/types.ts';
+import { Workqueue } from './workqueue.ts';
+import type { WorkqueueMetrics } from './workqueue.ts';
+
+// The cases of client-go's util/workqueue and of controller-runtime's priority queue, and their rules as properties.
+
+const key = (name: string): ObjectKey => ({ namespace: 'default', name });
+const [a, b, c] = [key('a'), key('b'), key('c')];
+
+const start = (): { readonly clock: VirtualClock; readonly queue: Workqueue } => {
+  const clock = new VirtualClock();
+  return { clock, queue: new Workqueue({ clock }) };
+};
+
+/** What is ready right now, in the order in which workers get it. Each is given back at once. */
+async function takeAll(queue: Workqueue): Promise<readonly string[]> {
+  const names: string[] = [];
+  while (queue.length > 0) {
+    const next = await queue.get();
+    if (next === undefined) break;
+    names.push(next.name);
+    queue.done(next);
+  }
+  return names;
+}
+
+describe('Workqueue', () => {
+  it('hands out in the order of adding', async () => {
+    const { queue } = start();
+    for (const one of [c, a, b]) queue.add(one);
+    expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+  });
+
+  it('hands a key out once, however often it was added', async () => {
+    const { queue } = start();
+    for (let times = 0; times < 5; times++) queue.add(a);
+    expect(queue.length).to.equal(1);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+  });
+
+  it('takes keys for the same that are equal, and keeps namespaces apart', async () => {
+    const { queue } = start();
+    queue.add({ namespace: 'x', name: 'a' });
+    queue.add({ namespace: 'x', name: 'a' });
+    queue.add({ namespace: 'y', name: 'a' });
+    expect(queue.length).to.equal(2);
+  });
+
+  it('keeps a key that is added while it is processed until it is done, then hands it out once more', async () => {
+    const { queue } = start();
+    queue.add(a);
+    const first = await queue.get();
+    queue.add(a);
+    queue.add(a);
+    expect(queue.length).to.equal(0);
+    queue.done(a);
+    expect(first).to.deep.equal(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+    expect(queue.length).to.equal(0);
+  });
+
+  it('can be given again what was done', async () => {
+    const { queue } = start();
+    queue.add(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+    queue.add(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+  });
+
+  it('lets workers wait, first come first served', async () => {
+    const { queue, clock } = start();
+    const got: string[] = [];
+    const wait = async (worker: string): Promise<void> => {
+      const next = await queue.get();
+      got.push(`${worker} ${next?.name}`);
+    };
+    void wait('first');
+    void wait('second');
+    queue.add(a);
+    queue.add(b);
+    await clock.settle();
+    expect(got).to.deep.equal(['first a', 'second b']);
+  });
+
+  it('ignores a done of what nobody has', () => {
+    const { queue } = start();
+    queue.add(a);
+    queue.done(a);
+    expect(queue.length).to.equal(1);
+  });
+
+  describe('addAfter', () => {
+    it('makes a key ready when its time has come', async () => {
+      const { queue, clock } = start();
+      queue.addAfter(a, 50);
+      await clock.advance(49);
+      expect(queue.length).to.equal(0);
+      await clock.advance(1);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+    });
+
+    it('adds at once what has no delay', () => {
+      const { queue, clock } = start();
+      queue.addAfter(a, 0);
+      queue.addAfter(b, -5);
+      expect(queue.length).to.equal(2);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('keeps the earliest of several times, whichever came first', async () => {
+      for (const delays of [
+        [1000, 50],
+        [50, 1000],
+      ]) {
+        const { queue, clock } = start();
+        for (const delay of delays) queue.addAfter(a, delay);
+        await clock.advance(50);
+        expect(await takeAll(queue), String(delays)).to.deep.equal(['a']);
+        await clock.advance(10_000);
+        expect(queue.length).to.equal(0);
+        expect(clock.pendingTimers()).to.deep.equal([]);
+      }
+    });
+
+    it('hands out in the order of the times', async () => {
+      const { queue, clock } = start();
+      queue.addAfter(a, 1000);
+      queue.addAfter(b, 500);
+      queue.addAfter(c, 750);
+      await clock.advance(1000);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'c', 'a']);
+    });
+
+    it('is served by an earlier add, which leaves no second wake', async () => {
+      const { queue, clock } = start();
+      queue.addAfter(a, 1000);
+      queue.add(a);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('adds nothing to a key that is ready', async () => {
+      const { queue, clock } = start();
+      queue.add(a);
+      queue.addAfter(a, 1000);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('works for a key in work, before and after it is done', async () => {
+      const { queue, clock } = start();
+      queue.add(a);
+      await queue.get();
+      queue.addAfter(a, 100);
+      await clock.advance(100);
+      expect(queue.length).to.equal(0);
+      queue.done(a);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+    });
+  });
+
+  describe('backoff', () => {
+    it('is 5 ms doubled at each failure, at most 1000 s', async () => {
+      const { queue, clock } = start();
+      const delays: Ms[] = [];
+      for (let failure = 0; failure < 20; failure++) {
+        queue.addRateLimited(a);
+        delays.push(clock.pendingTimers()[0] ?? NaN);
+        await clock.advance(1_000_000);
+        await takeAll(queue);
+      }
+      expect(delays.slice(0, 4)).to.deep.equal([5, 10, 20, 40]);
+      expect(delays[17]).to.equal(5 * 2 ** 17);
+      expect(delays.slice(18)).to.deep.equal([1_000_000, 1_000_000]);
+    });
+
+    it('stays at its longest for a key that fails for ever', async () => {
+      const { queue, clock } = start();
+      for (let failure = 0; failure < 2_000; failure++) queue.addRateLimited(a);
+      await clock.advance(5);
+      await takeAll(queue);
+      queue.addRateLimited(a);
+      expect(clock.pendingTimers()).to.deep.equal([1_000_000]);
+    });
+
+    it('is per key, and starts anew when forgotten', async () => {
+      const { queue, clock } = start();
+      queue.addRateLimited(a);
+      queue.addRateLimited(a);
+      queue.addRateLimited(b);
+      expect([queue.failuresOf(a), queue.failuresOf(b), queue.failuresOf(c)]).to.deep.equal([2, 1, 0]);
+      queue.forget(a);
+      expect(queue.failuresOf(a)).to.equal(0);
+      await clock.advance(5);
+      expect(queue.length, 'forget takes nothing off the queue').to.equal(2);
+      await takeAll(queue);
+      queue.addRateLimited(a);
+      expect(clock.pendingTimers()).to.deep.equal([5]);
+    });
+  });
+
+  describe('priority', () => {
+    it('hands out what changes now before the backlog', async () => {
+      const { queue } = start();
+      queue.add(a, 'low');
+      queue.add(b, 'low');
+      queue.add(c);
+      expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+    });
+
+    it('is the highest that was asked for', async () => {
+      const { queue, clock } = start();
+      queue.add(a, 'low');
+      queue.add(b, 'low');
+      queue.add(b);
+      queue.add(b, 'low');
+      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+      queue.addAfter(a, 10, 'low');
+      queue.addAfter(b, 10, 'low');
+      queue.addAfter(b, 20, 'normal');
+      await clock.advance(10);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    });
+
+    it('is kept by a key that is added again by whoever processes it', async () => {
+      const { queue, clock } = start();
+      queue.add(a, 'low');
+      await queue.get();
+      queue.addAfter(a, 10);
+      queue.done(a);
+      await clock.advance(10);
+      queue.add(b);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    });
+
+    it('is raised also for a key in work', async () => {
+      const { queue } = start();
+      queue.add(a, 'low');
+      await queue.get();
+      queue.add(a, 'low');
+      queue.add(b, 'low');
+      queue.add(a);
+      queue.done(a);
+      expect(await takeAll(queue)).to.deep.equal(['a', 'b']);
+    });
+  });
+
+  describe('shutting down', () => {
+    it('takes no more, hands out what is ready, drops what waits, then sends workers home', async () => {
+      const { queue, clock } = start();
+      queue.add(a);
+      queue.addAfter(b, 10);
+      queue.shutDown();
+      queue.add(c);
+      queue.addAfter(c, 10);
+      queue.addRateLimited(c);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+      expect(await queue.get()).to.deep.equal(a);
+      expect(await queue.get()).to.equal(undefined);
+    });
+
+    it('wakes the workers that wait', async () => {
+      const { queue } = start();
+      const workers = [queue.get(), queue.get()];
+      queue.shutDown();
+      expect(await Promise.all(workers)).to.deep.equal([undefined, undefined]);
+    });
+
+    it('with drain waits for what is ready and in work, also for what was added meanwhile', async () => {
+      const { queue, clock } = start();
+      let drained = false;
+      queue.add(a);
+      queue.add(b);
+      await queue.get();
+      queue.add(a);
+      void queue.shutDownWithDrain().then(() => (drained = true));
+      await clock.settle();
+      expect(drained, 'b is ready, a in work').to.equal(false);
+      queue.done(a);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+      await clock.settle();
+      expect(drained).to.equal(true);
+    });
+
+    it('with drain waits for what no worker has taken yet', async () => {
+      const { queue, clock } = start();
+      let drained = false;
+      queue.add(a);
+      void queue.shutDownWithDrain().then(() => (drained = true));
+      await clock.settle();
+      expect(drained).to.equal(false);
+      await takeAll(queue);
+      await clock.settle();
+      expect(drained).to.equal(true);
+    });
+
+    it('with drain is over at once when nothing is there', async () => {
+      const { queue } = start();
+      await queue.shutDownWithDrain();
+      await queue.shutDownWithDrain();
+    });
+  });
+
+  it('tells its metrics as client-go does', async () => {
+    const clock = new VirtualClock();
+    const told: string[] = [];
+    let gauges: Parameters<WorkqueueMetrics['observe']>[0] | undefined;
+    const queue = new Workqueue({
+      clock,
+      metrics: {
+        added: () => told.push('added'),
+        retried: () => told.push('retried'),
+        queuedFor: (span) => told.push(`queued ${span}`),
+        workedFor: (span) => told.push(`worked ${span}`),
+        observe: (reader) => (gauges = reader),
+      },
+    });
+    queue.add(a);
+    queue.add(a);
+    expect(gauges?.depth()).to.equal(1);
+    await clock.advance(50);
+    await queue.get();
+    expect(gauges?.depth()).to.equal(0);
+    await clock.advance(25);
+    queue.add(a);
+    expect(gauges?.depth(), 'what is added while in work counts').to.equal(1);
+    await clock.advance(25);
+    expect(gauges?.processing()).to.deep.equal([50]);
+    queue.done(a);
+    await queue.get();
+    queue.addAfter(a, 10);
+    expect(gauges?.depth(), 'what waits does not').to.equal(0);
+    queue.done(a);
+    await clock.advance(10);
+    expect(told).to.deep.equal([
+      'added',
+      'queued 50',
+      'added',
+      'worked 50',
+      'queued 25',
+      'retried',
+      'worked 0',
+      'added',
+    ]);
+  });
+});
+
+type Step =
+  | { readonly do: 'add' | 'forget' | 'rateLimited'; readonly name: string }
+  | { readonly do: 'addAfter'; readonly name: string; readonly delay: Ms }
+  | { readonly do: 'pass'; readonly span: Ms };
+
+const aName = fc.constantFrom('a', 'b', 'c', 'd');
+const aStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('add', 'forget', 'rateLimited'), name: aName }) },
+  fc.record({ do: fc.constant('addAfter'), name: aName, delay: fc.integer({ min: 0, max: 200 }) }),
+  fc.record({ do: fc.constant('pass'), span: fc.integer({ min: 0, max: 60 }) }),
+);
+
+describe('Workqueue, whatever happens', () => {
+  /** Runs the steps against workers whose passes take the given times; checks the rules as it goes. */
+  async function run(steps: readonly Step[], workers: number, spans: readonly Ms[]): Promise<void> {
+    const { clock, queue } = start();
+    const inWork = new Set<string>();
+    /** Per key, by when a pass must have begun for the adds so far. */
+    const owed = new Map<string, Ms>();
+    const log: string[] = [];
+    let passes = 0;
+
+    const owe = (name: string, by: Ms): void => {
+      owed.set(name, Math.min(by, owed.get(name) ?? Infinity));
+    };
+    const worker = async (): Promise<void> => {
+      for (let next = await queue.get(); next !== undefined; next = await queue.get()) {
+        const { name } = next;
+        expect(inWork.has(name), `${name} is in two workers: ${log.join(' ')}`).to.equal(false);
+        expect(owed.has(name), `nobody asked for ${name}: ${log.join(' ')}`).to.equal(true);
+        expect(owed.get(name), `${name} is early: ${log.join(' ')}`).to.be.at.most(clock.monotonic());
+        log.push(`${clock.monotonic()}:${name}`);
+        owed.delete(name);
+        inWork.add(name);
+        const span = spans[passes++ % spans.length] ?? 0;
+        if (span > 0) await new Promise<void>((resolve) => clock.after(span, resolve));
+        inWork.delete(name);
+        queue.done(next);
+      }
+    };
+    const broken: unknown[] = [];
+    const running = Array.from({ length: workers }, () => worker().catch((error: unknown) => broken.push(error)));
+    const look = async (): Promise<void> => {
+      // A key is out of the queue a moment before its worker goes on: what is added in between counts as added later.
+      await clock.settle();
+      if (broken.length > 0) throw broken[0];
+    };
+    for (const step of steps) {
+      await look();
+      switch (step.do) {
+        case 'add':
+          owe(step.name, clock.monotonic());
+          queue.add(key(step.name));
+          break;
+        case 'addAfter':
+          owe(step.name, clock.monotonic() + step.delay);
+          queue.addAfter(key(step.name), step.delay);
+          break;
+        case 'rateLimited':
+          owe(step.name, clock.monotonic() + Math.min(5 * 2 ** queue.failuresOf(key(step.name)), 1_000_000));
+          queue.addRateLimited(key(step.name));
+          break;
+        case 'forget':
+          queue.forget(key(step.name));
+          break;
+        case 'pass':
+          await clock.advance(step.span);
+          // With a worker free for each key, nobody waits longer than until the pass under way is done.
+          for (const [name, by] of owed)
+            if (workers >= 4 && !inWork.has(name))
+              expect(by, `${name} is late: ${log.join(' ')}`).to.be.above(clock.monotonic());
+          break;
+      }
+    }
+    await clock.advance(3_000_000);
+    await look();
+    expect([...owed.keys()], `lost; ${log.join(' ')}`).to.deep.equal([]);
+    expect(queue.length).to.equal(0);
+    expect(clock.pendingTimers()).to.deep.equal([]);
+    queue.shutDown();
+    await Promise.all(running);
+  }
+
+  it('a key is never in two workers, none is lost, early, or processed unasked', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(aStep, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.integer({ min: 0, max: 80 }), { minLength: 1, maxLength: 5 }),
+        run,
+      ),
+      { numRuns: 200 },
+    );
+  }).timeout(60_000);
+});
