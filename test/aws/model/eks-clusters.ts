@@ -117,7 +117,7 @@ function deleteCluster(input: Input, context: Context): Output {
 
 function listClusters(_input: Input, context: Context): Output {
   context.world.settle(context.now);
-  return { clusters: [...context.region.clusters.keys()].sort() };
+  return { clusters: [...context.region.clusters.keys()].toSorted() };
 }
 
 const resource = (input: Input, context: Context): string => clusterArn(context, optionalString(input, 'name') ?? '*');

@@ -177,7 +177,7 @@ function listProfiles(input: Input, context: Context): Output {
     .filter(({ createdAt }) => createdAt + listAfterCreateMs <= context.now)
     .map(({ name }) => name)
     .filter((name) => name > after)
-    .sort();
+    .toSorted();
   const page = names.slice(0, Math.min(asked, maxPageSize));
   const last = page.at(-1);
   return {

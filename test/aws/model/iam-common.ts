@@ -78,7 +78,7 @@ function readRole(name: string, context: Context): SeenRole | undefined {
 export function rolesForRead(context: Context): readonly SeenRole[] {
   const { account } = context;
   return [...new Set([...account.roles.keys(), ...account.ghosts.keys()])]
-    .sort()
+    .toSorted()
     .flatMap((name) => readRole(name, context) ?? []);
 }
 
