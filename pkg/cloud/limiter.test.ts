@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { VirtualClock } from '../env/testing/virtual-clock.ts';
+import type { Limiter, Permit, Priority } from './limiter.ts';
+import { newLimiter } from './limiter.ts';
+
+const signal = (): AbortSignal => new AbortController().signal;
+const limit = { rate: 10, burst: 2 };
+
+describe('limiter', () => {
+  let clock: VirtualClock;
+  let limiter: Limiter;
+  /** Who was let go, in order, with the millisecond. */
+  let log: string[];
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    limiter = newLimiter(clock);
+    log = [];
+  });
+
+  function ask(name: string, priority: Priority = 'read', bucket = 'b', stop = signal()): Promise<Permit | undefined> {
+    return limiter.acquire(bucket, limit, priority, stop).then(
+      (permit) => {
+        log.push(`${name}@${Math.round(clock.monotonic())}`);
+        return permit;
+      },
+      () => {
+        log.push(`${name} gave up@${Math.round(clock.monotonic())}`);
+        return undefined;
+      },
+    );
+  }
+
+  it('lets a burst go at once and the rest at the rate', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) void ask(name);
+    await clock.advance(1000);
+    expect(log).to.deep.equal(['a@0', 'b@0', 'c@100', 'd@200']);
+  });
+
+  it('keeps the buckets apart', async () => {
+    for (const name of ['a', 'b', 'c']) void ask(name);
+    void ask('x', 'read', 'other');
+    await clock.settle();
+    expect(log).to.deep.equal(['a@0', 'b@0', 'x@0']);
+  });
+
+  it('lets mutations go before reads and reads before polls, and each in its order', async () => {
+    void ask('first');
+    void ask('second');
+    void ask('poll 1', 'poll');
+    void ask('read 1', 'read');
+    void ask('poll 2', 'poll');
+    void ask('mutation 1', 'mutation');
+    void ask('read 2', 'read');
+    void ask('mutation 2', 'mutation');
+    await clock.advance(1000);
+    expect(log.map((line) => line.split('@')[0])).to.deep.equal([
+      'first',
+      'second',
+      'mutation 1',
+      'mutation 2',
+      'read 1',
+      'read 2',
+      'poll 1',
+      'poll 2',
+    ]);
+  });
+
+  it('refills up to the burst, not beyond', async () => {
+    void ask('a');
+    void ask('b');
+    await clock.advance(60_000);
+    for (const name of ['c', 'd', 'e']) void ask(name);
+    await clock.advance(1000);
+    expect(log.slice(2)).to.deep.equal(['c@60000', 'd@60000', 'e@60100']);
+  });
+
+  it('forgets who gives up, at once, and takes no token for it', async () => {
+    const stop = new AbortController();
+    void ask('a');
+    void ask('b');
+    void ask('c', 'read', 'b', stop.signal);
+    void ask('d');
+    await clock.advance(50);
+    stop.abort(new Error('stop'));
+    await clock.advance(1000);
+    expect(log).to.deep.equal(['a@0', 'b@0', 'c gave up@50', 'd@100']);
+  });
+
+  it('refuses a signal that has aborted already', async () => {
+    await ask('a', 'read', 'b', AbortSignal.abort(new Error('stop')));
+    expect(log).to.deep.equal(['a gave up@0']);
+  });
+
+  it('arms no timer while nobody waits', async () => {
+    const stop = new AbortController();
+    void ask('a');
+    void ask('b');
+    await clock.settle();
+    expect(clock.pendingTimers()).to.deep.equal([]);
+    void ask('c', 'read', 'b', stop.signal);
+    await clock.settle();
+    expect(clock.pendingTimers()).to.have.length(1);
+    stop.abort(new Error('stop'));
+    expect(clock.pendingTimers()).to.deep.equal([]);
+  });
+
+  describe('when AWS throttles', () => {
+    const fast = { rate: 100, burst: 100 };
+    const acquire = (): Promise<Permit> => limiter.acquire('b', fast, 'read', signal());
+
+    /** Lets callers ask for `seconds`; AWS takes `allowed` calls a second, and as many at once. */
+    async function run(seconds: number, allowed: number): Promise<{ sent: number; throttled: number }> {
+      const counts = { sent: 0, throttled: 0 };
+      let tokens = allowed;
+      let at = clock.monotonic();
+      const end = clock.monotonic() + seconds * 1000;
+      const worker = async (): Promise<void> => {
+        while (clock.monotonic() < end) {
+          const permit = await acquire();
+          counts.sent += 1;
+          tokens = Math.min(allowed, tokens + ((clock.monotonic() - at) / 1000) * allowed);
+          at = clock.monotonic();
+          const refused = tokens < 1;
+          if (refused) counts.throttled += 1;
+          else tokens -= 1;
+          await new Promise<void>((resolve) => clock.after(20, resolve));
+          permit.settle(refused ? 'throttled' : 'answered');
+        }
+      };
+      const workers = Array.from({ length: 10 }, worker);
+      await clock.advance(seconds * 1000 + 5000);
+      await Promise.all(workers);
+      return counts;
+    }
+
+    it('finds the rate that AWS allows, with few refusals', async () => {
+      const { sent, throttled } = await run(60, 10);
+      expect(throttled / sent, 'part that was refused').to.be.below(0.08);
+      expect(sent - throttled, 'calls in a minute').to.be.within(420, 620);
+    });
+
+    it('cuts below the rate at which calls really went out', async () => {
+      const permits = await Promise.all(Array.from({ length: 10 }, acquire));
+      await clock.advance(20);
+      permits.forEach((permit) => permit.settle('throttled'));
+      let next = 0;
+      void acquire().then(() => (next = clock.monotonic()));
+      await clock.advance(1000);
+      // Ten in the last second, and 0.7 of that is seven a second.
+      expect(next).to.be.closeTo(20 + 1000 / 7, 1);
+    });
+
+    it('counts one burst of refusals once', async () => {
+      const permits = await Promise.all(Array.from({ length: 100 }, acquire));
+      await clock.advance(20);
+      permits.forEach((permit) => permit.settle('throttled'));
+      let sent = 0;
+      for (let i = 0; i < 100; i++) void acquire().then(() => (sent += 1));
+      await clock.advance(1000);
+      expect(sent).to.be.within(65, 75);
+    });
+
+    it('is as fast as before after a while of success', async () => {
+      (await acquire()).settle('throttled');
+      const before = await run(5, 1000);
+      const after = await run(120, 1000);
+      expect(before.sent / 5).to.be.below(20);
+      expect(after.throttled).to.equal(0);
+      const end = await run(5, 1000);
+      expect(end.sent / 5).to.be.above(90);
+    });
+
+    it('settling twice counts once', async () => {
+      const permit = await acquire();
+      permit.settle('answered');
+      permit.settle('throttled');
+      let sent = 0;
+      for (let i = 0; i < 99; i++) void acquire().then(() => (sent += 1));
+      await clock.settle();
+      expect(sent).to.equal(99);
+    });
+  });
+});
