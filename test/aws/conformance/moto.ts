@@ -14,7 +14,6 @@ export class NoMoto extends Error {}
 
 export interface Moto {
   readonly url: string;
-  readonly reset: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -84,10 +83,6 @@ export async function moto(python: string): Promise<Moto> {
   });
   return {
     url,
-    reset: async () => {
-      const response = await fetch(`${url}/moto-api/reset`, { method: 'POST' });
-      if (!response.ok) throw new Error(`moto refused to reset: ${response.status} ${await response.text()}`);
-    },
     close: async () => {
       child.stdin.end();
       await exited;

@@ -1,6 +1,7 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
+import { removeAll } from './remove-all.ts';
 import { remoteAdmin } from '../remote.ts';
 import { startServer } from '../server.ts';
 import type { EmulatorServer } from '../server.ts';
@@ -78,7 +79,6 @@ export async function motoTarget(python: string): Promise<Target> {
   const server: Moto = await moto(python);
   return {
     withEmptyWorld: async (run) => {
-      await server.reset();
       const pool = clientPool(server.url, { accessKeyId: 'test', secretAccessKey: 'test' });
       const admin = new Proxy({} as Emulated['admin'], {
         get: (_, name) => {
@@ -86,6 +86,7 @@ export async function motoTarget(python: string): Promise<Target> {
         },
       });
       try {
+        await removeAll(pool.aws);
         await run({ ...pool.aws, admin, subnets: ['subnet-1', 'subnet-2'] });
       } finally {
         pool.destroy();
