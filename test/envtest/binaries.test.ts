@@ -32,7 +32,7 @@ out=; previous=
 for argument in "$@"; do [ "$previous" = -o ] && out=$argument; previous=$argument; done
 [ -n "$out" ] || out=$GOBIN/\${previous##*/}
 out=\${out%@*}
-{ echo "$@"; echo "GOOS=$GOOS GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED"; } > "$out"
+{ echo "$@"; echo "GOOS=$GOOS GOARCH=$GOARCH GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED"; } > "$out"
 chmod +x "$out"
 `;
 
@@ -132,14 +132,14 @@ describe('resolveBinaries', () => {
 
   it('builds with Go when the network is closed, whatever the user set for other builds, and says so', async () => {
     await addFakeGo();
-    Object.assign(env, { GOOS: 'plan9', GOFLAGS: '-mod=vendor', GOWORK: '/elsewhere/go.work' });
+    Object.assign(env, { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor', GOWORK: '/elsewhere/go.work' });
     const paths = await resolve();
     expect(paths.etcd).to.equal(join(cacheRoot(env), `${KUBERNETES_VERSION}-${PLATFORM}`, 'etcd'));
     const [command, environment] = readFileSync(paths['kube-apiserver'], 'utf8').split('\n');
     expect(command).to.contain(`-X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`);
     expect(command).to.contain(`-X k8s.io/component-base/version.gitMinor=${minor} `);
     expect(command).to.match(/ \.\/cmd\/kube-apiserver$/);
-    expect(environment).to.equal('GOOS= GOFLAGS= GOWORK=off CGO_ENABLED=0');
+    expect(environment).to.equal('GOOS= GOARCH= GOFLAGS= GOWORK=off CGO_ENABLED=0');
     expect(lines[0]).to.match(/^no envtest archive: .*ECONNREFUSED/);
     expect(lines[1]).to.equal('go version go9.9.9 test/test is here: what is missing is built from Go modules');
     expect(lines[2]).to.equal(

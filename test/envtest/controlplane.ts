@@ -1,20 +1,18 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
-import { Api, type ApiTarget } from './api.ts';
+import { Api } from './api.ts';
+import { certificatePath, prepareApiServer } from './apiserver.ts';
 import { resolveBinaries, type Report } from './binaries.ts';
+import { writeAccounts, type Credentials, type User } from './credentials.ts';
+import { compact, etcdFlags } from './etcd.ts';
 import { freePorts } from './ports.ts';
-import { startProcess, untilUp, Watchdog, type ServerProcess, type StartOptions } from './process.ts';
+import { startProcess, untilUp, Watchdog, type RunOptions, type ServerProcess } from './process.ts';
 
 /** Another process can take a free port between our look and the server's bind. */
 const START_ATTEMPTS = 3;
 
-export interface User {
-  readonly name: string;
-  readonly groups?: readonly string[];
-}
+const ADMIN: User = { name: 'admin', groups: ['system:masters'] };
 
 export interface ControlPlaneOptions {
   /** Users besides the administrator. They may do what RBAC grants them: at first nothing. */
@@ -25,26 +23,19 @@ export interface ControlPlaneOptions {
   readonly report?: Report;
 }
 
-export interface Credentials {
-  readonly token: string;
-  readonly kubeconfigPath: string;
-}
-
-export type RunOptions = Omit<StartOptions, 'logPath'>;
-
 /** A real etcd and kube-apiserver on loopback, with an administrator. */
 export interface ControlPlane {
   /** Holds everything, and goes with it. */
   readonly dir: string;
   readonly url: string;
   readonly caPath: string;
-  /** The administrator's (group system:masters). */
+  /** Of the administrator, `admin` in the group system:masters. */
   readonly token: string;
   readonly kubeconfigPath: string;
   readonly kubectlPath: string;
   /** As the administrator. */
   readonly api: Api;
-  /** The credentials of `options.users`, by name. */
+  /** The credentials of a user of `options.users`. */
   user(name: string): Credentials;
   /** Ends the API server, gracefully unless SIGKILL is asked for; the data stays. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
@@ -84,7 +75,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
   const resolveOptions = options.report === undefined ? {} : { report: options.report };
   const binaries = await resolveBinaries(['kube-apiserver', 'etcd', 'kubectl'], resolveOptions);
-  const [etcdPort, apiPort] = await freePorts(2);
+  const [etcdPort = 0, apiPort = 0] = await freePorts(2);
   const dir = await mkdtemp(join(tmpdir(), 'capaf-envtest-'));
   const watchdog = new Watchdog(dir);
   const servers: ServerProcess[] = [];
@@ -104,103 +95,51 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
   };
 
   try {
-    const certDir = join(dir, 'certs');
-    await mkdir(certDir);
-    const admin = { name: 'admin', groups: ['system:masters'], token: newToken() };
-    const users = (options.users ?? []).map((user) => ({
-      name: user.name,
-      groups: user.groups ?? [],
-      token: newToken(),
-    }));
-    const tokenFile = join(dir, 'tokens.csv');
-    await writeFile(tokenFile, [admin, ...users].map(tokenLine).join(''), { mode: 0o600 });
-    const serviceAccountKeys = await writeServiceAccountKeys(dir);
     const etcdUrl = `http://127.0.0.1:${etcdPort}`;
     const url = `https://127.0.0.1:${apiPort}`;
-    const caPath = join(certDir, 'apiserver.crt');
-
-    const etcd = await run({
-      name: 'etcd',
-      file: binaries.etcd,
-      // prettier-ignore
-      args: [
-        '--data-dir', join(dir, 'etcd'), '--unsafe-no-fsync', '--log-level', 'warn',
-        '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl, '--listen-peer-urls', 'http://127.0.0.1:0',
-      ],
-    });
-
-    // prettier-ignore
-    const apiServerArgs = [
-      '--etcd-servers', etcdUrl,
-      '--bind-address', '127.0.0.1', '--secure-port', String(apiPort), '--cert-dir', certDir,
-      '--advertise-address', '127.0.0.1', '--endpoint-reconciler-type', 'none',
-      '--token-auth-file', tokenFile, '--authorization-mode', 'RBAC',
-      '--service-cluster-ip-range', '10.0.0.0/24', '--allow-privileged',
-      '--service-account-issuer', 'https://kubernetes.default.svc',
-      '--service-account-key-file', serviceAccountKeys.publicPath,
-      '--service-account-signing-key-file', serviceAccountKeys.privatePath,
-      // Without a controller manager no namespace ever gets the service account that this plugin waits for.
-      '--disable-admission-plugins', 'ServiceAccount',
-      ...(options.apiServerArgs ?? []),
-    ];
-    let apiServer: ServerProcess | undefined;
-    const startApiServer = async (): Promise<void> => {
-      if (apiServer !== undefined && apiServer.exit() === undefined) throw new Error('kube-apiserver runs already');
-      apiServer = await run({ name: 'kube-apiserver', file: binaries['kube-apiserver'], args: apiServerArgs });
-      await untilUp([etcd, apiServer], `${url}/readyz answering 200`, async () =>
-        // kube-apiserver writes its certificate itself, at the first start.
-        isReady({ url, ca: await readFile(caPath, 'utf8'), token: admin.token }),
-      );
-    };
-    const stopApiServer = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
-      await apiServer?.stop(signal);
-    };
-    await startApiServer();
-
-    const credentials = new Map<string, Credentials>();
-    for (const user of [admin, ...users]) {
-      const kubeconfigPath = join(dir, `${user.name.replaceAll(/[^\w.-]/g, '_')}.kubeconfig`);
-      await writeFile(kubeconfigPath, kubeconfig(url, caPath, user), { mode: 0o600 });
-      credentials.set(user.name, { token: user.token, kubeconfigPath });
-    }
+    const caPath = certificatePath(dir);
+    const users = [ADMIN, ...(options.users ?? [])];
+    const { tokenFile, accounts } = await writeAccounts(dir, users, { url, caPath });
     const user = (name: string): Credentials => {
-      const found = credentials.get(name);
-      if (found === undefined) throw new Error(`the control plane was started without a user "${name}"`);
-      return found;
+      const account = accounts.get(name);
+      if (account === undefined) throw new Error(`the control plane was started without a user "${name}"`);
+      return account;
     };
-    const api = new Api({ url, ca: await readFile(caPath, 'utf8'), token: admin.token });
+    const { token, kubeconfigPath } = user(ADMIN.name);
+    const etcd = await run({ name: 'etcd', file: binaries.etcd, args: etcdFlags(join(dir, 'etcd'), etcdUrl) });
+    const apiServer = await prepareApiServer({
+      file: binaries['kube-apiserver'],
+      directory: dir,
+      port: apiPort,
+      tokenFile,
+      token,
+      etcd,
+      etcdUrl,
+      extraArgs: options.apiServerArgs ?? [],
+      run,
+    });
+    await apiServer.start();
+    const api = new Api({ url, ca: await readFile(caPath, 'utf8'), token });
 
     return {
       dir,
       url,
       caPath,
-      token: admin.token,
-      kubeconfigPath: user(admin.name).kubeconfigPath,
+      token,
+      kubeconfigPath,
       kubectlPath: binaries.kubectl,
       api,
       user,
-      stopApiServer,
-      startApiServer,
+      stopApiServer: (signal) => apiServer.stop(signal),
+      startApiServer: () => apiServer.start(),
       startControllerManager: async () => {
         const { 'kube-controller-manager': file } = await resolveBinaries(['kube-controller-manager'], resolveOptions);
-        const controllerManager = await run({
-          name: 'kube-controller-manager',
-          file,
-          // prettier-ignore
-          args: [
-            '--kubeconfig', user(admin.name).kubeconfigPath, '--leader-elect=false', '--secure-port=0',
-            '--controllers', 'garbage-collector-controller,namespace-controller',
-          ],
-        });
-        await untilUp([controllerManager], 'the garbage collector knowing the objects', () =>
-          controllerManager.log().includes('Proceeding to collect garbage'),
-        );
-        return controllerManager;
+        return startControllerManager(run, file, kubeconfigPath);
       },
       forgetHistory: async () => {
-        await stopApiServer();
+        await apiServer.stop();
         await compact(etcdUrl);
-        await startApiServer();
+        await apiServer.start();
       },
       run,
       logs,
@@ -218,66 +157,26 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
   }
 }
 
-async function isReady(target: ApiTarget): Promise<boolean> {
-  const api = new Api(target);
-  try {
-    const { status, body } = await api.request('GET', '/readyz');
-    if (status !== 200) throw new Error(`it answers ${status} ${String(body)}`);
-    return true;
-  } finally {
-    api.close();
-  }
+async function startControllerManager(
+  run: ControlPlane['run'],
+  file: string,
+  kubeconfigPath: string,
+): Promise<ServerProcess> {
+  const controllerManager = await run({
+    name: 'kube-controller-manager',
+    file,
+    // prettier-ignore
+    args: [
+      '--kubeconfig', kubeconfigPath, '--leader-elect=false', '--secure-port=0',
+      '--controllers', 'garbage-collector-controller,namespace-controller',
+    ],
+  });
+  await untilUp([controllerManager], 'the garbage collector knowing the objects', () =>
+    controllerManager.log().includes('Proceeding to collect garbage'),
+  );
+  return controllerManager;
 }
 
 function describeLog(server: ServerProcess): string {
   return `--- ${server.name}: ${server.logPath}\n${server.tail()}`;
-}
-
-function newToken(): string {
-  return randomBytes(24).toString('hex');
-}
-
-/** A line of kube-apiserver's static token file: token, user, uid, groups. */
-function tokenLine(user: { name: string; groups: readonly string[]; token: string }): string {
-  return `${user.token},${user.name},${user.name},"${user.groups.join(',')}"\n`;
-}
-
-async function writeServiceAccountKeys(dir: string): Promise<{ publicPath: string; privatePath: string }> {
-  const keys = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-  const publicPath = join(dir, 'service-account.pub');
-  const privatePath = join(dir, 'service-account.key');
-  await writeFile(publicPath, keys.publicKey);
-  await writeFile(privatePath, keys.privateKey, { mode: 0o600 });
-  return { publicPath, privatePath };
-}
-
-function kubeconfig(url: string, caPath: string, user: { name: string; token: string }): string {
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'envtest', cluster: { server: url, 'certificate-authority': caPath } }],
-    users: [{ name: user.name, user: { token: user.token } }],
-    contexts: [{ name: 'envtest', context: { cluster: 'envtest', user: user.name } }],
-    'current-context': 'envtest',
-  });
-}
-
-/** etcd's JSON gateway: a read for the current revision, then the compaction up to it. */
-async function compact(etcdUrl: string): Promise<void> {
-  const read = await callEtcd(etcdUrl, '/v3/kv/range', { key: 'AA==', limit: '1' });
-  const header = typeof read === 'object' && read !== null && 'header' in read ? read.header : undefined;
-  const revision = typeof header === 'object' && header !== null && 'revision' in header ? header.revision : undefined;
-  if (typeof revision !== 'string') throw new Error(`etcd's answer has no revision: ${JSON.stringify(read)}`);
-  await callEtcd(etcdUrl, '/v3/kv/compaction', { revision, physical: true });
-}
-
-async function callEtcd(etcdUrl: string, path: string, body: unknown): Promise<unknown> {
-  const response = await fetch(new URL(path, etcdUrl), { method: 'POST', body: JSON.stringify(body) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`etcd ${path}: ${response.status} ${text}`);
-  return JSON.parse(text);
 }

@@ -15,14 +15,14 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface StartOptions {
+export interface RunOptions {
+  /** Also of its log, which processes of one name share. */
   readonly name: string;
   readonly file: string;
   readonly args: readonly string[];
   /** Added to this process's environment; undefined takes a variable out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  readonly logPath: string;
 }
 
 /** A server of the test world as a child process; what it says goes to its log file. */
@@ -88,7 +88,10 @@ export class Watchdog {
   }
 }
 
-export async function startProcess(watchdog: Watchdog, options: StartOptions): Promise<ServerProcess> {
+export async function startProcess(
+  watchdog: Watchdog,
+  options: RunOptions & { readonly logPath: string },
+): Promise<ServerProcess> {
   const { name, file, args, logPath } = options;
   const log = openSync(logPath, 'a');
   const child = spawn(file, args, {
