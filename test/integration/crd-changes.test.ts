@@ -57,6 +57,13 @@ const LATCHED: readonly (Case & { readonly causes: readonly string[] })[] = [
     causes: immutable('profileName', '', 'default_foo'),
   },
   {
+    what: 'the computed profileName in place of another',
+    before: { profileName: 'a' },
+    change: { profileName: 'default_foo' },
+    status: { profileName: 'default_foo' },
+    causes: immutable('profileName', 'a', 'default_foo'),
+  },
+  {
     what: 'another selector',
     before: { selectors: [{ namespace: 'a' }] },
     change: { selectors: [{ namespace: 'b' }] },
@@ -140,6 +147,12 @@ const LATCHED: readonly (Case & { readonly causes: readonly string[] })[] = [
     before: { roleName: 'pods' },
     change: { roleName: '' },
     causes: immutable('roleName', 'pods', ''),
+  },
+  {
+    what: 'a computed roleName in place of another',
+    before: { roleName: 'pods' },
+    change: { roleName: 'prod-default_foo_fargate' },
+    causes: immutable('roleName', 'pods', 'prod-default_foo_fargate'),
   },
   {
     what: 'another rolePath',
