@@ -23,7 +23,11 @@ class World {
   readonly running: Promise<void>;
   stopped = false;
 
-  constructor(reconcile: (world: World) => Reconcile, concurrency = 1) {
+  constructor(
+    reconcile: (world: World) => Reconcile,
+    concurrency = 1,
+    beforeStart: (stopping: AbortController) => void = () => {},
+  ) {
     const metrics = new Metrics(this.registry);
     this.queue = new Workqueue({ clock: this.clock, metrics: metrics.workqueue('awsfargateprofile') });
     const controller = new Controller({
@@ -37,6 +41,7 @@ class World {
       logger: this.logger,
       metrics: metrics.controller('awsfargateprofile', concurrency),
     });
+    beforeStart(this.stopping);
     this.running = controller.run(this.stopping.signal).then(() => void (this.stopped = true));
   }
 
@@ -268,8 +273,11 @@ describe('Controller', () => {
   });
 
   it('ends at once when it is stopped before it starts', async () => {
-    const world = new World(() => async () => done);
-    world.stopping.abort();
+    const world = new World(
+      () => async () => done,
+      1,
+      (stopping) => stopping.abort(),
+    );
     await world.running;
   });
 

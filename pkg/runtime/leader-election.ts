@@ -3,7 +3,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
-import { isConflict } from '../kube/errors.ts';
+import { isConflict, isNotFound } from '../kube/errors.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../kube/types.ts';
 import { LEASES, leaseSpecOf } from './lease.ts';
 import type { LeaseSpec } from './lease.ts';
@@ -174,8 +174,8 @@ export class LeaderElection implements Leadership {
       try {
         return await this.write(this.state.lease, signal);
       } catch (error) {
-        if (!isConflict(error)) throw error;
-        // Somebody wrote the Lease, or our last renewal arrived although its answer did not: look.
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+        // Somebody wrote or deleted the Lease, or our last renewal arrived although its answer did not: look.
         metrics?.slowPath();
       }
     }
