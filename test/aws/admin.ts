@@ -78,7 +78,7 @@ export interface ProfileRequest extends Place {
   /** Default true: nobody has to remove it. */
   readonly foreign?: boolean;
   /** What becomes of it by itself; default nothing. */
-  readonly then?: {
+  readonly next?: {
     readonly afterMs: number;
     readonly to: ProfileTransition['to'];
     readonly issues?: readonly HealthIssue[];
@@ -92,7 +92,7 @@ export interface ProfileChange extends Place {
   readonly issues?: readonly HealthIssue[];
   readonly tags?: Tags;
   /** Absent with a status: it stays as it is from now on. */
-  readonly then?: ProfileRequest['then'];
+  readonly next?: ProfileRequest['next'];
 }
 
 export interface RoleRequest {
@@ -147,8 +147,8 @@ export function createAdmin(emulator: Emulator) {
       region.subnets.set(subnet.id, subnet);
       return subnet;
     });
-  const transition = (then: ProfileRequest['then']): { transition?: ProfileTransition } =>
-    then === undefined ? {} : { transition: { at: now() + then.afterMs, to: then.to, issues: then.issues ?? [] } };
+  const transition = (next: ProfileRequest['next']): { transition?: ProfileTransition } =>
+    next === undefined ? {} : { transition: { at: now() + next.afterMs, to: next.to, issues: next.issues ?? [] } };
 
   return {
     registerKey: (request: Partial<KeyRequest>): Credentials =>
@@ -224,7 +224,7 @@ export function createAdmin(emulator: Emulator) {
         status: request.status ?? 'ACTIVE',
         tags: request.tags ?? {},
         issues: request.issues ?? [],
-        ...transition(request.then),
+        ...transition(request.next),
       };
       cluster.profiles.set(profile.name, profile);
       return viewProfile(account, region, cluster, profile);
@@ -238,7 +238,7 @@ export function createAdmin(emulator: Emulator) {
       }
       profile.issues = change.issues ?? profile.issues;
       profile.tags = change.tags ?? profile.tags;
-      Object.assign(profile, transition(change.then));
+      Object.assign(profile, transition(change.next));
     },
     /** Takes a profile away at once. */
     removeProfile: (which: Place & { cluster: string; name: string }): void => {

@@ -109,7 +109,7 @@ export function readTags(input: Input): Tags {
   if (list.length > 50) {
     throw constraintViolated('[tags]', 'tags', 'Member must have length less than or equal to 50');
   }
-  const tags: Record<string, string> = {};
+  const tags: [string, string][] = [];
   const folded = new Set<string>();
   list.forEach((item, index) => {
     const key = optionalString(item, 'Key') ?? '';
@@ -124,9 +124,9 @@ export function readTags(input: Input): Tags {
       throw iamErrors.invalidInput('Duplicate tag keys found. Please note that Tag keys are case insensitive.');
     }
     folded.add(key.toLowerCase());
-    tags[key] = value;
+    tags.push([key, value]);
   });
-  return tags;
+  return Object.fromEntries(tags);
 }
 
 function checkTagText(text: string, member: string, shortest: number, longest: number): void {

@@ -68,7 +68,7 @@ function putInline(input: Input, context: Context): Output {
 function getInline(input: Input, context: Context): Output {
   const { role, version } = roleForRead(input, context);
   const name = requiredName(input, 'PolicyName', 128);
-  const document = version.inlinePolicies[name];
+  const document = Object.hasOwn(version.inlinePolicies, name) ? version.inlinePolicies[name] : undefined;
   if (document === undefined) throw noInlinePolicy(name);
   return { RoleName: role.name, PolicyName: name, PolicyDocument: urlEncode(document) };
 }
@@ -76,8 +76,9 @@ function getInline(input: Input, context: Context): Output {
 function deleteInline(input: Input, context: Context): Output {
   const role = roleForWrite(input, context);
   const name = requiredName(input, 'PolicyName', 128);
-  const { [name]: document, ...rest } = current(role).inlinePolicies;
-  if (document === undefined) throw noInlinePolicy(name);
+  const { inlinePolicies } = current(role);
+  if (!Object.hasOwn(inlinePolicies, name)) throw noInlinePolicy(name);
+  const { [name]: _, ...rest } = inlinePolicies;
   changeRole(role, context.now, { inlinePolicies: rest });
   return {};
 }

@@ -48,12 +48,13 @@ export function recordList(input: Input, name: string): readonly Input[] {
 export function stringMap(input: Input, name: string): Readonly<Record<string, string>> {
   const value = input[name] ?? {};
   if (!isRecord(value)) throw wrongType(name);
-  const map: Record<string, string> = {};
-  for (const [key, item] of Object.entries(value)) {
-    if (typeof item !== 'string') throw wrongType(name);
-    map[key] = item;
-  }
-  return map;
+  // Not by assignment: a key may be `__proto__`.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (typeof item !== 'string') throw wrongType(name);
+      return [key, item] as const;
+    }),
+  );
 }
 
 /** The members that are there, for error bodies and log lines. */
