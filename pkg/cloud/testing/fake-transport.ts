@@ -1,3 +1,4 @@
+import { isRecord } from '../../../api/schema/field.ts';
 import type { AwsRequest, AwsResponse, AwsTransport } from '../transport.ts';
 
 export type Answer = AwsResponse | Promise<AwsResponse>;
@@ -32,10 +33,11 @@ export class FakeTransport implements AwsTransport {
   }
 
   /** The form that the n-th request to IAM or STS carries, or the JSON of one to EKS. */
-  body(index: number): unknown {
+  body(index: number): Readonly<Record<string, unknown>> {
     const { body } = this.requests[index] ?? {};
-    const text = typeof body === 'string' ? body : '';
-    return text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : typeof body === 'string' ? body : '';
+    const read: unknown = text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+    return isRecord(read) ? read : {};
   }
 }
 
