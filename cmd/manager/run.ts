@@ -1,0 +1,110 @@
+import { Registry } from 'prom-client';
+import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
+import { newLimiter } from '../../pkg/cloud/limiter.ts';
+import { awsMetrics } from '../../pkg/cloud/metrics.ts';
+import { newSessions } from '../../pkg/cloud/sessions.ts';
+import { ownSource } from '../../pkg/cloud/sources.ts';
+import { createKubeClient } from '../../pkg/kube/client.ts';
+import { EventWriter } from '../../pkg/kube/events.ts';
+import { observe } from '../../pkg/kube/transport.ts';
+import type { KubeClient } from '../../pkg/kube/types.ts';
+import { healthHandler, ping } from '../../pkg/runtime/health.ts';
+import { HttpServer } from '../../pkg/runtime/http-server.ts';
+import { LeaderElection } from '../../pkg/runtime/leader-election.ts';
+import { Manager } from '../../pkg/runtime/manager.ts';
+import { metricsHandler } from '../../pkg/runtime/metrics-handler.ts';
+import { Metrics } from '../../pkg/runtime/metrics.ts';
+import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
+import type { Leadership } from '../../pkg/runtime/types.ts';
+import { VERSION } from '../../pkg/version.ts';
+import type { Env } from './env.ts';
+import type { ManagerFlags } from './flags.ts';
+
+/** Who the manager is to API server, AWS and readers of events. */
+const NAME = 'cluster-api-provider-aws-fargate';
+/** One lease for all managers of this provider, whatever their version. */
+const LEASE = 'capaf-leader-election';
+/** The namespace of the release, where nothing else tells. */
+const DEFAULT_NAMESPACE = 'capaf-system';
+
+/** Without election nobody else acts, so there is nothing to run out. */
+const ALONE: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
+
+export type RunFlags = Omit<ManagerFlags, 'kubeconfig' | 'loggingFormat' | 'verbosity' | 'serviceEndpoints'>;
+
+/**
+ * Builds the manager from its environment and runs it until the signal aborts. Rejects when a part fails, when the lease
+ * is lost or when something does not stop in time: the process must end then.
+ */
+export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger } = env;
+  const metrics = new Metrics(registry);
+  const transport = observe(env.kube, { userAgent: `${NAME}/${VERSION}`, count: requestCounter(registry), logger });
+  const client = createKubeClient({ transport, clock });
+  const election = flags.election && newElection(env, flags.election, client, metrics);
+  const manager = new Manager({ clock, logger, ...(election && { election }) });
+  const stopping = new AbortController();
+
+  const sessions = newSessions({
+    clock,
+    random,
+    logger,
+    transport: env.aws,
+    limiter: newLimiter(clock),
+    metrics: awsMetrics(registry),
+    endpoints: env.endpoints,
+    sources: ownSource(env.credentials),
+    version: VERSION,
+    signal: stopping.signal,
+  });
+  const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
+  const controller = awsFargateProfileController({
+    client,
+    sessions,
+    leadership: election ?? ALONE,
+    recorder: events,
+    metrics,
+    clock,
+    random,
+    logger,
+    concurrency: flags.concurrency,
+    resync: flags.resync,
+    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
+  });
+
+  if (flags.health !== undefined) {
+    const handler = healthHandler({ healthz: [ping], readyz: [ping, manager.readyCheck] });
+    manager.addServer(new HttpServer({ name: 'health probes', address: flags.health, handler, logger }));
+  }
+  if (flags.diagnostics !== undefined) {
+    const handler = metricsHandler(registry);
+    manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
+  }
+  for (const cache of controller.caches) manager.addCache(cache);
+  manager.addWorker(events);
+  manager.addWorker(controller.worker);
+  try {
+    await manager.run(signal);
+  } finally {
+    stopping.abort(new Error('the manager has stopped'));
+  }
+}
+
+function newElection(
+  env: Env,
+  { timings, namespace }: NonNullable<ManagerFlags['election']>,
+  kube: KubeClient,
+  metrics: Metrics,
+): LeaderElection {
+  const { clock, random, logger, hostname } = env;
+  return new LeaderElection({
+    kube,
+    clock,
+    random,
+    logger,
+    lease: { namespace: namespace ?? env.ownNamespace ?? DEFAULT_NAMESPACE, name: LEASE },
+    hostname,
+    timings,
+    metrics: metrics.leaderElection(LEASE),
+  });
+}
