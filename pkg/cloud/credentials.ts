@@ -9,7 +9,8 @@ export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
-  readonly expiration?: Date;
+  /** Milliseconds since 1970; absent where they do not end. */
+  readonly expiresAt?: Ms;
 }
 
 /** A place that credentials come from. Two sources with the same key give the same identity's credentials. */
@@ -89,7 +90,7 @@ export class CachedCredentials {
         'the source of credentials',
         (signal) => this.source.fetch(signal),
       );
-      return this.keep(credentials, credentials.expiration === undefined ? REREAD_AFTER : FAILURE_STANDS);
+      return this.keep(credentials, credentials.expiresAt === undefined ? REREAD_AFTER : FAILURE_STANDS);
     } catch (cause) {
       // A source that is down for a minute stops nothing while the old ones last.
       if (previous.kind === 'have' && this.isUsable(previous.credentials)) {
@@ -109,10 +110,10 @@ export class CachedCredentials {
   }
 
   private isUsable(credentials: AwsCredentials): boolean {
-    return credentials.expiration === undefined || this.lasts(credentials, UNUSABLE_BEFORE);
+    return credentials.expiresAt === undefined || this.lasts(credentials, UNUSABLE_BEFORE);
   }
 
-  private lasts({ expiration }: AwsCredentials, span: Ms): boolean {
-    return expiration !== undefined && expiration.getTime() - this.clock.now() > span;
+  private lasts({ expiresAt }: AwsCredentials, span: Ms): boolean {
+    return expiresAt !== undefined && expiresAt - this.clock.now() > span;
   }
 }

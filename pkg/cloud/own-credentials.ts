@@ -38,7 +38,7 @@ export function ownCredentials(transport: AwsTransport, environment: Environment
           accessKeyId,
           secretAccessKey,
           ...(sessionToken === undefined ? {} : { sessionToken }),
-          ...(expiration === undefined ? {} : { expiration }),
+          ...(expiration === undefined ? {} : { expiresAt: expiration.getTime() }),
         };
       } catch (cause) {
         throw new Error(`looked in ${placesOf(environment).join(', ')}`, { cause });

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Endpoints, ServiceEndpoint } from './endpoints.ts';
+import { parseServiceEndpoints, resolveEndpoints } from './endpoints.ts';
+
+const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
+const entry = (signingRegion: string, service: string, url: string): ServiceEndpoint => ({
+  signingRegion,
+  service,
+  url,
+});
+
+describe('--service-endpoints', () => {
+  const read: Readonly<Record<string, readonly ServiceEndpoint[]>> = {
+    '': [],
+    'us-iso:ec2=https://localhost:8080': [entry('us-iso', 'ec2', 'https://localhost:8080/')],
+    'us-iso:eks=https://localhost:8080,sts=https://elbhost:8080': [
+      entry('us-iso', 'eks', 'https://localhost:8080/'),
+      entry('us-iso', 'sts', 'https://elbhost:8080/'),
+    ],
+    'us-iso:eks=https://a;gb-iso:eks=http://b/path': [
+      entry('us-iso', 'eks', 'https://a/'),
+      entry('gb-iso', 'eks', 'http://b/path'),
+    ],
+  };
+  for (const [flag, wanted] of Object.entries(read)) {
+    it(`reads ${JSON.stringify(flag)}`, () => {
+      expect(parseServiceEndpoints(flag)).to.deep.equal(E.right(wanted));
+    });
+  }
+
+  const refused: Readonly<Record<string, string>> = {
+    'us-isoec2=localhost': `"us-isoec2=localhost" does not begin with a signing region; the format is ${FORMAT}`,
+    'https://localhost': `"//localhost" is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
+    ':eks=https://a': `":eks=https://a" does not begin with a signing region; the format is ${FORMAT}`,
+    'us-iso:eks=https://a;': `"" does not begin with a signing region; the format is ${FORMAT}`,
+    'us-iso:eks': `"eks" is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
+    'us-iso:eks=fdsfs': '"fdsfs", the endpoint of eks in us-iso, is not an http or https URL',
+    'us-iso:eks=ftp://a': '"ftp://a", the endpoint of eks in us-iso, is not an http or https URL',
+    'us-iso:eks=https://a,eks=https://b': 'eks is named twice for the signing region us-iso',
+    'us-iso:eks=https://a;us-iso:eks=https://b': 'eks is named twice for the signing region us-iso',
+  };
+  for (const [flag, error] of Object.entries(refused)) {
+    it(`refuses ${JSON.stringify(flag)}`, () => {
+      expect(parseServiceEndpoints(flag)).to.deep.equal(E.left(error));
+    });
+  }
+});
+
+describe('endpoints', () => {
+  function endpoints(
+    environment: Readonly<Record<string, string>>,
+    serviceEndpoints: readonly ServiceEndpoint[] = [],
+  ): Endpoints {
+    const resolved = resolveEndpoints({ serviceEndpoints, environment });
+    if (E.isLeft(resolved)) throw new Error(resolved.left);
+    return resolved.right;
+  }
+
+  it("are AWS' own where nothing else is said", () => {
+    expect(endpoints({})('eks', 'eu-west-1')).to.equal(undefined);
+    expect(endpoints({ AWS_ENDPOINT_URL: '' })('eks', 'eu-west-1')).to.equal(undefined);
+  });
+
+  it('come from the environment, the one of the service first', () => {
+    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_ENDPOINT_URL_IAM: 'http://iam' });
+    expect(of('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(of('sts', 'eu-west-1')).to.equal('http://all/');
+    expect(of('iam', 'eu-west-1')).to.equal('http://iam/');
+  });
+
+  it('come from the command line before the environment, for their own region alone', () => {
+    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all' }, [
+      entry('us-east-1', 'eks', 'http://eks-us'),
+      entry('eu-west-1', 'ec2', 'http://ec2-eu'),
+    ]);
+    expect(of('eks', 'us-east-1')).to.equal('http://eks-us');
+    expect(of('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(of('sts', 'us-east-1')).to.equal('http://all/');
+  });
+
+  it('of IAM, which is global, count for their whole partition', () => {
+    const of = endpoints({}, [entry('us-east-1', 'iam', 'http://iam')]);
+    expect(of('iam', 'eu-west-1')).to.equal('http://iam');
+    expect(of('iam', 'cn-north-1')).to.equal(undefined);
+  });
+
+  it('of the environment can be switched off, as in the SDKs', () => {
+    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
+    expect(of('eks', 'eu-west-1')).to.equal(undefined);
+  });
+
+  it('that are no URL are refused in words', () => {
+    expect(
+      resolveEndpoints({ serviceEndpoints: [], environment: { AWS_ENDPOINT_URL_STS: 'localhost:4566' } }),
+    ).to.deep.equal(E.left('AWS_ENDPOINT_URL_STS is "localhost:4566", which is not an http or https URL'));
+  });
+});

@@ -1,0 +1,123 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import type { AwsRequest } from './transport.ts';
+import { undiciTransport, urlOf } from './undici-transport.ts';
+
+describe('the network', () => {
+  let server: Server;
+  let serve: (request: IncomingMessage, response: ServerResponse) => void;
+  const network = undiciTransport();
+
+  before(async () => {
+    server = createServer((request, response) => serve(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+
+  after(async () => {
+    await network.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const request = (changes: Partial<AwsRequest> = {}): AwsRequest => {
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    return { method: 'GET', protocol: 'http:', hostname: '127.0.0.1', port, path: '/', headers: {}, ...changes };
+  };
+
+  it('carries method, path, query, headers and body there, and all of the answer back', async () => {
+    const seen: unknown[] = [];
+    serve = (incoming, response) => {
+      void text(incoming).then((body) => {
+        seen.push([incoming.method, incoming.url, incoming.headers['x-a'], body]);
+        response.writeHead(409, { 'X-B': 'c', 'Set-Cookie': ['d', 'e'] }).end('answer ä');
+      });
+    };
+    const { response } = await network.handle(
+      request({
+        method: 'POST',
+        path: '/tags/arn%3Ax%2Fy',
+        query: { tagKeys: ['a b', "c'd*"], flag: null },
+        headers: { 'x-a': '1' },
+        body: new TextEncoder().encode('sent ä'),
+      }),
+      { abortSignal: new AbortController().signal },
+    );
+    expect(seen).to.deep.equal([['POST', '/tags/arn%3Ax%2Fy?tagKeys=a%20b&tagKeys=c%27d%2A&flag', '1', 'sent ä']]);
+    expect(response.statusCode).to.equal(409);
+    expect(response.headers).to.include({ 'x-b': 'c', 'set-cookie': 'd, e' });
+    expect(new TextDecoder().decode(response.body instanceof Uint8Array ? response.body : undefined)).to.equal(
+      'answer ä',
+    );
+  });
+
+  it('lets go of a server that never answers, as soon as the signal says', async () => {
+    const stop = new AbortController();
+    const closed = new Promise<void>((resolve) => {
+      serve = (incoming) => {
+        incoming.socket.once('close', () => resolve());
+        stop.abort(new Error('enough'));
+      };
+    });
+    const failure = await rejection(network.handle(request(), { abortSignal: stop.signal }));
+    expect(failure).to.have.property('message', 'enough');
+    await closed;
+  });
+
+  it('lets go of a body that stalls, too', async () => {
+    const stop = new AbortController();
+    const closed = new Promise<void>((resolve) => {
+      serve = (incoming, response) => {
+        incoming.socket.once('close', () => resolve());
+        response.writeHead(200, { 'Content-Length': '100' });
+        response.write('half of it', () => stop.abort(new Error('enough')));
+      };
+    });
+    const failure = await rejection(network.handle(request(), { abortSignal: stop.signal }));
+    expect(failure).to.have.property('message', 'enough');
+    await closed;
+  });
+
+  it('fails when the connection breaks, and does not send again', async () => {
+    let requests = 0;
+    serve = (incoming) => {
+      requests += 1;
+      incoming.socket.destroy();
+    };
+    const failure = await rejection(network.handle(request(), { abortSignal: new AbortController().signal }));
+    expect(failure).to.be.instanceOf(Error);
+    expect(requests).to.equal(1);
+  });
+
+  it('refuses a body that it cannot send again as it was signed', async () => {
+    const failure = await rejection(
+      network.handle(request({ body: { a: 1 } }), { abortSignal: new AbortController().signal }),
+    );
+    expect(failure).to.be.instanceOf(TypeError);
+  });
+
+  it('writes URLs with and without port and query', () => {
+    const base = {
+      method: 'GET',
+      protocol: 'https:',
+      hostname: 'eks.eu-west-1.amazonaws.com',
+      path: '/x',
+      headers: {},
+    };
+    expect(urlOf(base)).to.equal('https://eks.eu-west-1.amazonaws.com/x');
+    expect(urlOf({ ...base, port: 8080, query: { a: '1' } })).to.equal(
+      'https://eks.eu-west-1.amazonaws.com:8080/x?a=1',
+    );
+  });
+});
+
+function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error('it was answered');
+    },
+    (error: unknown) => error,
+  );
+}
