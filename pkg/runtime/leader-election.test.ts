@@ -341,6 +341,38 @@ describe('LeaderElection, acquiring', () => {
     expect(world.spec().holderIdentity).to.equal(candidate.identity);
     await candidate.stop();
     expect(world.spec().holderIdentity).to.equal('');
+    expect(candidate.logger.lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
+  });
+
+  it('is no leader by an answer that comes after it was stopped', async () => {
+    const world = new World();
+    world.write(held(''));
+    const client = createKubeClient({ transport: world.server, clock: world.clock });
+    const { signal: deaf } = new AbortController();
+    const election = new LeaderElection({
+      kube: {
+        ...client,
+        mergePatch: async (resource, key, patch) => {
+          await new Promise<void>((resolve) => world.clock.after(1_000, resolve));
+          return client.mergePatch(resource, key, patch, { signal: deaf });
+        },
+      },
+      clock: world.clock,
+      random: world.random,
+      logger: new MemoryLogger(),
+      lease: LEASE,
+      hostname: 'pod-1',
+    });
+    const stopping = new AbortController();
+    const acquired = election.acquire(stopping.signal).catch((error: unknown) => error);
+    await world.clock.advance(500);
+    const reason = new Error('stop');
+    stopping.abort(reason);
+    expect(await acquired).to.equal(reason);
+    await election.release();
+    await world.clock.advance(1_000);
+    expect(world.spec().holderIdentity, 'the answer came').to.equal(election.identity);
+    expect(election.remaining()).to.equal(0);
   });
 });
 

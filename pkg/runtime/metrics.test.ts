@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { Metrics } from './metrics.ts';
+
+const namesIn = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('# TYPE '))
+    .map((line) => line.slice('# TYPE '.length));
+
+describe('Metrics', () => {
+  it('has the names, labels and buckets of controller-runtime and client-go', async () => {
+    const metrics = new Metrics();
+    metrics.controller('awsfargateprofile', 10).reconciled('success', 130);
+    const queue = metrics.workqueue('awsfargateprofile');
+    queue.queuedFor(2);
+    queue.workedFor(3_000);
+    queue.observe({ depth: () => 4, processing: () => [1_000, 500] });
+    metrics.leaderElection('lease');
+    const text = await metrics.registry.metrics();
+    expect(namesIn(text)).to.have.members([
+      'controller_runtime_reconcile_total counter',
+      'controller_runtime_reconcile_errors_total counter',
+      'controller_runtime_terminal_reconcile_errors_total counter',
+      'controller_runtime_reconcile_panics_total counter',
+      'controller_runtime_reconcile_time_seconds histogram',
+      'controller_runtime_max_concurrent_reconciles gauge',
+      'controller_runtime_active_workers gauge',
+      'workqueue_depth gauge',
+      'workqueue_adds_total counter',
+      'workqueue_queue_duration_seconds histogram',
+      'workqueue_work_duration_seconds histogram',
+      'workqueue_unfinished_work_seconds gauge',
+      'workqueue_longest_running_processor_seconds gauge',
+      'workqueue_retries_total counter',
+      'leader_election_master_status gauge',
+      'leader_election_slowpath_total counter',
+    ]);
+    const labels = 'name="awsfargateprofile",controller="awsfargateprofile"';
+    for (const line of [
+      'controller_runtime_reconcile_total{controller="awsfargateprofile",result="success"} 1',
+      'controller_runtime_reconcile_total{controller="awsfargateprofile",result="requeue_after"} 0',
+      'controller_runtime_reconcile_panics_total{controller="awsfargateprofile"} 0',
+      'controller_runtime_reconcile_time_seconds_bucket{le="0.1",controller="awsfargateprofile"} 0',
+      'controller_runtime_reconcile_time_seconds_bucket{le="0.15",controller="awsfargateprofile"} 1',
+      'controller_runtime_max_concurrent_reconciles{controller="awsfargateprofile"} 10',
+      `workqueue_depth{${labels}} 4`,
+      `workqueue_unfinished_work_seconds{${labels}} 1.5`,
+      `workqueue_longest_running_processor_seconds{${labels}} 1`,
+      `workqueue_queue_duration_seconds_sum{${labels}} 0.002`,
+      `workqueue_work_duration_seconds_sum{${labels}} 3`,
+      'leader_election_master_status{name="lease"} 0',
+    ])
+      expect(text.split('\n'), line).to.include(line);
+  });
+
+  it('shares nothing between two of its kind', async () => {
+    const [one, other] = [new Metrics(), new Metrics()];
+    one.controller('x', 1).failed('panic');
+    other.controller('x', 1);
+    expect(await one.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 1');
+    expect(await other.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 0');
+  });
+});
+
+describe('collectProcessMetrics', () => {
+  it('shows CPU, memory and event loop, and does not keep the process alive', async () => {
+    const program = `
+      import { Registry } from 'prom-client';
+      import { collectProcessMetrics } from ${JSON.stringify(new URL('./metrics.ts', import.meta.url).href)};
+      const registry = new Registry();
+      collectProcessMetrics(registry);
+      console.log(await registry.metrics());
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: new URL('../..', import.meta.url),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect(code).to.equal(0);
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
+      expect(text).to.match(new RegExp(`^${name} [0-9.e+-]+$`, 'm'));
+  });
+});
