@@ -85,11 +85,6 @@ export class LeaderElection implements Leadership {
     return this.state.kind === 'leading' ? this.state.until - this.options.clock.monotonic() : 0;
   }
 
-  /** Whether the lease was held and is held no more. */
-  get lost(): boolean {
-    return this.state.kind === 'lost';
-  }
-
   /** Resolves when this process leads; throws the signal's reason when it aborts first. */
   async acquire(signal: AbortSignal): Promise<void> {
     const { clock, random, metrics } = this.options;

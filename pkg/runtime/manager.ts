@@ -30,6 +30,8 @@ export class Manager {
   private readonly grace: Ms;
   /** Aborted when the process is to end: with the error that ended it, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
+  /** Aborted when the lease is lost: from then on nothing is waited for. */
+  private readonly lost = new AbortController();
   private readonly servers: RunnableGroup;
   private readonly caches: RunnableGroup;
   private readonly free: RunnableGroup;
@@ -43,12 +45,16 @@ export class Manager {
     this.logger = logger;
     this.election = election;
     this.grace = grace;
-    const group = (): RunnableGroup => new RunnableGroup(logger, (error) => this.ending.abort(error));
+    const fail = (error: unknown): void => this.ending.abort(error);
+    const group = (): RunnableGroup => new RunnableGroup(logger, fail);
     this.servers = group();
     this.caches = group();
     this.free = group();
     this.elected = group();
-    this.lease = group();
+    this.lease = new RunnableGroup(logger, (error) => {
+      this.lost.abort(error);
+      fail(error);
+    });
     if (election !== undefined)
       this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
   }
@@ -104,8 +110,7 @@ export class Manager {
     const why: unknown = this.ending.signal.reason;
     if (why === STOPPED) return this.stop();
     this.logger.error('Stopping after a failure', why);
-    if (this.election?.lost === true) this.abandon();
-    else await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
+    await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
     throw why;
   }
 
@@ -126,7 +131,7 @@ export class Manager {
     this.logger.info('Stopping and waiting for what is under way', { grace: `${this.grace}ms` });
     const inReverse = [this.elected, this.free, this.caches, this.servers];
     try {
-      await withDeadline(clock, this.grace, undefined, 'stopping', async () => {
+      await withDeadline(clock, this.grace, this.lost.signal, 'stopping', async () => {
         for (const group of inReverse) await group.stop();
         // Nothing is left that the lease guards: from here on somebody else may lead.
         await this.lease.stop();
@@ -134,16 +139,11 @@ export class Manager {
       });
     } catch (error) {
       const left = inReverse.flatMap((group) => group.running());
-      this.abandon();
+      for (const group of [...inReverse, this.lease]) void group.stop();
       // The lease is not given up: what has not stopped may still act. It expires when the process is gone.
-      throw new Error(`not stopped in time: ${left.join(', ')}`, { cause: error });
+      throw new Error(`not waiting any longer for ${left.join(', ')}`, { cause: error });
     }
     this.logger.info('Stopped');
-  }
-
-  /** Tells every part to stop and waits for none. */
-  private abandon(): void {
-    for (const group of [this.elected, this.free, this.caches, this.servers, this.lease]) void group.stop();
   }
 }
 
