@@ -4,7 +4,7 @@ import type { FaultRule } from './faults.ts';
 import { withConfig } from './model/config.ts';
 import type { Config, ConfigPatch, PlannedFailure } from './model/config.ts';
 import { newRole } from './model/iam-state.ts';
-import type { Credentials, Denial, KeyRequest } from './model/principals.ts';
+import type { Credentials, Denial, KeyRequest, Principal } from './model/principals.ts';
 import type {
   Account,
   AuthenticationMode,
@@ -21,7 +21,7 @@ import type {
   Subnet,
   Tags,
 } from './model/state.ts';
-import { partitionOf } from './model/world.ts';
+import { partitionOf } from './model/partition.ts';
 import { viewCluster, viewClusters, viewProfile, viewProfiles, viewRole, viewRoles } from './views.ts';
 import type { ClusterView, ProfileView, RoleView } from './views.ts';
 
@@ -95,8 +95,8 @@ export interface ProfileChange extends Place {
   readonly next?: ProfileRequest['next'];
 }
 
-export interface RoleRequest {
-  readonly account?: string;
+/** The region tells no more than the partition: roles are global. */
+export interface RoleRequest extends Place {
   readonly name: string;
   readonly path?: string;
   /** JSON text. */
@@ -130,7 +130,6 @@ export function createAdmin(emulator: Emulator) {
     const account = emulator.model.world.account(place.account ?? defaultAccount, partitionOf(name));
     return { account, region: emulator.model.world.region(account, name) };
   };
-  const accountOf = (id: string | undefined): Account => regionOf(id === undefined ? {} : { account: id }).account;
   const clusterOf = (place: Place, name: string): Cluster => {
     const cluster = emulator.model.world.cluster(regionOf(place).region, name, now());
     if (cluster === undefined) throw new Error(`there is no cluster ${name}`);
@@ -154,6 +153,10 @@ export function createAdmin(emulator: Emulator) {
     registerKey: (request: Partial<KeyRequest>): Credentials =>
       emulator.model.principals.register({ account: defaultAccount, ...request }),
     removeKey: ({ accessKeyId }: { accessKeyId: string }): void => emulator.model.principals.remove(accessKeyId),
+    /** Everybody who has a key now, sessions of roles with their policies included. */
+    principals: (): readonly Principal[] => emulator.model.principals.list(),
+    /** Makes every session of a role run out now. */
+    expireSessions: (): void => emulator.model.principals.expireSessions(now()),
     deny: (denial: Denial): void => emulator.model.principals.deny(denial),
     /** Takes back the denials of an action, or all. */
     allow: ({ action }: { action?: string } = {}): void => emulator.model.principals.allow(action),
@@ -250,7 +253,7 @@ export function createAdmin(emulator: Emulator) {
 
     /** Puts a role there without asking IAM. */
     putRole: (request: RoleRequest): RoleView => {
-      const account = accountOf(request.account);
+      const { account } = regionOf(request);
       const role = newRole(account, emulator.model.world.env, now(), {
         ...request,
         path: request.path ?? '/',
@@ -259,13 +262,13 @@ export function createAdmin(emulator: Emulator) {
       return viewRole(account, role);
     },
     /** Takes a role away at once, whatever hangs on it. */
-    removeRole: ({ account, name }: { account?: string; name: string }): void => {
-      accountOf(account).roles.delete(name.toLowerCase());
+    removeRole: (which: Place & { name: string }): void => {
+      regionOf(which).account.roles.delete(which.name.toLowerCase());
     },
     /** Makes a customer managed policy; returns its ARN. */
-    putPolicy: ({ account: id, name }: { account?: string; name: string }): string => {
-      const account = accountOf(id);
-      const arn = `arn:${account.partition}:iam::${account.id}:policy/${name}`;
+    putPolicy: (policy: Place & { name: string }): string => {
+      const { account } = regionOf(policy);
+      const arn = `arn:${account.partition}:iam::${account.id}:policy/${policy.name}`;
       account.policies.add(arn);
       return arn;
     },

@@ -13,10 +13,10 @@ export interface CallRecord {
   readonly requestId: string;
   readonly service: Service;
   readonly operation: string;
-  /** Whether a success of this operation changes the world. */
+  /** Whether this operation is one that changes the world. */
   readonly mutates: boolean;
-  /** Whether this call did change the world, whatever the client was told. */
-  readonly changed: boolean;
+  /** A mutation that AWS carried out, whatever the client was told. */
+  readonly applied: boolean;
   readonly accessKeyId?: string;
   readonly principalArn?: string;
   readonly account?: string;
@@ -72,7 +72,7 @@ export class CallLog {
       service,
       operation,
       mutates,
-      changed: false,
+      applied: false,
       userAgent: request.headers['user-agent'] ?? '',
       nouns: presentStrings(received.input, nounMembers),
       ...(principal === undefined

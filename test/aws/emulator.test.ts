@@ -94,7 +94,7 @@ for (const { way, overHttp } of transports) {
         const error = await errorOf(createRole());
         expect({ name: error.name, status: statusOf(error) }, error.message).to.deep.equal({ name, status });
         expect(roleExists()).to.equal(exists);
-        expect(emulator.admin.calls().at(-1)).to.include({ fault: kind, changed: exists });
+        expect(emulator.admin.calls().at(-1)).to.include({ fault: kind, applied: exists });
       });
     }
 
@@ -114,6 +114,12 @@ for (const { way, overHttp } of transports) {
         expect(emulator.admin.calls().at(-1)).not.to.have.property('status');
       });
     }
+
+    it('never sees a call whose caller had given up before', async () => {
+      const error = await errorOf(createRole(AbortSignal.abort()));
+      expect(error.name).to.equal('AbortError');
+      expect(emulator.admin.calls()).to.deep.equal([]);
+    });
 
     it('strikes the nth call, each kth, a number of times, or calls with given nouns', async () => {
       const named = (operation: string): Promise<unknown> =>
@@ -143,14 +149,18 @@ for (const { way, overHttp } of transports) {
         accessKeyId: 'me',
         account: '123456789012',
         mutates: true,
-        changed: true,
+        applied: true,
         status: 200,
       });
       expect(made?.nouns).to.deep.equal({ RoleName: 'r' });
       expect(made?.userAgent).to.contain('aws-sdk-js');
-      expect(missed).to.include({ mutates: false, changed: false, status: 404, errorCode: 'NoSuchEntity' });
-      expect(emulator.admin.calls({ mutates: true })).to.have.length(1);
-      expect(emulator.admin.calls({ afterSeq: made?.seq ?? 0 })).to.have.length(1);
+      const refused = await errorOf(createRole());
+      expect(refused.name).to.equal('EntityAlreadyExistsException');
+      expect(emulator.admin.calls().at(-1)).to.include({ mutates: true, applied: false, status: 409 });
+      expect(missed).to.include({ mutates: false, applied: false, status: 404, errorCode: 'NoSuchEntity' });
+      expect(emulator.admin.calls({ mutates: true })).to.have.length(2);
+      expect(emulator.admin.calls({ afterSeq: made?.seq ?? 0 })).to.have.length(2);
+      expect(emulator.admin.calls({ accessKeyId: 'stranger' })).to.have.length(0);
     });
 
     it('lets a listener act right before and right after the effect', async () => {

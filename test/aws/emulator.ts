@@ -87,7 +87,7 @@ export class Emulator {
     await this.#tell(seq, 'before');
     const actedAt = this.clock.now();
     const answered = respond(model, received, actedAt);
-    this.log.update(seq, { actedAt, changed: received.mutates && answered.error === undefined });
+    this.log.update(seq, { actedAt, applied: received.mutates && answered.error === undefined });
     await this.#tell(seq, 'after');
 
     const after = await this.#strike(strike, 'after', received, answered);

@@ -73,8 +73,6 @@ export interface Config {
   readonly latencyMs: Delay;
   /** One token bucket per account and operation; absent: none. */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
-  /** An unknown access key id belongs to this account instead of being refused. */
-  readonly anyKeyBelongsTo?: string;
 }
 
 export const defaultConfig: Config = {

@@ -1,6 +1,7 @@
 import { AwsError } from './errors.ts';
 import { matchesGlob } from './trust.ts';
 import type { ModelEnv } from './env.ts';
+import { partitionOf } from './partition.ts';
 
 export type Service = 'eks' | 'iam' | 'sts';
 
@@ -56,6 +57,8 @@ export interface Denial {
 export interface PresentedKey {
   readonly accessKeyId: string;
   readonly sessionToken?: string;
+  /** Where the call is sent; a key is unknown outside its partition. Absent: anywhere. */
+  readonly region?: string;
 }
 
 export class Principals {
@@ -92,6 +95,13 @@ export class Principals {
     this.#byKey.set(principal.accessKeyId, principal);
   }
 
+  expireSessions(now: number): void {
+    for (const [key, principal] of this.#byKey) {
+      if (principal.session === undefined) continue;
+      this.#byKey.set(key, { ...principal, session: { ...principal.session, expiresAt: now } });
+    }
+  }
+
   list(): readonly Principal[] {
     return [...this.#byKey.values()];
   }
@@ -108,7 +118,8 @@ export class Principals {
   /** Throws what the service says to credentials that it does not know or that ran out. */
   authenticate(service: Service, key: PresentedKey, now: number): Principal {
     const principal = this.#byKey.get(key.accessKeyId);
-    if (principal === undefined || (principal.session !== undefined && principal.session.token !== key.sessionToken)) {
+    const here = key.region === undefined || partitionOf(key.region) === principal?.partition;
+    if (principal === undefined || !here || principal.session?.token !== key.sessionToken) {
       throw new AwsError(
         service === 'eks' ? 'UnrecognizedClientException' : 'InvalidClientTokenId',
         403,

@@ -132,6 +132,14 @@ describe('STS', () => {
     expect(code('iam', { accessKeyId: 'AKIANOBODY' })).to.equal('InvalidClientTokenId 403');
   });
 
+  it('lets a test end every session, and no key', () => {
+    const session = sessionOf(assume({ RoleArn: putRole('r', trust('*')) }));
+    bench.model.principals.expireSessions(bench.now);
+    const key = { accessKeyId: session.accessKeyId, sessionToken: session.session?.token ?? '' };
+    expect(() => bench.model.principals.authenticate('sts', key, bench.now)).to.throw('is expired');
+    bench.model.principals.authenticate('sts', { accessKeyId: bench.caller.accessKeyId }, bench.now);
+  });
+
   it('sees a new role late when told to', () => {
     bench = new Bench({ iam: { trustVisibleToStsMs: 1_000 } });
     const RoleArn = putRole('r', trust('*'));

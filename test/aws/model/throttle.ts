@@ -10,13 +10,14 @@ export function throttled(service: Service): AwsError {
     : new AwsError('Throttling', 400, 'Rate exceeded');
 }
 
-/** Token buckets per account, region and operation. */
+/** Token buckets per account, region (IAM has none) and operation. */
 export class Throttle {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
 
   check(call: Call, limit: Config['throttle']): void {
     if (limit === undefined) return;
-    const key = [call.principal.account, call.region, call.service, call.operation].join('/');
+    const place = call.service === 'iam' ? 'global' : call.region;
+    const key = [call.principal.account, place, call.service, call.operation].join('/');
     const bucket = this.#buckets.get(key) ?? { tokens: limit.burst, at: call.now };
     const refilled = bucket.tokens + ((call.now - bucket.at) / 1000) * limit.perSecond;
     const tokens = Math.min(limit.burst, refilled);

@@ -2,12 +2,6 @@ import type { Config, Delay, PlannedFailure } from './config.ts';
 import type { ModelEnv } from './env.ts';
 import type { Account, Cluster, HealthIssue, Incident, Profile, Region } from './state.ts';
 
-export function partitionOf(region: string): string {
-  if (region.startsWith('cn-')) return 'aws-cn';
-  if (region.startsWith('us-gov-')) return 'aws-us-gov';
-  return 'aws';
-}
-
 interface Failing {
   readonly plan: PlannedFailure;
   left: number;
@@ -28,6 +22,9 @@ export class World {
 
   account(id: string, partition = 'aws'): Account {
     const known = this.accounts.get(id);
+    if (known !== undefined && known.partition !== partition) {
+      throw new Error(`account ${id} is of partition ${known.partition}, not ${partition}`);
+    }
     if (known !== undefined) return known;
     const account: Account = {
       id,

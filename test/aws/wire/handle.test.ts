@@ -24,11 +24,11 @@ describe('the wire', () => {
     handle(model, { method: 'GET', path: '/', query: new URLSearchParams(), headers: {}, body: '', ...change }, now);
   const eks = (method: string, path: string, body = '', region = 'us-east-1'): WireResponse =>
     send({ method, path, body, headers: { authorization: authorization('me', region, 'eks') } });
-  const iam = (form: string, region = 'us-east-1', service = 'iam'): WireResponse =>
+  const iam = (form: string, region = 'us-east-1', service = 'iam', accessKeyId = 'me'): WireResponse =>
     send({
       method: 'POST',
       body: `Version=2010-05-08&${form}`,
-      headers: { authorization: authorization('me', region, service) },
+      headers: { authorization: authorization(accessKeyId, region, service) },
     });
 
   it('refuses a request that is not signed, in the protocol of its service', () => {
@@ -43,7 +43,10 @@ describe('the wire', () => {
   it('refuses a request signed for another service, or IAM in a region where it is not signed', () => {
     expect(iam('Action=GetRole&RoleName=r', 'us-east-1', 'sts').body).to.contain('<Code>SignatureDoesNotMatch</Code>');
     expect(iam('Action=GetRole&RoleName=r', 'eu-west-1').body).to.contain('<Code>SignatureDoesNotMatch</Code>');
-    expect(iam('Action=GetRole&RoleName=r', 'cn-north-1').body).to.contain('<Code>NoSuchEntity</Code>');
+    model.principals.register({ account: '999999999999', accessKeyId: 'cn', partition: 'aws-cn' });
+    const inChina = iam('Action=GetRole&RoleName=r', 'cn-north-1', 'iam', 'cn');
+    expect(inChina.body).to.contain('<Code>NoSuchEntity</Code>');
+    expect(iam('Action=GetRole&RoleName=r', 'cn-north-1').body).to.contain('<Code>InvalidClientTokenId</Code>');
     const foreign = send({ path: '/clusters/c', headers: { authorization: authorization('me', 'us-east-1', 's3') } });
     expect(foreign.headers['x-amzn-errortype']).to.equal('SignatureDoesNotMatch');
     const broken = send({ path: '/clusters/c', headers: { authorization: 'Basic abc' } });
