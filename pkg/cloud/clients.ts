@@ -28,7 +28,7 @@ export interface ClientsConfig {
 /** The SDK's clients of one identity in one region. They hold no connections: these are the transport's. */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
-    const endpoint = endpoints(service, region);
+    const endpoint = endpoints.of(service, region);
     return {
       // Said outright, because a configured endpoint makes the SDK sign for the client's own region.
       region: service === 'iam' ? iamRegionOf(region) : region,
@@ -41,6 +41,12 @@ export function newClients({ region, credentials, transport, endpoints, version 
       defaultsMode: 'standard' as const,
       customUserAgent: [[USER_AGENT, version] satisfies [string, string]],
       ...(endpoint === undefined ? {} : { endpoint }),
+      // What the SDK would otherwise look up, at its first call, in the environment and the shared configuration files.
+      useFipsEndpoint: endpoints.fips,
+      useDualstackEndpoint: endpoints.dualStack,
+      ignoreConfiguredEndpointUrls: true,
+      authSchemePreference: [],
+      userAgentAppId: '',
     };
   };
   return {

@@ -58,36 +58,42 @@ describe('endpoints', () => {
   }
 
   it("are AWS' own where nothing else is said", () => {
-    expect(endpoints({})('eks', 'eu-west-1')).to.equal(undefined);
-    expect(endpoints({ AWS_ENDPOINT_URL: '' })('eks', 'eu-west-1')).to.equal(undefined);
+    expect(endpoints({}).of('eks', 'eu-west-1')).to.equal(undefined);
+    expect(endpoints({ AWS_ENDPOINT_URL: '' }).of('eks', 'eu-west-1')).to.equal(undefined);
   });
 
   it('come from the environment, the one of the service first', () => {
-    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_ENDPOINT_URL_IAM: 'http://iam' });
-    expect(of('eks', 'eu-west-1')).to.equal('http://all/');
-    expect(of('sts', 'eu-west-1')).to.equal('http://all/');
-    expect(of('iam', 'eu-west-1')).to.equal('http://iam/');
+    const all = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_ENDPOINT_URL_IAM: 'http://iam' });
+    expect(all.of('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(all.of('sts', 'eu-west-1')).to.equal('http://all/');
+    expect(all.of('iam', 'eu-west-1')).to.equal('http://iam/');
   });
 
   it('come from the command line before the environment, for their own region alone', () => {
-    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all' }, [
+    const all = endpoints({ AWS_ENDPOINT_URL: 'http://all' }, [
       entry('us-east-1', 'eks', 'http://eks-us'),
       entry('eu-west-1', 'ec2', 'http://ec2-eu'),
     ]);
-    expect(of('eks', 'us-east-1')).to.equal('http://eks-us');
-    expect(of('eks', 'eu-west-1')).to.equal('http://all/');
-    expect(of('sts', 'us-east-1')).to.equal('http://all/');
+    expect(all.of('eks', 'us-east-1')).to.equal('http://eks-us');
+    expect(all.of('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(all.of('sts', 'us-east-1')).to.equal('http://all/');
   });
 
   it('of IAM, which is global, count for their whole partition', () => {
-    const of = endpoints({}, [entry('us-east-1', 'iam', 'http://iam')]);
-    expect(of('iam', 'eu-west-1')).to.equal('http://iam');
-    expect(of('iam', 'cn-north-1')).to.equal(undefined);
+    const all = endpoints({}, [entry('us-east-1', 'iam', 'http://iam')]);
+    expect(all.of('iam', 'eu-west-1')).to.equal('http://iam');
+    expect(all.of('iam', 'cn-north-1')).to.equal(undefined);
   });
 
   it('of the environment can be switched off, as in the SDKs', () => {
-    const of = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
-    expect(of('eks', 'eu-west-1')).to.equal(undefined);
+    const all = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
+    expect(all.of('eks', 'eu-west-1')).to.equal(undefined);
+  });
+
+  it('may have to be FIPS or dual stack', () => {
+    expect(endpoints({})).to.include({ fips: false, dualStack: false });
+    expect(endpoints({ AWS_USE_FIPS_ENDPOINT: 'true' })).to.include({ fips: true, dualStack: false });
+    expect(endpoints({ AWS_USE_DUALSTACK_ENDPOINT: 'true' })).to.include({ fips: false, dualStack: true });
   });
 
   it('that are no URL are refused in words', () => {

@@ -10,8 +10,18 @@ export interface ServiceEndpoint {
   readonly url: string;
 }
 
-/** Where a service is reached, or `undefined` for where AWS has it. */
-export type Endpoints = (service: AwsService, region: string) => string | undefined;
+/** Where the services are reached. */
+export interface Endpoints {
+  /** `undefined` for where AWS has it. */
+  of(service: AwsService, region: string): string | undefined;
+  /** Of AWS' own endpoints, those that are FIPS 140 validated (`AWS_USE_FIPS_ENDPOINT`). */
+  readonly fips: boolean;
+  /** Of AWS' own endpoints, those that speak IPv6 too (`AWS_USE_DUALSTACK_ENDPOINT`). */
+  readonly dualStack: boolean;
+}
+
+/** AWS' own. */
+export const AWS_ENDPOINTS: Endpoints = { of: () => undefined, fips: false, dualStack: false };
 
 const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
 
@@ -64,7 +74,8 @@ export interface EndpointSources {
  * one region's objects are never looked for in another's. The error is a sentence for the command line.
  */
 export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSources): E.Either<string, Endpoints> {
-  const ignored = environment['AWS_IGNORE_CONFIGURED_ENDPOINT_URLS']?.toLowerCase() === 'true';
+  const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';
+  const ignored = isTrue('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
   const configured = new Map<AwsService, string>();
   for (const service of ['eks', 'iam', 'sts'] as const) {
     for (const variable of ['AWS_ENDPOINT_URL', `AWS_ENDPOINT_URL_${service.toUpperCase()}`]) {
@@ -79,15 +90,16 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
       configured.set(service, url);
     }
   }
-  return E.right((service, region) => {
-    const applies = (endpoint: ServiceEndpoint): boolean =>
-      service === 'iam'
-        ? partitionOf(endpoint.signingRegion) === partitionOf(region)
-        : endpoint.signingRegion === region;
-    return (
-      serviceEndpoints.find((endpoint) => endpoint.service === service && applies(endpoint))?.url ??
-      configured.get(service)
-    );
+  const applies = (endpoint: ServiceEndpoint, service: AwsService, region: string): boolean =>
+    endpoint.service === service &&
+    (service === 'iam'
+      ? partitionOf(endpoint.signingRegion) === partitionOf(region)
+      : endpoint.signingRegion === region);
+  return E.right({
+    of: (service, region) =>
+      serviceEndpoints.find((endpoint) => applies(endpoint, service, region))?.url ?? configured.get(service),
+    fips: isTrue('AWS_USE_FIPS_ENDPOINT'),
+    dualStack: isTrue('AWS_USE_DUALSTACK_ENDPOINT'),
   });
 }
 

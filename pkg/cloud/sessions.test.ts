@@ -6,6 +6,7 @@ import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import type { CredentialSource } from './credentials.ts';
+import { AWS_ENDPOINTS } from './endpoints.ts';
 import { newLimiter } from './limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { newSessions } from './sessions.ts';
@@ -57,7 +58,7 @@ describe('sessions', () => {
       transport,
       limiter: newLimiter(clock),
       metrics: awsMetrics(new Registry()),
-      endpoints: () => undefined,
+      endpoints: AWS_ENDPOINTS,
       sources: ownSource(source),
       version: 'v1.2.3',
       signal: stop.signal,
