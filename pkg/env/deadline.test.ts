@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { DeadlineExceeded, aborted, deadline, sleep, untilAborted, withDeadline } from './deadline.ts';
 import { VirtualClock } from './testing/virtual-clock.ts';
@@ -61,11 +62,13 @@ describe('withDeadline', () => {
   it('gives the error of the work and disarms', async () => {
     const clock = new VirtualClock();
     const problem = new Error('work');
-    expect(await rejection(withDeadline(clock, 5, undefined, 'x', () => Promise.reject(problem)))).to.equal(problem);
+    const { signal: parent } = new AbortController();
+    expect(await rejection(withDeadline(clock, 5, parent, 'x', () => Promise.reject(problem)))).to.equal(problem);
     const thrown = withDeadline(clock, 5, undefined, 'x', () => {
       throw problem;
     });
     expect(await rejection(thrown)).to.equal(problem);
+    expect(getEventListeners(parent, 'abort')).to.deep.equal([]);
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
@@ -99,11 +102,13 @@ describe('sleep', () => {
   it('waits its span', async () => {
     const clock = new VirtualClock();
     let woke = false;
-    void sleep(clock, 100, new AbortController().signal).then(() => (woke = true));
+    const { signal } = new AbortController();
+    void sleep(clock, 100, signal).then(() => (woke = true));
     await clock.advance(99);
     expect(woke).to.equal(false);
     await clock.advance(1);
     expect(woke).to.equal(true);
+    expect(getEventListeners(signal, 'abort'), 'listeners on a signal that lives on').to.deep.equal([]);
   });
 
   it('throws the reason of an abort and disarms', async () => {

@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { systemClock, systemRandom } from './system.ts';
 
@@ -12,10 +13,29 @@ describe('systemClock', () => {
 
   it('keeps a timer above 2^31-1 ms armed, which setTimeout fires at once', async () => {
     const fired: string[] = [];
+    const warned: string[] = [];
+    const onWarning = ({ name }: Error): void => void warned.push(name);
+    process.on('warning', onWarning);
     const timers = [2 ** 31, 2 ** 40, Infinity].map((span) => systemClock.after(span, () => fired.push(`${span}`)));
     await new Promise<void>((resolve) => systemClock.after(30, resolve));
     for (const timer of timers) timer.cancel();
+    process.off('warning', onWarning);
     expect(fired).to.deep.equal([]);
+    expect(warned, 'of Node, about a delay that does not fit').to.deep.equal([]);
+  });
+
+  it('arms again when Node fires too soon', () => {
+    // Node's timers jump ahead here, the monotonic clock does not.
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const fired: string[] = [];
+      systemClock.after(60_000, () => fired.push('early'));
+      systemClock.after(2 ** 32, () => fired.push('far too early'));
+      mock.timers.tick(2 ** 31);
+      expect(fired).to.deep.equal([]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('does not fire what was cancelled, and takes a second cancel', async () => {

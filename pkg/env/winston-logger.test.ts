@@ -1,4 +1,4 @@
-import { PassThrough, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { errorMessage } from './error-text.ts';
 import { VirtualClock } from './testing/virtual-clock.ts';
@@ -133,12 +133,18 @@ describe('every format', () => {
   });
 
   it('writes every line before flush resolves, also to a slow stream, and lines that come later', async () => {
-    const stream = new PassThrough({ highWaterMark: 16 });
+    let text = '';
+    const stream = new Writable({
+      highWaterMark: 16,
+      write(chunk: Buffer, _encoding, done) {
+        text += chunk.toString();
+        setImmediate(done);
+      },
+    });
     const logger = createWinstonLogger({ clock: new VirtualClock(), format: 'text', verbosity: 0, stream });
     for (let index = 0; index < 5_000; index++) logger.info('line', { index });
-    let text = '';
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
     await logger.flush();
+    expect(text.trimEnd().split('\n')).to.have.length(5_000);
     logger.info('after');
     await logger.flush();
     const lines = text.trimEnd().split('\n');

@@ -92,7 +92,7 @@ export class HttpServer implements Runnable {
         'content-length': Buffer.byteLength(body),
         'x-content-type-options': 'nosniff',
       });
-      response.end(request.method === 'HEAD' ? undefined : body);
+      response.end(body);
     };
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');

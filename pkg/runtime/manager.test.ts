@@ -273,9 +273,24 @@ describe('Manager', () => {
     expect(world.outcome).to.equal('running');
     await world.clock.advance(1);
     expect(world.error).to.equal('not waiting any longer for controller, probes: stopping: no result within 30 s');
+    expect(world.trace, 'the others are told to stop all the same').to.include('-probes');
     expect(world.holder()).to.equal(world.election?.identity);
     await world.clock.advance(1_000);
     expect(world.clock.pendingTimers(), 'nothing goes on').to.deep.equal([]);
+  });
+
+  it('starts nothing more for a cache that is listed when all is over', async () => {
+    const world = new World();
+    const listed = Promise.withResolvers<void>();
+    world.manager.addCache(world.part('clusters', { started: listed.promise }));
+    world.manager.addWorker(world.part('events'));
+    world.run();
+    await world.clock.settle();
+    await world.stop();
+    listed.resolve();
+    await world.clock.advance(60_000);
+    expect(world.trace).to.deep.equal(['+clusters', '-clusters']);
+    expect(world.server.requests).to.deep.equal([]);
   });
 
   it('tells the log when a part fails while it stops', async () => {
