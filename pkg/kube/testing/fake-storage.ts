@@ -194,13 +194,11 @@ export class FakeStorage {
         key,
         'the object has been modified; please apply your changes to the latest version and try again',
       );
-    const uid = textAt(asked, 'uid');
-    if (uid !== undefined && uid !== known.metadata.uid)
-      throw conflict(
-        kind,
-        key,
-        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${known.metadata.uid}`,
-      );
+    for (const field of ['uid', 'deletionTimestamp'] as const) {
+      const value = textAt(asked, field);
+      if (value !== undefined && value !== known.metadata[field])
+        throw invalid(kind, key, `metadata.${field}: Invalid value: "${value}": field is immutable`);
+    }
     const object = this.admit(kind, known, this.combine(kind, known, body, subresource));
     if (jsonEqual(object, known)) return known;
     refuseNewFinalizers(kind, known, object);
@@ -236,7 +234,7 @@ export class FakeStorage {
     const object = isRecord(copy) ? (kind.prepare?.(copy) ?? copy) : {};
     const why = kind.refuse?.(object, known);
     const name = String(recordAt(object, 'metadata')['name']);
-    if (why !== undefined) throw new Refusal(422, 'Invalid', `${kind.kind}.${kind.group} "${name}" is invalid: ${why}`);
+    if (why !== undefined) throw invalid(kind, { namespace: '', name }, why);
     const metadata = { resourceVersion: '', ...recordAt(object, 'metadata') };
     const admitted = { ...object, metadata };
     if (!isKubeObject(admitted)) throw new Refusal(400, 'BadRequest', 'metadata is not readable');
@@ -278,16 +276,19 @@ export const idOf = (kind: FakeKind): string => (kind.group === '' ? kind.plural
 const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): Refusal =>
   new Refusal(409, 'Conflict', `Operation cannot be fulfilled on ${idOf(kind)} "${name}": ${why}`);
 
+const invalid = (kind: FakeKind, { name }: ObjectKey, why: string): Refusal =>
+  new Refusal(422, 'Invalid', `${kind.kind}${kind.group === '' ? '' : `.${kind.group}`} "${name}" is invalid: ${why}`);
+
 function refuseNewFinalizers(kind: FakeKind, known: KubeObject, object: KubeObject): void {
   if (known.metadata.deletionTimestamp === undefined) return;
   const added = (object.metadata.finalizers ?? []).filter((one) => !known.metadata.finalizers?.includes(one));
   if (added.length === 0) return;
   const names = added.map((one) => JSON.stringify(one)).join(', ');
-  throw new Refusal(
-    422,
-    'Invalid',
-    `${kind.kind}.${kind.group} "${known.metadata.name}" is invalid: metadata.finalizers: Forbidden: no new finalizers ` +
-      `can be added if the object is being deleted, found new finalizers []string{${names}}`,
+  throw invalid(
+    kind,
+    keyOf(known),
+    `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, ` +
+      `found new finalizers []string{${names}}`,
   );
 }
 
