@@ -59,6 +59,10 @@ describe('trust policy', () => {
         'arn:aws:eks:us-east-1:111122223333:fargateprofile/*',
         'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_????/*',
       ]),
+      'the profile without its id': withCondition(
+        'ArnEquals',
+        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
+      ),
       'the profile itself': withCondition(
         'ArnLike',
         'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web/*',
@@ -115,7 +119,7 @@ describe('trust policy', () => {
         withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
         'the trust policy allows eks-fargate-pods.amazonaws.com only where aws:SourceArn is ArnLike ' +
           '"arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS asks for ' +
-          'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web/00000000-0000-0000-0000-000000000000',
+          'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
       ],
     };
     for (const [what, [document, reason]] of Object.entries(refused)) {

@@ -46,8 +46,8 @@ export function trusts(document: string, expected: TrustedFor & { readonly profi
     return no('the trust policy is not a JSON policy document');
   }
   const forPrincipal = statements.filter((statement) => names(statement, FARGATE_PODS_PRINCIPAL, ASSUME_ROLE));
-  const request = requestOf(expected);
-  const denying = forPrincipal.filter((s) => s.effect === 'Deny' && unmet(s, request, false).length === 0);
+  const requests = requestsOf(expected);
+  const denying = forPrincipal.filter((s) => s.effect === 'Deny' && unmet(s, requests, false).length === 0);
   if (denying.length > 0) {
     return no(`the trust policy denies ${ASSUME_ROLE} to ${FARGATE_PODS_PRINCIPAL}`);
   }
@@ -55,36 +55,40 @@ export function trusts(document: string, expected: TrustedFor & { readonly profi
   if (allowing.length === 0) {
     return no(`the trust policy does not allow ${ASSUME_ROLE} to ${FARGATE_PODS_PRINCIPAL}`);
   }
-  const obstacles = allowing.map((statement) => unmet(statement, request, true));
+  const obstacles = allowing.map((statement) => unmet(statement, requests, true));
   return obstacles.some((each) => each.length === 0)
     ? { kind: 'yes' }
     : no(
         `the trust policy allows ${FARGATE_PODS_PRINCIPAL} only where ${obstacles.map((each) => each.join(' and ')).join(', or ')}; ` +
-          `EKS asks for ${request.get('aws:sourcearn')}`,
+          `EKS asks for ${sourceArn(expected)}`,
       );
 }
 
 /** What IAM knows when EKS asks on behalf of a profile; keys in lower case. */
 type Request = ReadonlyMap<string, string>;
 
-function requestOf({ partition, region, account, cluster, profile }: TrustedFor & { profile?: ProfileName }): Request {
-  // A profile's ARN ends in an id that only EKS gives; this one stands for any.
+/** Whether EKS names the profile with or without the id at the end of its ARN is documented nowhere: either will do. */
+function requestsOf(expected: TrustedFor & { readonly profile?: ProfileName }): readonly Request[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
-  return new Map([
-    [
-      'aws:sourcearn',
-      `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}/${anyId}`,
-    ],
-    ['aws:sourceaccount', account],
-    ['aws:principalisawsservice', 'true'],
-    ['aws:principalservicename', FARGATE_PODS_PRINCIPAL],
-  ]);
+  return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
+    (arn) =>
+      new Map([
+        ['aws:sourcearn', arn],
+        ['aws:sourceaccount', expected.account],
+        ['aws:principalisawsservice', 'true'],
+        ['aws:principalservicename', FARGATE_PODS_PRINCIPAL],
+      ]),
+  );
 }
 
-/** The conditions of a statement that the request does not meet, in words. */
-function unmet(statement: Statement, request: Request, unknownHolds: boolean): readonly string[] {
+function sourceArn({ partition, region, account, cluster, profile }: TrustedFor & { profile?: ProfileName }): string {
+  return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
+}
+
+/** The conditions of a statement that none of the requests meets, in words. */
+function unmet(statement: Statement, requests: readonly Request[], unknownHolds: boolean): readonly string[] {
   return statement.conditions
-    .filter((condition) => !(conditionHolds(condition, request) ?? unknownHolds))
+    .filter((condition) => !requests.some((request) => conditionHolds(condition, request) ?? unknownHolds))
     .map(({ operator, key, values }) => `${key} is ${operator} ${values.map((value) => `"${value}"`).join(' or ')}`);
 }
 
