@@ -124,6 +124,12 @@ describe('sleep', () => {
 });
 
 describe('untilAborted and aborted', () => {
+  it('leaves no listener behind when the work is done', async () => {
+    const { signal } = new AbortController();
+    await untilAborted(signal, async () => {});
+    expect(getEventListeners(signal, 'abort')).to.deep.equal([]);
+  });
+
   it('settle with the abort', async () => {
     const controller = new AbortController();
     const over = aborted(controller.signal);

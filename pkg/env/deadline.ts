@@ -75,10 +75,9 @@ export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal)
     if (signal.aborted) return reject(signal.reason);
     const onAbort = (): void => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
+    const leave = (): void => signal.removeEventListener('abort', onAbort);
     // `async`, so that work which throws before its first promise rejects as well.
-    (async () => work(signal))()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort));
+    (async () => work(signal))().finally(leave).then(resolve, reject);
   });
 }
 
