@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { DeadlineExceeded, withDeadline } from '../env/deadline.ts';
+import { DeadlineExceeded, untilAborted, withDeadline } from '../env/deadline.ts';
 import { decodeList, decodeObject, decodeWatchEvent, isStatus, parseJson, refusal } from './decode.ts';
 import { isNotFound, KubeError } from './errors.ts';
 import { lines } from './lines.ts';
@@ -72,7 +72,9 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       stream.abort(new DeadlineExceeded('the API server', REQUEST_DEADLINE)),
     );
     try {
-      const response = await transport.send({ method: 'GET', path, headers: ACCEPT, signal: stream.signal });
+      const response = await untilAborted(stream.signal, (signal) =>
+        transport.send({ method: 'GET', path, headers: ACCEPT, signal }),
+      );
       if (response.status === 200) return response;
       const text = await readText(response.body);
       throw refusal(doing, 'GET', { status: response.status, headers: response.headers, text });

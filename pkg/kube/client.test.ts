@@ -1,0 +1,340 @@
+import { expect } from 'chai';
+import { errorMessage } from '../env/error-text.ts';
+import { MemoryLogger } from '../env/testing/memory-logger.ts';
+import { VirtualClock } from '../env/testing/virtual-clock.ts';
+import { createKubeClient } from './client.ts';
+import { isExpired, isForbidden, isNoAnswer, isUndecodable, KubeError } from './errors.ts';
+import { ByteStream } from './testing/byte-stream.ts';
+import { json, text } from './testing/fake-api-server.ts';
+import { keyFor, newWorld, widget, widgets } from './testing/fixtures.ts';
+import { observe, type TransportRequest, type TransportResponse } from './transport.ts';
+import type { WatchEvent } from './types.ts';
+
+type Answer = (request: TransportRequest) => TransportResponse | Promise<TransportResponse>;
+
+function clientOf(answer: Answer) {
+  const clock = new VirtualClock();
+  const controller = new AbortController();
+  const requests: TransportRequest[] = [];
+  const client = createKubeClient({
+    clock,
+    transport: {
+      host: 'kubernetes.test',
+      async send(request) {
+        requests.push(request);
+        return answer(request);
+      },
+    },
+  });
+  return { client, clock, requests, controller, signal: controller.signal };
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
+  const failure = await promise.then(
+    () => 'it was fulfilled',
+    (error: unknown) => error,
+  );
+  if (!(failure instanceof KubeError)) return expect.fail(`expected a KubeError, got ${String(failure)}`);
+  return failure;
+}
+
+const status = (code: number, reason: string, message: string, details = {}) => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  code,
+  reason,
+  message,
+  details,
+});
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe('KubeClient', () => {
+  it('asks for the paths and bodies of the API', async () => {
+    const { client, requests, signal } = clientOf(() => json(200, widget('a/b', '7')));
+    const key = { namespace: 'team a', name: 'a/b' };
+    await client.get(widgets, key, { signal });
+    await client.mergePatch(widgets, key, { status: { ready: true } }, { subresource: 'status', signal });
+    await client.delete(widgets, key, { uid: 'u', resourceVersion: '7', propagationPolicy: 'Background', signal });
+    await client.create({ group: '', version: 'v1', plural: 'namespaces' }, '', { metadata: {} }, { signal });
+    expect(requests.map(({ method, path, body }) => [method, path, body])).to.deep.equal([
+      ['GET', '/apis/example.org/v1/namespaces/team%20a/widgets/a%2Fb', undefined],
+      ['PATCH', '/apis/example.org/v1/namespaces/team%20a/widgets/a%2Fb/status', '{"status":{"ready":true}}'],
+      [
+        'DELETE',
+        '/apis/example.org/v1/namespaces/team%20a/widgets/a%2Fb',
+        '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background",' +
+          '"preconditions":{"uid":"u","resourceVersion":"7"}}',
+      ],
+      ['POST', '/api/v1/namespaces', '{"metadata":{}}'],
+    ]);
+    expect(requests.map(({ headers }) => headers['content-type'])).to.deep.equal([
+      undefined,
+      'application/merge-patch+json',
+      'application/json',
+      'application/json',
+    ]);
+  });
+
+  describe('refusals', () => {
+    it('carry the reason, the words, the causes and Retry-After of the server', async () => {
+      const { client, signal } = clientOf(() =>
+        json(
+          403,
+          status(403, 'Forbidden', 'no', { causes: [{ reason: 'NamespaceTerminating', field: 'metadata.namespace' }] }),
+          { 'retry-after': '3' },
+        ),
+      );
+      const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
+      expect(failure).to.satisfy(isForbidden);
+      expect(failure).to.deep.include({ status: 403, retryAfter: 3_000, causes: ['NamespaceTerminating'] });
+      expect(failure.message).to.equal('getting widgets.example.org default/a: no');
+    });
+
+    const plain: readonly [number, string, string][] = [
+      [429, 'TooManyRequests', 'too many requests'],
+      [500, 'InternalError', '<html>bad</html>'],
+      [503, 'ServiceUnavailable', ''],
+      [404, 'NotServed', '404 page not found'],
+      [418, 'Unknown', 'a teapot'],
+    ];
+    for (const [code, reason, said] of plain)
+      it(`of status ${code} without a Status are ${reason}`, async () => {
+        const { client, signal } = clientOf(() => text(code, said, { 'retry-after': 'Sat, 21 Nov 2026 03:25:00 GMT' }));
+        const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
+        expect(failure).to.include({ status: code, reason, retryAfter: undefined });
+        expect(failure.message).to.equal(
+          `getting widgets.example.org default/a: ${said === '' ? `status ${code}` : said}`,
+        );
+      });
+
+    it('without a reason get the one that belongs to the status', async () => {
+      const { client, signal } = clientOf(() => json(409, status(409, '', 'already there')));
+      expect(await failureOf(client.create(widgets, 'default', {}, { signal }))).to.include({ reason: 'Conflict' });
+    });
+  });
+
+  describe('no answer', () => {
+    it('within 30 s, or 60 s for a list, is an error of its own, and the request is aborted', async () => {
+      const { client, clock, requests, signal } = clientOf(never);
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      await clock.advance(29_999);
+      expect(requests[0]?.signal.aborted).to.equal(false);
+      await clock.advance(1);
+      expect(requests[0]?.signal.aborted).to.equal(true);
+      const failure = await failed;
+      expect(failure).to.satisfy(isNoAnswer).and.to.include({ status: 0 });
+      expect(errorMessage(failure)).to.equal(
+        'getting widgets.example.org default/a: no answer: the API server: no result within 30 s',
+      );
+
+      const list = failureOf(client.list(widgets, { signal }));
+      await clock.advance(59_999);
+      expect(requests[1]?.signal.aborted).to.equal(false);
+      await clock.advance(1);
+      expect(errorMessage(await list)).to.contain('no result within 60 s');
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('counts a body that stops coming', async () => {
+      const { client, clock, signal } = clientOf(({ signal: sent }) => {
+        const body = new ByteStream(sent, () => {});
+        body.write('{"metadata":');
+        return { status: 200, headers: {}, body };
+      });
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      await clock.advance(30_000);
+      expect(await failed).to.satisfy(isNoAnswer);
+    });
+
+    it('keeps what the network said as its cause', async () => {
+      const { client, signal } = clientOf(() => Promise.reject(new Error('connect ECONNREFUSED 127.0.0.1:6443')));
+      const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
+      expect(errorMessage(failure)).to.equal(
+        'getting widgets.example.org default/a: no answer: connect ECONNREFUSED 127.0.0.1:6443',
+      );
+    });
+
+    it('is also what a stop of the caller leaves', async () => {
+      const { client, clock, controller, signal } = clientOf(never);
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      controller.abort(new Error('the manager stops'));
+      const failure = await failed;
+      expect(failure).to.satisfy(isNoAnswer);
+      expect(errorMessage(failure)).to.contain('the manager stops');
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+  });
+
+  for (const [what, body] of [
+    ['no JSON', '<html>'],
+    ['no object', '[1]'],
+    ['an object without a name', '{"metadata":{"resourceVersion":"1"}}'],
+    ['an object without a version', '{"metadata":{"name":"a"}}'],
+  ] as const)
+    it(`says that it cannot read ${what}`, async () => {
+      const { client, signal } = clientOf(() => text(200, body));
+      const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
+      expect(failure).to.satisfy(isUndecodable);
+      expect(failure.message).to.match(
+        /^getting widgets.example.org default\/a: the API server's answer cannot be read: /,
+      );
+    });
+
+  it('says that it cannot read a list', async () => {
+    const { client, signal } = clientOf(() => json(200, { metadata: {}, items: {} }));
+    expect(await failureOf(client.list(widgets, { signal }))).to.satisfy(isUndecodable);
+  });
+
+  it('takes a list without items for an empty one', async () => {
+    const { client, signal } = clientOf(() => json(200, { metadata: { resourceVersion: '5' }, items: null }));
+    expect(await client.list(widgets, { signal })).to.deep.equal({ resourceVersion: '5', items: [] });
+  });
+
+  describe('watch', () => {
+    const options = { resourceVersion: '1', timeoutSeconds: 290 };
+
+    async function collect(bytes: Uint8Array, size: number): Promise<readonly WatchEvent[]> {
+      const { client, signal } = clientOf(() => ({
+        status: 200,
+        headers: {},
+        body: (async function* () {
+          for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+        })(),
+      }));
+      const events: WatchEvent[] = [];
+      for await (const event of client.watch(widgets, { ...options, signal })) events.push(event);
+      return events;
+    }
+
+    const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
+
+    it('reads events wherever the network cut them, also within a character', async () => {
+      const objects = [widget('a', '2', { spec: 'größer 😀 \n' }), widget('b', '3', { spec: '漢字' })];
+      const stream = Buffer.from(objects.map((object) => line('ADDED', object)).join('\n'));
+      const expected = objects.map((object) => ({ type: 'ADDED', object }));
+      for (const size of [1, 2, 3, 5, 7, 64, stream.length])
+        expect(await collect(stream, size)).to.deep.equal(expected);
+    });
+
+    it('gives bookmarks their version and errors their reason', async () => {
+      const stream =
+        line('BOOKMARK', { kind: 'Widget', metadata: { resourceVersion: '9', creationTimestamp: null } }) +
+        line('ERROR', status(410, 'Expired', 'too old resource version: 1 (9)'));
+      expect(await collect(Buffer.from(stream), 1_000)).to.deep.equal([
+        { type: 'BOOKMARK', resourceVersion: '9' },
+        { type: 'ERROR', status: { code: 410, reason: 'Expired', message: 'too old resource version: 1 (9)' } },
+      ]);
+    });
+
+    it('fails when the stream ends within an event, after those before it', async () => {
+      const stream = Buffer.from(line('ADDED', widget('a', '2')) + '{"type":"ADD');
+      const { client, signal } = clientOf(() => text(200, stream.toString()));
+      const seen: string[] = [];
+      const read = async () => {
+        for await (const event of client.watch(widgets, { ...options, signal })) seen.push(event.type);
+      };
+      const failure = await failureOf(read());
+      expect(seen).to.deep.equal(['ADDED']);
+      expect(errorMessage(failure)).to.equal(
+        'watching widgets.example.org: no answer: the connection ended within an event',
+      );
+    });
+
+    for (const unreadable of ['{"type":"ADDED","object":{}}\n', '{"type":"RENAMED","object":{}}\n', 'null\n', '{\n'])
+      it(`cannot read ${JSON.stringify(unreadable)}`, async () => {
+        const { client, signal } = clientOf(() => text(200, unreadable));
+        const watch = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
+        expect(await failureOf(watch.next())).to.satisfy(isUndecodable);
+      });
+
+    it('waits 30 s for the headers, and for events as long as it takes', async () => {
+      const { client, clock, requests, signal } = clientOf(({ signal: sent }) =>
+        requests.length === 1 ? never() : { status: 200, headers: {}, body: new ByteStream(sent, () => {}) },
+      );
+      const unanswered = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
+      const silent = failureOf(unanswered.next());
+      await clock.advance(30_000);
+      // The transport is asked to abort; one that would not listen is not waited for either.
+      expect(requests[0]?.signal.aborted).to.equal(true);
+      expect(await silent).to.satisfy(isNoAnswer);
+
+      let isSettled = false;
+      const stop = new AbortController();
+      const open = client.watch(widgets, { ...options, signal: stop.signal })[Symbol.asyncIterator]();
+      const next = open.next().finally(() => (isSettled = true));
+      await clock.advance(86_400_000);
+      expect(isSettled).to.equal(false);
+      stop.abort();
+      expect(await next).to.deep.equal({ done: true, value: undefined });
+    });
+
+    it('cuts its connection when the reader leaves', async () => {
+      const { client, requests, signal } = clientOf(({ signal: sent }) => {
+        const body = new ByteStream(sent, () => {});
+        body.write(line('ADDED', widget('a', '2')));
+        return { status: 200, headers: {}, body };
+      });
+      for await (const event of client.watch(widgets, { ...options, signal })) {
+        expect(event.type).to.equal('ADDED');
+        break;
+      }
+      expect(requests[0]?.signal.aborted).to.equal(true);
+    });
+
+    it('is refused with the reason of the server', async () => {
+      const { client, signal } = clientOf(() => json(410, status(410, 'Gone', 'too old')));
+      const watch = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
+      expect(await failureOf(watch.next())).to.satisfy(isExpired);
+    });
+  });
+});
+
+describe('observe', () => {
+  it('names the program, and counts each request by its outcome', async () => {
+    const { server, signal } = newWorld();
+    const counted: string[] = [];
+    const agents: (string | undefined)[] = [];
+    const observed = observe(
+      {
+        host: server.host,
+        send(request) {
+          agents.push(request.headers['user-agent']);
+          return server.send(request);
+        },
+      },
+      {
+        userAgent: 'capaf/v0 (linux/amd64)',
+        count: ({ code, method, host }) => counted.push(`${code} ${method} ${host}`),
+      },
+    );
+    const client = createKubeClient({ transport: observed, clock: new VirtualClock() });
+    await client.list(widgets, { signal });
+    await client.get(widgets, keyFor('a'), { signal });
+    server.intercept = () => new Error('reset');
+    await failureOf(client.list(widgets, { signal }));
+    expect(counted).to.deep.equal([
+      '200 GET kubernetes.test',
+      '404 GET kubernetes.test',
+      '<error> GET kubernetes.test',
+    ]);
+    expect(new Set(agents)).to.deep.equal(new Set(['capaf/v0 (linux/amd64)']));
+  });
+
+  it('logs each warning of the server once', async () => {
+    const { server, signal } = newWorld();
+    const logger = new MemoryLogger();
+    let warning = '299 - "unknown field \\"spec.x\\""';
+    server.intercept = () => json(200, { metadata: { resourceVersion: '1' } }, { warning });
+    const transport = observe(server, { userAgent: 'capaf/v0', logger });
+    const client = createKubeClient({ transport, clock: new VirtualClock() });
+    for (let i = 0; i < 5; i++) await client.list(widgets, { signal });
+    warning = '299 - "another"';
+    await client.list(widgets, { signal });
+    expect(logger.said('The API server warns').map(({ keys }) => keys['warning'])).to.deep.equal([
+      '299 - "unknown field \\"spec.x\\""',
+      '299 - "another"',
+    ]);
+  });
+});

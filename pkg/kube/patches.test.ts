@@ -1,0 +1,80 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { applyMergePatch, diffMergePatch, jsonEqual } from './patches.ts';
+
+describe('diffMergePatch', () => {
+  const cases: readonly [string, object, object, object | undefined][] = [
+    ['nothing changed', { a: 1, b: { c: [1, { d: 2 }] } }, { b: { c: [1, { d: 2 }] }, a: 1 }, undefined],
+    ['a field changed', { a: 1, b: 2 }, { a: 1, b: 3 }, { b: 3 }],
+    ['a field came', {}, { a: 1 }, { a: 1 }],
+    ['a field went', { a: 1 }, {}, { a: null }],
+    ['a field became undefined', { a: 1 }, { a: undefined }, { a: null }],
+    ['a field became null', { a: 1 }, { a: null }, { a: null }],
+    ['null came where nothing was', {}, { a: null }, undefined],
+    ['deep inside', { a: { b: { c: 1, d: 2 } } }, { a: { b: { c: 1 } } }, { a: { b: { d: null } } }],
+    ['a list item changed: the list is replaced', { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
+    ['a list was emptied', { a: [1] }, { a: [] }, { a: [] }],
+    ['a list became an object', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
+    ['an object became text', { a: { b: 1 } }, { a: 'x' }, { a: 'x' }],
+    ['an empty object came', {}, { a: {} }, { a: {} }],
+    ['nulls in a new object are no removals', {}, { a: { b: null, c: { d: null } } }, { a: { c: {} } }],
+    ['an object lost its last field', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+  ];
+  for (const [what, before, after, patch] of cases)
+    it(what, () => expect(diffMergePatch({ ...before }, { ...after })).to.deep.equal(patch));
+
+  // Null cannot be written by a merge patch, and a field called __proto__ cannot be written by JavaScript.
+  const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean());
+  const { tree } = fc.letrec<{ tree: unknown; node: Record<string, unknown> }>((tie) => ({
+    node: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('tree'), { maxKeys: 3 }),
+    tree: fc.oneof({ depthSize: 'small' }, leaf, tie('node'), fc.array(tie('tree'), { maxLength: 3 })),
+  }));
+  const json = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tree);
+
+  it('turns before into after, whatever they are', () => {
+    fc.assert(
+      fc.property(json, json, (before, after) => {
+        const patch = diffMergePatch(before, after);
+        expect(applyMergePatch(before, patch ?? {})).to.deep.equal(after);
+        expect(patch === undefined).to.equal(jsonEqual(before, after));
+      }),
+    );
+  });
+
+  it('says nothing of what did not change', () => {
+    fc.assert(
+      fc.property(json, json, (before, after) => {
+        const patch = diffMergePatch({ ...before, same: before }, { ...after, same: before }) ?? {};
+        expect(patch).to.not.have.property('same');
+      }),
+    );
+  });
+});
+
+describe('applyMergePatch', () => {
+  // The examples of RFC 7386, appendix A.
+  const examples: readonly [unknown, unknown, unknown][] = [
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ a: 'foo' }, 'bar', 'bar'],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  for (const [target, patch, result] of examples)
+    it(`${JSON.stringify(target)} and ${JSON.stringify(patch)}`, () =>
+      expect(applyMergePatch(target, patch)).to.deep.equal(result));
+});

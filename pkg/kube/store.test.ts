@@ -1,0 +1,292 @@
+import { expect } from 'chai';
+import { MemoryLogger } from '../env/testing/memory-logger.ts';
+import { VirtualClock } from '../env/testing/virtual-clock.ts';
+import { isOlder } from './resource-version.ts';
+import { Store, type Change, type IndexBy } from './store.ts';
+import { keyFor, widget } from './testing/fixtures.ts';
+
+const byColour: IndexBy = ({ metadata }) => {
+  const colour = metadata.labels?.['colour'];
+  if (colour === 'broken') throw new Error('no such colour');
+  return colour === undefined ? [] : [colour];
+};
+
+function painted(name: string, version: string, colour: string) {
+  const object = widget(name, version);
+  return { ...object, metadata: { ...object.metadata, labels: { colour } } };
+}
+
+function newStore() {
+  const clock = new VirtualClock();
+  const logger = new MemoryLogger();
+  const store = new Store({ name: 'widgets.example.org', clock, logger, indexes: { colour: byColour } });
+  const changes: Change[] = [];
+  store.onChange((change) => changes.push(change));
+  const caughtUp: string[] = [];
+  store.onCaughtUp(({ name }) => caughtUp.push(name));
+  const namesOf = (colour: string) => {
+    const listing = store.byIndex('colour', colour);
+    return listing.kind === 'listed' ? listing.objects.map(({ metadata }) => metadata.name) : listing.kind;
+  };
+  return { clock, logger, store, changes, caughtUp, namesOf };
+}
+
+function newSynced(version = '100') {
+  const made = newStore();
+  made.store.replaceAll([], version);
+  return made;
+}
+
+describe('Store', () => {
+  it('knows nothing before the first list, and says so to every question', () => {
+    const { store } = newStore();
+    const unknown = { kind: 'unknown', why: 'widgets.example.org are not listed yet' };
+    store.upsert(widget('a', '1'));
+    expect(store.lookup(keyFor('a'))).to.deep.equal(unknown);
+    expect(store.list()).to.deep.equal(unknown);
+    expect(store.byIndex('colour', 'red')).to.deep.equal(unknown);
+    expect(store.synced).to.equal(false);
+  });
+
+  it('tells what a list brings, changes and takes away', () => {
+    const { store, changes } = newStore();
+    store.replaceAll([widget('a', '1'), widget('b', '2'), widget('c', '3')], '10');
+    store.replaceAll([widget('a', '1'), widget('b', '12'), widget('d', '13')], '20');
+    const told = changes.map((change) => [
+      change.type,
+      change.object.metadata.name,
+      change.type === 'added' ? change.isInInitialList : change.object.metadata.resourceVersion,
+    ]);
+    expect(told).to.deep.equal([
+      ['added', 'a', true],
+      ['added', 'b', true],
+      ['added', 'c', true],
+      ['deleted', 'c', '3'],
+      ['updated', 'b', '12'],
+      ['added', 'd', false],
+    ]);
+  });
+
+  it('answers in the order of namespace and name', () => {
+    const { store } = newStore();
+    const other = { ...widget('z', '1'), metadata: { ...widget('z', '1').metadata, namespace: 'a-team' } };
+    store.replaceAll([widget('b', '1'), widget('a', '2'), other], '3');
+    const listing = store.list();
+    expect(listing.kind === 'listed' && listing.objects.map(({ metadata }) => metadata.name)).to.deep.equal([
+      'z',
+      'a',
+      'b',
+    ]);
+  });
+
+  it('keeps objects frozen to the bottom and without managedFields', () => {
+    const { store } = newSynced();
+    const bulky = widget('a', '101', { spec: { sizes: [{ width: 1 }] } });
+    store.upsert({ ...bulky, metadata: Object.assign({ managedFields: [{}] }, bulky.metadata) });
+    const found = store.lookup(keyFor('a'));
+    if (found.kind !== 'found') return expect.fail(found.kind);
+    expect(found.object).to.deep.equal(bulky);
+    const { sizes } = found.object['spec'] as { sizes: { width: number }[] };
+    expect(() => sizes.push({ width: 2 })).to.throw(TypeError);
+    expect(() => Object.assign(sizes[0] ?? {}, { width: 2 })).to.throw(TypeError);
+    expect(() => Object.assign(found.object.metadata, { name: 'b' })).to.throw(TypeError);
+  });
+
+  it('follows its indexes through changes and deletions', () => {
+    const { store, namesOf } = newSynced();
+    store.upsert(painted('a', '101', 'red'));
+    store.upsert(painted('b', '102', 'red'));
+    expect(namesOf('red')).to.deep.equal(['a', 'b']);
+    store.upsert(painted('a', '103', 'blue'));
+    expect([namesOf('red'), namesOf('blue')]).to.deep.equal([['b'], ['a']]);
+    store.remove(painted('b', '104', 'red'));
+    store.replaceAll([], '105');
+    expect([namesOf('red'), namesOf('blue')]).to.deep.equal([[], []]);
+    expect(() => store.byIndex('size', '1')).to.throw(RangeError, 'no index "size"');
+  });
+
+  it('keeps an object that an index cannot read, and says so', () => {
+    const { store, namesOf, logger } = newSynced();
+    store.upsert(painted('a', '101', 'broken'));
+    expect(store.lookup(keyFor('a')).kind).to.equal('found');
+    expect(namesOf('broken')).to.deep.equal([]);
+    expect(logger.said('A handler of the store failed')).to.have.length(1);
+  });
+
+  it('tells the others when one handler throws, and nobody who has left', () => {
+    const { store, changes, logger } = newSynced();
+    const left: unknown[] = [];
+    const leave = store.onChange((change) => left.push(change));
+    store.onChange(() => {
+      throw new Error('a mistake');
+    });
+    const later: unknown[] = [];
+    store.onChange((change) => later.push(change));
+    leave();
+    store.upsert(widget('a', '101'));
+    expect([changes.length, later.length, left.length]).to.deep.equal([1, 1, 0]);
+    expect(logger.said('A handler of the store failed')[0]?.error)
+      .to.be.an('error')
+      .with.property('message', 'a mistake');
+  });
+
+  it('keeps what it knew while the kind is not served, and takes up the difference afterwards', () => {
+    const { store, changes } = newSynced();
+    const synced: boolean[] = [];
+    store.onSync((is) => synced.push(is));
+    store.upsert(widget('a', '101'));
+    store.upsert(widget('b', '102'));
+    changes.length = 0;
+    store.markUnknown('gone');
+    store.markUnknown('still gone');
+    expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'unknown', why: 'still gone' });
+    expect(changes).to.deep.equal([]);
+    store.replaceAll([widget('a', '101')], '110');
+    expect(changes.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal(['deleted b']);
+    expect(synced).to.deep.equal([false, true]);
+  });
+
+  it('lets wait for the first list', async () => {
+    const { store } = newStore();
+    let isSynced = false;
+    const waiting = store.whenSynced(new AbortController().signal).then(() => (isSynced = true));
+    await Promise.resolve();
+    expect(isSynced).to.equal(false);
+    store.replaceAll([], '1');
+    await waiting;
+    await store.whenSynced(new AbortController().signal);
+
+    const controller = new AbortController();
+    const rejected = newStore()
+      .store.whenSynced(controller.signal)
+      .catch((error: unknown) => error);
+    controller.abort(new Error('stopped'));
+    expect(await rejected)
+      .to.be.an('error')
+      .with.property('message', 'stopped');
+  });
+
+  describe('after an own write', () => {
+    it('is stale until the watch brings that version', async () => {
+      const { store, clock, caughtUp } = newSynced();
+      store.upsert(widget('a', '101'));
+      await clock.advance(7_000);
+      store.expect(keyFor('a'), '103');
+      expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'stale', since: 7_000 });
+      store.upsert(widget('a', '102'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('stale');
+      expect(caughtUp).to.deep.equal([]);
+      store.upsert(widget('a', '103'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('found');
+      expect(caughtUp).to.deep.equal(['a']);
+    });
+
+    it('is not stale when the watch was faster than the answer', () => {
+      const { store } = newSynced();
+      store.upsert(widget('a', '1000'));
+      store.expect(keyFor('a'), '999');
+      expect(store.lookup(keyFor('a')).kind).to.equal('found');
+    });
+
+    it('waits for the newest of several writes', () => {
+      const { store } = newSynced();
+      store.expect(keyFor('a'), '1001');
+      store.expect(keyFor('a'), '999');
+      store.upsert(widget('a', '1000'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('stale');
+      store.upsert(widget('a', '1001'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('found');
+    });
+
+    it('has caught up by whatever came later: another object, a bookmark, a list, the deletion', () => {
+      const later: readonly ((store: Store) => void)[] = [
+        (store) => store.upsert(widget('b', '103')),
+        (store) => store.advance('103'),
+        (store) => store.replaceAll([], '103'),
+        (store) => store.remove(widget('a', '103')),
+      ];
+      for (const come of later) {
+        const { store, caughtUp } = newSynced();
+        store.expect(keyFor('a'), '102');
+        come(store);
+        expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });
+        expect(caughtUp).to.deep.equal(['a']);
+      }
+    });
+
+    it('has not caught up by what came earlier', () => {
+      const earlier: readonly ((store: Store) => void)[] = [
+        (store) => store.upsert(widget('b', '101')),
+        (store) => store.advance('101'),
+        (store) => store.replaceAll([], '101'),
+        (store) => store.remove(widget('a', '101')),
+      ];
+      for (const come of earlier) {
+        const { store } = newSynced();
+        store.expect(keyFor('a'), '102');
+        come(store);
+        expect(store.lookup(keyFor('a')).kind).to.equal('stale');
+      }
+    });
+
+    it('takes a live GET, and is not thrown back by a watch that is behind it', () => {
+      const { store, changes } = newSynced();
+      store.upsert(widget('a', '101'));
+      store.expect(keyFor('a'), '105');
+      store.replaceWith(widget('a', '105'));
+      changes.length = 0;
+      store.upsert(widget('a', '103'));
+      store.remove(widget('a', '104'));
+      store.replaceAll([], '104');
+      store.replaceAll([widget('a', '103')], '104');
+      store.upsert(widget('a', '105'));
+      expect(store.lookup(keyFor('a'))).to.have.nested.property('object.metadata.resourceVersion', '105');
+      expect(changes).to.deep.equal([]);
+      store.remove(widget('a', '106'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('absent');
+    });
+
+    it('takes a live "not found"', () => {
+      const { store, changes } = newSynced();
+      store.upsert(widget('a', '101'));
+      store.expect(keyFor('a'), '102');
+      store.confirmAbsent(keyFor('a'));
+      expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });
+      expect(changes.map(({ type }) => type)).to.deep.equal(['added', 'deleted']);
+    });
+  });
+
+  it('believes a server whose history was turned back', () => {
+    const { store, changes } = newSynced('5000');
+    store.upsert(widget('a', '5001'));
+    store.upsert(widget('b', '5002'));
+    store.expect(keyFor('a'), '5003');
+    changes.length = 0;
+    // etcd was restored from a backup.
+    store.replaceAll([widget('a', '90')], '120');
+    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.metadata.resourceVersion', '90');
+    expect(changes.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal([
+      'deleted b',
+      'updated a',
+    ]);
+    store.upsert(widget('a', '121'));
+    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.metadata.resourceVersion', '121');
+    store.expect(keyFor('a'), '122');
+    expect(store.lookup(keyFor('a')).kind).to.equal('stale');
+  });
+});
+
+describe('isOlder', () => {
+  const cases: readonly [string, string, boolean][] = [
+    ['99', '100', true],
+    ['100', '99', false],
+    ['7', '7', false],
+    ['18446744073709551615', '18446744073709551616', true],
+    ['0', '1', false],
+    ['', '1', false],
+    ['abc', '1', false],
+    ['1', '01', false],
+  ];
+  for (const [a, b, is] of cases)
+    it(`${JSON.stringify(a)}, ${JSON.stringify(b)}: ${is}`, () => expect(isOlder(a, b)).to.equal(is));
+});
