@@ -71,7 +71,7 @@ export class Controller implements Runnable {
     const stop = (): void => queue.shutDown();
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
-    this.logger.info('Starting workers', { 'worker count': concurrency });
+    this.logger.info('Starting workers', { workers: concurrency });
     await Promise.all(Array.from({ length: concurrency }, () => this.work(signal)));
     this.logger.info('All workers finished');
   }

@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import { Registry } from 'prom-client';
+import type { Clock, Ms, Timer } from '../../env/clock.ts';
+import { MemoryLogger } from '../../env/testing/memory-logger.ts';
+import { SeededRandom } from '../../env/testing/seeded-random.ts';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { createKubeClient } from '../../kube/client.ts';
+import { FakeApiServer, text } from '../../kube/testing/fake-api-server.ts';
+import type { Intercept } from '../../kube/testing/fake-api-server.ts';
+import type { TransportRequest } from '../../kube/transport.ts';
+import type { KubeObject } from '../../kube/types.ts';
+import { LeaderElection } from '../leader-election.ts';
+import type { ElectionTimings } from '../leader-election.ts';
+import { leaseSpecOf } from '../lease.ts';
+import type { LeaseSpec } from '../lease.ts';
+import { Metrics } from '../metrics.ts';
+
+export const LEASE = { namespace: 'capaf-system', name: 'controller-leader-election-capaf' };
+
+/** The same time seen through another machine's wrong wall clock. */
+class SkewedClock implements Clock {
+  private readonly clock: Clock;
+  private readonly skew: Ms;
+
+  constructor(clock: Clock, skew: Ms) {
+    this.clock = clock;
+    this.skew = skew;
+  }
+
+  now(): Ms {
+    return this.clock.now() + this.skew;
+  }
+
+  monotonic(): Ms {
+    return this.clock.monotonic() + 1_234_567;
+  }
+
+  after(delay: Ms, fire: () => void): Timer {
+    return this.clock.after(delay, fire);
+  }
+}
+
+/** One candidate: acquires, holds, and gives up when it is told to. */
+export class Candidate {
+  readonly logger = new MemoryLogger();
+  readonly registry = new Registry();
+  readonly stopping = new AbortController();
+  readonly election: LeaderElection;
+  state: 'waiting' | 'leading' | 'lost' | 'stopped' = 'waiting';
+  error: unknown;
+  /** What ails this candidate's way to the server: nothing unless a test says so. */
+  intercept: Intercept = () => undefined;
+  private ended: Promise<void> = Promise.resolve();
+
+  constructor(world: World, hostname: string, skew: Ms, timings?: ElectionTimings) {
+    const clock = new SkewedClock(world.clock, skew);
+    const { server } = world;
+    const transport = {
+      host: server.host,
+      send: async (request: TransportRequest) => {
+        const intercepted = await this.intercept(request);
+        if (intercepted instanceof Error) throw intercepted;
+        return intercepted ?? (await server.send(request));
+      },
+    };
+    this.election = new LeaderElection({
+      kube: createKubeClient({ transport, clock }),
+      clock,
+      random: world.random,
+      logger: this.logger,
+      lease: LEASE,
+      hostname,
+      metrics: new Metrics(this.registry).leaderElection(LEASE.name),
+      ...(timings === undefined ? {} : { timings }),
+    });
+  }
+
+  get identity(): string {
+    return this.election.identity;
+  }
+
+  start(): this {
+    this.ended = this.live();
+    return this;
+  }
+
+  /** Stops as the manager does: keeps the lease until its work has ended, then gives it up. */
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('stop'));
+    await this.ended;
+  }
+
+  async isMaster(): Promise<number> {
+    const metrics = await this.registry.getMetricsAsJSON();
+    const values = metrics.find(({ name }) => name === 'leader_election_master_status')?.values ?? [];
+    return values[0]?.value ?? NaN;
+  }
+
+  private async live(): Promise<void> {
+    const { signal } = this.stopping;
+    try {
+      await this.election.acquire(signal);
+      this.state = 'leading';
+      await this.election.hold(signal);
+      this.state = 'stopped';
+    } catch (error) {
+      this.error = error;
+      this.state = signal.aborted ? 'stopped' : 'lost';
+    }
+    await this.election.release();
+  }
+}
+
+/** A lease, its server, and the candidates for it. */
+export class World {
+  readonly clock = new VirtualClock();
+  readonly random: SeededRandom;
+  readonly server: FakeApiServer;
+
+  constructor(seed = 1) {
+    this.random = new SeededRandom(seed);
+    this.server = new FakeApiServer({ clock: this.clock, random: this.random });
+  }
+
+  candidate(hostname = 'pod-1', skew: Ms = 0, timings?: ElectionTimings): Candidate {
+    return new Candidate(this, hostname, skew, timings);
+  }
+
+  /** A candidate that leads. */
+  async leader(hostname = 'pod-1'): Promise<Candidate> {
+    const candidate = this.candidate(hostname).start();
+    await this.clock.settle();
+    expect(candidate.state).to.equal('leading');
+    return candidate;
+  }
+
+  lease(): KubeObject {
+    return this.server.storage.get(this.server.kind('leases'), LEASE) ?? expect.fail('there is no lease');
+  }
+
+  spec(): LeaseSpec {
+    return leaseSpecOf(this.lease());
+  }
+
+  /** Writes the lease as another program would. */
+  write(spec: LeaseSpec): void {
+    const kind = this.server.kind('leases');
+    if (this.server.storage.get(kind, LEASE) === undefined)
+      this.server.storage.create(kind, LEASE.namespace, { metadata: { name: LEASE.name }, spec });
+    else this.server.storage.mergePatch(kind, LEASE, { spec });
+  }
+}
+
+/** What another holder may have written. */
+export const held = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec => ({
+  holderIdentity,
+  leaseDurationSeconds: 15,
+  acquireTime: '2020-01-01T00:00:00.000000Z',
+  renewTime: '2020-01-01T00:00:00.000000Z',
+  leaseTransitions: 3,
+  ...more,
+});
+
+/** Ways in which a server fails, for `intercept`. */
+export const unavailable = (): ReturnType<Intercept> => text(503, 'unavailable');
+export const hang = (): Promise<never> => new Promise(() => {});
