@@ -23,3 +23,8 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /** Written before the first deletion in AWS: `clusterctl move` drops the deletionTimestamp, but not this. */
 export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
+/**
+ * The unique id of a role made anew, set by a human who has renewed the EKS access entry that was bound to its
+ * predecessor: EKS does not let the controller see whether that was done.
+ */
+export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';

@@ -9,6 +9,7 @@ import {
   isClusterUpdating,
   isNameTaken,
   isNotFound,
+  isRoleNotVisible,
   isRolePropagating,
 } from '../../pkg/cloud/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
@@ -66,6 +67,7 @@ const done = (call: Call<void>): Call<Outcome> => TE.map(() => DONE)(call);
 function outcomeOf(mutation: Mutation, failure: AwsFailure): Outcome {
   if (isClusterNotFound(failure)) return { kind: 'clusterGone' };
   if (isNotFound(failure) && isDeletion(mutation)) return { kind: 'vanished' };
+  if (isRoleNotVisible(failure)) return { kind: 'notVisible' };
   if (isNameTaken(failure)) return { kind: 'already' };
   const sibling = toUndefined(busySibling(failure));
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };

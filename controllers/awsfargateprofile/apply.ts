@@ -1,4 +1,4 @@
-import type { RoleArn } from '../../api/names.ts';
+import { RoleArn } from '../../api/names.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import { foldCase } from '../../pkg/fargate/tags.ts';
 import type { Tags } from '../../pkg/fargate/tags.ts';
@@ -14,7 +14,8 @@ export type Applied = Extract<Outcome, { kind: 'done' | 'vanished' | 'clusterGon
  * folded in never outlives its pass.
  */
 export function apply(observed: Observed, mutation: Mutation, outcome: Applied): Observed {
-  if (outcome.kind === 'clusterGone') return { ...observed, cluster: 'gone', profiles: observed.profiles.map(gone) };
+  if (outcome.kind === 'clusterGone')
+    return { ...observed, cluster: 'gone', profiles: observed.profiles.map(withoutProfile) };
   switch (mutation.kind) {
     case 'createProfile': {
       const { cluster, ...asked } = mutation.profile;
@@ -49,7 +50,7 @@ export function apply(observed: Observed, mutation: Mutation, outcome: Applied):
       );
     case 'createRole':
       return withRole(observed, mutation.role.name, () => ({
-        ...((outcome.kind === 'done' ? outcome.role : undefined) ?? { ...mutation.role, arn: '' as RoleArn, id: '' }),
+        ...((outcome.kind === 'done' ? outcome.role : undefined) ?? { ...mutation.role, arn: RoleArn.of(''), id: '' }),
         attached: [],
         blockers: [],
       }));
@@ -96,7 +97,7 @@ export function apply(observed: Observed, mutation: Mutation, outcome: Applied):
   }
 }
 
-const gone = ({ name }: ObservedProfile): ObservedProfile => ({ name, found: undefined });
+const withoutProfile = ({ name }: ObservedProfile): ObservedProfile => ({ name, found: undefined });
 
 /** A role that turned out to be used by something else stays, and is not looked at again in this pass. */
 export function keepRole(observed: Observed, name: FoundRole['name'], keep: string): Observed {

@@ -105,7 +105,8 @@ function cache(
   };
 }
 
-const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+/** The Cluster that an AWSFargateProfile names, as an index value. */
+export const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const name = fieldOf(spec, 'clusterName');
   return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
 };

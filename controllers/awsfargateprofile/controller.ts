@@ -44,10 +44,10 @@ export function awsFargateProfileController(options: AWSFargateProfileController
 } {
   const { client, sessions, leadership, recorder, metrics, clock, random, logger, concurrency, resync } = options;
   const caches = newCaches(options);
-  const objects = new ProfileObjects({ client, store: caches.profiles });
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
   const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
-  const { reconcile } = new Reconciler({
+  const { reconcile, quotaFreed } = new Reconciler({
     ...caches,
     clock,
     random,
@@ -61,7 +61,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
       recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
   });
-  connectWatches({ caches, queue, objects, random, resync });
+  connectWatches({ caches, queue, objects, random, resync, quotaFreed });
   const worker = new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

@@ -20,6 +20,7 @@ import type {
   WantedRole,
 } from './model.ts';
 import { perform, stop } from './model.ts';
+import type { Why } from './reasons.ts';
 import { why } from './reasons.ts';
 
 /** What the next step has to go on: `undefined` means that this question has no objection. */
@@ -33,7 +34,10 @@ type Answer = Decision | undefined;
  */
 export function decide(desired: Desired, observed: Observed): Decision {
   return (
-    objection(desired, observed) ?? retire(desired, observed) ?? establish(desired, observed) ?? { kind: 'settled' }
+    objection(desired, observed) ??
+    retire(desired, observed) ??
+    establish(desired, observed) ??
+    renewal(desired, observed) ?? { kind: 'settled' }
   );
 }
 
@@ -42,6 +46,18 @@ export const isRoleEstablished = (desired: Desired, observed: Observed): boolean
   desired.wanted !== undefined &&
   roleObjection(desired, observed) === undefined &&
   establishRole(desired, observed, desired.wanted.role) === undefined;
+
+/** What has to be waited for whatever else there is: EKS is busy with a profile of ours, and takes no other change. */
+export function transitOf(desired: Desired, profiles: Observed['profiles']): Why | undefined {
+  for (const { found } of profiles) {
+    if (found === undefined || ownerOf(desired, found).kind !== 'ours') continue;
+    if (found.status === 'DELETING') return why('DeletingProfile', { name: found.name });
+    if (found.status !== 'CREATING') continue;
+    const isWanted = desired.wanted?.profile.name === found.name;
+    return isWanted ? why('Creating', { name: found.name }) : why('WaitingForCreate', { name: found.name });
+  }
+  return undefined;
+}
 
 // ---- whether to begin at all
 
@@ -54,7 +70,7 @@ function objection(desired: Desired, observed: Observed): Answer {
 }
 
 function profileObjection(desired: Desired, observed: Observed, wanted: WantedProfile): Answer {
-  const found = profileNamed(observed, wanted.name);
+  const found = profileNamed(observed.profiles, wanted.name);
   if (found === undefined) return undefined;
   const differences = differencesOf(desired, observed, found);
   const owner = ownerOf(desired, found);
@@ -69,7 +85,7 @@ function profileObjection(desired: Desired, observed: Observed, wanted: WantedPr
 function roleObjection(desired: Desired, observed: Observed): Answer {
   const role = desired.wanted?.role;
   if (role === undefined) return undefined;
-  const found = roleNamed(observed, role.name);
+  const found = roleNamed(observed.roles, role.name);
   if (role.kind === 'existing') return existingRoleObjection(desired, role, found);
   if (found === undefined) {
     return desired.records.roleManaged === false && desired.records.roleName === role.name
@@ -171,7 +187,7 @@ function establish(desired: Desired, observed: Observed): Answer {
 
 function establishRole(desired: Desired, observed: Observed, role: WantedRole): Answer {
   if (role.kind === 'existing') return undefined;
-  const found = roleNamed(observed, role.name);
+  const found = roleNamed(observed.roles, role.name);
   if (found === undefined) {
     const { name, path, trust, permissionsBoundary, tags } = role;
     return desired.noCreation === undefined
@@ -212,7 +228,7 @@ function mendRole(desired: Desired, role: ManagedRole, found: FoundRole): Answer
 }
 
 function establishProfile(desired: Desired, observed: Observed, wanted: WantedProfile, roleArn: RoleArn): Answer {
-  const found = profileNamed(observed, wanted.name);
+  const found = profileNamed(observed.profiles, wanted.name);
   if (found === undefined) {
     if (desired.noCreation !== undefined) return stop(desired.noCreation);
     const { name, subnets, selectors, tags } = wanted;
@@ -244,18 +260,37 @@ function mendProfile(desired: Desired, wanted: WantedProfile, found: FargateProf
     : undefined;
 }
 
+/** EKS binds an access entry to the role's unique id: after the role was made anew, pods of the profile cannot join. */
+function renewal(desired: Desired, observed: Observed): Answer {
+  const found = desired.wanted && roleNamed(observed.roles, desired.wanted.role.name);
+  if (found === undefined || !isMadeAnew(desired, found) || observed.authenticationMode === 'CONFIG_MAP')
+    return undefined;
+  return observed.authenticationMode === undefined
+    ? stop(why('Propagating', { what: `"${found.name}"` }))
+    : stop(why('RoleRecreated', { name: found.name, arn: found.arn, id: found.id, cluster: desired.owner.eksCluster }));
+}
+
+/** The role has another id than the one that the profile was made with, and nobody has said that this is taken care of. */
+export const isMadeAnew = ({ records, owner }: Desired, found: FoundRole): boolean =>
+  records.roleId !== undefined &&
+  records.roleId !== found.id &&
+  records.renewedFor !== found.id &&
+  roleOwner(found, owner).kind === 'ours';
+
 // ---- looking things up
 
-export const profileNamed = (observed: Observed, name: ObservedProfile['name']): FargateProfile | undefined =>
-  observed.profiles.find((profile) => profile.name === name)?.found;
+export const profileNamed = (
+  profiles: readonly ObservedProfile[],
+  name: ObservedProfile['name'],
+): FargateProfile | undefined => profiles.find((profile) => profile.name === name)?.found;
 
 /** IAM takes names that differ in case alone for one name. */
-export const roleNamed = (observed: Observed, name: ObservedRole['name']): FoundRole | undefined =>
-  observed.roles.find((role) => role.name.toLowerCase() === name.toLowerCase())?.found;
+export const roleNamed = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
+  roles.find((role) => role.name.toLowerCase() === name.toLowerCase())?.found;
 
 /** Where the role is, or will be once it is made. Somebody else's, named without its path, is where it is found. */
 function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
-  const found = role.kind === 'managed' && role.named ? roleNamed(observed, role.name) : undefined;
+  const found = role.kind === 'managed' && role.named ? roleNamed(observed.roles, role.name) : undefined;
   return found !== undefined && roleOwner(found, desired.owner).kind === 'foreign' ? found.arn : role.arn;
 }
 

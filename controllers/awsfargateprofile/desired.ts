@@ -1,24 +1,47 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isSome } from 'fp-ts/lib/Option.js';
-import type { AccountId, ProfileName, RoleName } from '../../api/names.ts';
+import { isSome, toUndefined } from 'fp-ts/lib/Option.js';
+import type { AccountId, ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
 import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
-import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
+import { roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
 import { toSelectors } from '../../pkg/fargate/selectors.ts';
 import type { Tags, TagsInvalid } from '../../pkg/fargate/tags.ts';
 import { profileTags, roleTags } from '../../pkg/fargate/tags.ts';
 import { trustPolicy } from '../../pkg/fargate/trust.ts';
-import type { Desired, Owner, Records, Surroundings, Target, WantedProfile, WantedRole } from './model.ts';
+import type {
+  Desired,
+  ObservedProfile,
+  Owner,
+  Records,
+  Surroundings,
+  Target,
+  WantedProfile,
+  WantedRole,
+} from './model.ts';
 import type { Why } from './reasons.ts';
+import { profileNameOf, roleNameOf } from './names.ts';
+import { settingsConflict } from './sharing.ts';
 import { why } from './reasons.ts';
 
 /** EKS may say "not found" of a profile whose creation it took within this time. */
 const CREATE_VISIBILITY: Ms = 60_000;
 /** EKS keeps names with this prefix for itself. */
 const RESERVED_PREFIX = 'eks-';
+
+export interface Circumstances {
+  readonly target: Target;
+  /** Absent for a deletion. */
+  readonly surroundings: Surroundings | undefined;
+  readonly account: AccountId;
+  /** Living objects of the same cluster that name the same role. */
+  readonly sharers: readonly AWSFargateProfile[];
+  /** Wall clock. */
+  readonly now: Ms;
+}
 
 /**
  * What the object wants in AWS. Without `surroundings` it wants nothing: a deletion.
@@ -27,10 +50,7 @@ const RESERVED_PREFIX = 'eks-';
  */
 export function desiredBy(
   object: AWSFargateProfile,
-  target: Target,
-  surroundings: Surroundings | undefined,
-  account: AccountId,
-  now: Ms,
+  { target, surroundings, account, sharers, now }: Circumstances,
 ): E.Either<Why, Desired> {
   const place: Place = { partition: target.partition, region: target.region, account };
   const owner: Owner = {
@@ -61,6 +81,8 @@ export function desiredBy(
     };
     return E.right({ ...common, names, wanted: undefined });
   }
+  const conflict = settingsConflict(object, sharers);
+  if (conflict !== undefined) return E.left(conflict);
   const profile = wantedProfile(object, surroundings, owner);
   if (E.isLeft(profile)) return profile;
   const role = wantedRole(object, surroundings, owner, place, profile.right.name);
@@ -72,24 +94,30 @@ export function desiredBy(
   return E.right({ ...common, names, wanted: { profile: profile.right, role: role.right } });
 }
 
-/** The profile's name: as the spec says, as it was computed once, or computed. */
-export function profileNameOf(object: AWSFargateProfile): ProfileName {
-  return object.spec.profileName ?? profileNameFor(object.metadata);
+/**
+ * What is wanted, where the profile that is there uses a role under another of the names that Cluster API Provider AWS
+ * gave: before v2.7.0 it computed them from the EKS cluster's name. A role that is in use keeps its name.
+ */
+export function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
+  const { wanted, owner, place } = desired;
+  if (wanted?.role.kind !== 'managed' || wanted.role.named) return desired;
+  const inUse = profiles.find(({ name }) => name === wanted.profile.name)?.found?.podExecutionRoleArn;
+  const parts = inUse === undefined ? undefined : toUndefined(parseRoleArn(inUse));
+  if (parts === undefined || parts.name === wanted.role.name || !owner.namesOfCapa.includes(parts.name)) return desired;
+  const role = { ...wanted.role, name: parts.name, arn: roleArn(place, wanted.role.path, parts.name) };
+  const roles = distinct([role.name, ...desired.names.roles.filter((name) => name !== wanted.role.name)]);
+  return { ...desired, wanted: { ...wanted, role }, names: { ...desired.names, roles } };
 }
 
-/** The name of the role that this object makes or uses by name; `undefined` where spec.roleARN names one. */
-export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
-  if (object.spec.roleARN !== undefined) return undefined;
-  return object.spec.roleName ?? roleNameFor(object.spec.clusterName, profileNameOf(object));
-}
-
-function recordsOf({ status = {} }: AWSFargateProfile, now: Ms): Records {
+function recordsOf({ metadata, status = {} }: AWSFargateProfile, now: Ms): Records {
   const requestedAt = status.createRequestedAt === undefined ? undefined : parseTimestamp(status.createRequestedAt);
   const seen = status.profileARN !== undefined;
   return {
     profileName: status.profileName,
     roleName: status.role?.name,
     roleManaged: status.role?.managed,
+    roleId: status.role?.id,
+    renewedFor: metadata.annotations?.[ACCESS_ENTRY_RENEWED_ANNOTATION],
     attachedPolicies: status.role?.attachedPolicies ?? [],
     tagKeys: status.tagKeys ?? [],
     provisioned: status.initialization?.provisioned === true,

@@ -75,7 +75,7 @@ function failureOf(kind: Step['mutation']['kind'], subject: string, words: strin
 function eventsOfProfile({ object, desired, observed }: Pass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
   if (desired === undefined || observed === undefined || profileName === undefined) return [];
-  const now = profileNamed(observed, profileName)?.status;
+  const now = profileNamed(observed.profiles, profileName)?.status;
   if (now === 'ACTIVE' && profileStatus === 'CREATING') {
     return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
   }

@@ -15,6 +15,6 @@ export interface Inputs {
   readonly clusterApiVersion: string;
   /** The one that the Cluster names; absent as long as there is no Cluster to name it. */
   readonly controlPlane: Looked<AWSManagedControlPlane>;
-  /** Other living objects that name the same role in their spec, oldest first. */
+  /** Other living objects of the same Cluster that name the same role. */
   readonly sharers: readonly AWSFargateProfile[];
 }

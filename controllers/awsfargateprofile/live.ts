@@ -10,7 +10,7 @@ import {
 } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import { roleNameOf } from './desired.ts';
+import { roleNameOf } from './names.ts';
 
 /** Questions that no cache may answer, because a wrong answer takes something away for good. */
 export interface LiveReads {

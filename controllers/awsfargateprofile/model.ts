@@ -83,6 +83,10 @@ export interface Records {
   readonly roleName: RoleName | undefined;
   /** Whether the recorded role is one that this controller made. */
   readonly roleManaged: boolean | undefined;
+  /** IAM's unique id of the role that the profile was made with. */
+  readonly roleId: string | undefined;
+  /** The id of a role made anew for which a human has renewed the access entry. */
+  readonly renewedFor: string | undefined;
   readonly attachedPolicies: readonly string[];
   readonly tagKeys: readonly string[];
   /** The profile was ACTIVE exactly as wanted once: from then on it is never deleted for being different. */
@@ -129,6 +133,8 @@ export interface Observed {
   readonly cluster: 'there' | 'gone';
   readonly profiles: readonly ObservedProfile[];
   readonly roles: readonly ObservedRole[];
+  /** How the cluster knows its roles; read only where a role was made anew under a living profile. */
+  readonly authenticationMode?: string;
 }
 
 /** One call that changes AWS. */
@@ -174,6 +180,8 @@ export type Outcome =
   | { readonly kind: 'vanished' }
   /** The name is taken though it was not found: AWS's parts do not agree yet. */
   | { readonly kind: 'already' }
+  /** What was to be changed is there but cannot be seen yet by the part of AWS that was asked. */
+  | { readonly kind: 'notVisible' }
   | { readonly kind: 'clusterGone' }
   /** `doing`: EKS's status word of the profile that is ahead. */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }

@@ -20,15 +20,30 @@ export class ProfileObjects {
   private readonly store: Store;
   /** The version of our last write of an object, by key. */
   private readonly written = new Map<string, string>();
+  /** The versions that the watch brought while a write of the object was under way, by key. */
+  private readonly meanwhile = new Map<string, Set<string>>();
+  private readonly onNews: (key: ObjectKey) => void;
 
-  constructor(options: { readonly client: KubeClient; readonly store: Store }) {
+  /** `onNews` is told of a change by somebody else that {@link isOwnWrite} could not tell from ours yet. */
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly store: Store;
+    readonly onNews: (key: ObjectKey) => void;
+  }) {
     this.client = options.client;
     this.store = options.store;
+    this.onNews = options.onNews;
   }
 
-  /** Whether this very version of the object was written here: news to nobody. */
-  isOwnWrite(object: KubeObject): boolean {
-    return this.written.get(keyText(keyOf(object))) === object.metadata.resourceVersion;
+  /**
+   * Whether this very version of the object was written here: news to nobody. The watch may bring our write before its
+   * answer has come: until then it counts as ours, and the answer tells.
+   */
+  isOwnWrite({ metadata }: KubeObject): boolean {
+    const key = keyText(keyOf({ metadata }));
+    const meanwhile = this.meanwhile.get(key);
+    meanwhile?.add(metadata.resourceVersion);
+    return meanwhile !== undefined || this.written.get(key) === metadata.resourceVersion;
   }
 
   forget(key: ObjectKey): void {
@@ -82,15 +97,26 @@ export class ProfileObjects {
   ): Promise<KubeObject | undefined> {
     const { resourceVersion } = object.metadata;
     const metadata = { ...(isRecord(patch['metadata']) && patch['metadata']), resourceVersion };
-    const written = await this.client
-      .mergePatch(PROFILES, keyOf(object), { ...patch, metadata }, { signal, ...(subresource && { subresource }) })
-      .catch((error: unknown) => {
-        if (isConflict(error) || isNotFound(error)) return undefined;
-        throw error;
-      });
-    if (written === undefined) return undefined;
-    this.written.set(keyText(keyOf(object)), written.metadata.resourceVersion);
-    this.store.replaceWith(written);
+    const key = keyOf(object);
+    const meanwhile = new Set<string>();
+    this.meanwhile.set(keyText(key), meanwhile);
+    let written: KubeObject | undefined;
+    try {
+      written = await this.client.mergePatch(
+        PROFILES,
+        key,
+        { ...patch, metadata },
+        { signal, ...(subresource && { subresource }) },
+      );
+      this.written.set(keyText(key), written.metadata.resourceVersion);
+      this.store.replaceWith(written);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    } finally {
+      this.meanwhile.delete(keyText(key));
+      meanwhile.delete(written?.metadata.resourceVersion ?? '');
+      if (meanwhile.size > 0) this.onNews(key);
+    }
     return written;
   }
 }

@@ -5,7 +5,10 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import type { Call, EksClusters, FargateProfiles, PodExecutionRoles, ProfileLookup } from '../../pkg/cloud/types.ts';
+import { isMadeAnew, transitOf } from './decide.ts';
+import { withRoleInUse } from './desired.ts';
 import type { Desired, FoundRole, Observed, ObservedProfile, ObservedRole } from './model.ts';
+import type { Why } from './reasons.ts';
 
 /** What is read of AWS. */
 export interface Eyes {
@@ -14,24 +17,52 @@ export interface Eyes {
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
+/** What a look at AWS brought: all, or only that a profile of ours is in transit, which has to be waited for anyway. */
+export type Sight =
+  /** `desired` is what was asked with, adapted to the names of what is in use already. */
+  | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
+  | { readonly kind: 'transit'; readonly seen: Pick<Observed, 'cluster' | 'profiles'>; readonly why: Why };
+
 /**
  * Reads each profile and role whose name is desired or recorded, before anything is changed: three calls for an object
- * at rest. Left: the first read that failed; then nothing is known.
+ * at rest, one for a poll of a profile in transit. Left: the first read that failed; then nothing is known.
  */
-export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure, Observed> {
+export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure, Sight> {
   return pipe(
-    sequenceT(TE.ApplyPar)(
-      TE.traverseArray((name: ProfileName) => observeProfile(eyes, desired, name))(desired.names.profiles),
-      TE.traverseArray((name: RoleName) => observeRole(eyes, desired, name))(desired.names.roles),
+    TE.traverseArray((name: ProfileName) => observeProfile(eyes, desired, name))(desired.names.profiles),
+    TE.chain((lookups) => {
+      const seen = {
+        cluster: lookups.some(({ lookup }) => lookup.kind === 'clusterGone') ? 'gone' : 'there',
+        profiles: lookups.map(({ name, lookup }): ObservedProfile => ({
+          name,
+          found: lookup.kind === 'found' ? lookup.profile : undefined,
+        })),
+      } as const;
+      const why = transitOf(desired, seen.profiles);
+      if (why !== undefined) return TE.right<AwsFailure, Sight>({ kind: 'transit', seen, why });
+      const adapted = withRoleInUse(desired, seen.profiles);
+      return pipe(
+        TE.traverseArray((name: RoleName) => observeRole(eyes, adapted, name))(adapted.names.roles),
+        TE.chain((roles) => withAuthenticationMode(eyes, adapted, { ...seen, roles })),
+        TE.map((observed): Sight => ({ kind: 'whole', observed, desired: adapted })),
+      );
+    }),
+  );
+}
+
+/** How the cluster knows its roles matters only where one was made anew; then it is one more read. */
+function withAuthenticationMode({ clusters }: Eyes, desired: Desired, observed: Observed): Call<Observed> {
+  const isNeeded = observed.roles.some(({ found }) => found !== undefined && isMadeAnew(desired, found));
+  if (!isNeeded || desired.wanted === undefined) return TE.right(observed);
+  return pipe(
+    clusters.describe(desired.owner.eksCluster),
+    TE.map(
+      O.match(
+        () => observed,
+        // A cluster that does not say is from before access entries.
+        ({ authenticationMode = 'CONFIG_MAP' }) => ({ ...observed, authenticationMode }),
+      ),
     ),
-    TE.map(([lookups, roles]) => ({
-      cluster: lookups.some(({ lookup }) => lookup.kind === 'clusterGone') ? 'gone' : 'there',
-      profiles: lookups.map(({ name, lookup }): ObservedProfile => ({
-        name,
-        found: lookup.kind === 'found' ? lookup.profile : undefined,
-      })),
-      roles,
-    })),
   );
 }
 

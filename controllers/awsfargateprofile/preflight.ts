@@ -79,7 +79,7 @@ export function pace({ clock }: Pick<GuardServices, 'clock'>): Guard {
     const refused = refusalOf(flight.memory, mutation, generation, now);
     if (refused !== undefined) return { kind: 'stop', why: refused };
     if (mutation.kind !== 'deleteProfile') return GO;
-    const found = profileNamed(flight.observed, mutation.name);
+    const found = profileNamed(flight.observed.profiles, mutation.name);
     const isCreateFailure = found?.status === 'CREATE_FAILED' && mutation.because === 'failed';
     if (found === undefined || (!isCreateFailure && found.status !== 'DELETE_FAILED')) return GO;
     const recovery = recoveryOf(flight.memory, generation, now);

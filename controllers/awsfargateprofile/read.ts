@@ -3,15 +3,22 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { decodeAWSManagedControlPlane, decodeCluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
-import { describeProblem } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
+import { keyText } from '../../pkg/kube/paths.ts';
 import type { Lookup, StoreReader } from '../../pkg/kube/store.ts';
 import type { Inputs, Looked } from './inputs.ts';
-import { isEks } from './target.ts';
+import { BY_CLUSTER } from './caches.ts';
+import { roleNameOf } from './names.ts';
+import { isDeleting, isEks } from './target.ts';
 
 /** All that is read of Kubernetes for one object, from the caches. */
 export function readInputs(
   object: AWSFargateProfile,
-  { clusters, controlPlanes }: { readonly clusters: StoreReader; readonly controlPlanes: StoreReader },
+  {
+    profiles,
+    clusters,
+    controlPlanes,
+  }: { readonly profiles: StoreReader; readonly clusters: StoreReader; readonly controlPlanes: StoreReader },
 ): Inputs {
   const { namespace } = object.metadata;
   const lookup = clusters.lookup({ namespace, name: object.spec.clusterName });
@@ -21,8 +28,24 @@ export function readInputs(
     cluster,
     clusterApiVersion: lookup.kind === 'found' ? lookup.object.apiVersion : '',
     controlPlane: controlPlaneOf(cluster, controlPlanes),
-    sharers: [],
+    sharers: sharersOf(object, profiles),
   };
+}
+
+function sharersOf(object: AWSFargateProfile, profiles: StoreReader): readonly AWSFargateProfile[] {
+  const role = roleNameOf(object)?.toLowerCase();
+  const cluster = keyText({ namespace: object.metadata.namespace, name: object.spec.clusterName });
+  const listing = profiles.byIndex(BY_CLUSTER, cluster);
+  if (role === undefined || listing.kind === 'unknown') return [];
+  return listing.objects.flatMap((raw) => {
+    const other = decodeAWSFargateProfile(raw);
+    const isSharer =
+      E.isRight(other) &&
+      other.right.metadata.uid !== object.metadata.uid &&
+      !isDeleting(other.right) &&
+      roleNameOf(other.right)?.toLowerCase() === role;
+    return isSharer ? [other.right] : [];
+  });
 }
 
 function controlPlaneOf(cluster: Looked<Cluster>, controlPlanes: StoreReader): Looked<AWSManagedControlPlane> {

@@ -1,3 +1,4 @@
+import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 
 /** How long until an object that waits looks for itself, given how long it has waited. */
@@ -45,7 +46,7 @@ interface Entry<F> {
   readonly cure?: (facts: F) => string;
 }
 
-const reason = <F>(entry: Entry<F>): Entry<F> => entry;
+const described = <F>(entry: Entry<F>): Entry<F> => entry;
 const eks = { part: 'EKSFargateProfileReady' } as const;
 const iam = { part: 'IAMFargateRolesReady' } as const;
 const credentials = { part: 'CredentialsReady' } as const;
@@ -76,35 +77,35 @@ const issueWords = (issues: readonly Issue[]): string =>
  */
 export const REASONS = {
   // Before AWS is asked.
-  WaitingForCluster: reason<{ readonly cluster: string }>({
+  WaitingForCluster: described<{ readonly cluster: string }>({
     nature: 'wait',
     poll: watched,
     words: ({ cluster }) => `Cluster ${cluster} does not exist yet`,
   }),
-  WaitingForAPI: reason<{ readonly kind: string; readonly why: string }>({
+  WaitingForAPI: described<{ readonly kind: string; readonly why: string }>({
     nature: 'outage',
     poll: every(30 * SECOND),
     words: ({ kind, why }) => `${kind} objects cannot be read: ${why}`,
   }),
-  ClusterDeleting: reason<{ readonly cluster: string }>({
+  ClusterDeleting: described<{ readonly cluster: string }>({
     nature: 'wait',
     poll: watched,
     words: ({ cluster }) => `Cluster ${cluster} is being deleted: no Fargate profile is created for it`,
   }),
-  WaitingForEKSControlPlane: reason<Words>({
+  WaitingForEKSControlPlane: described<Words>({
     nature: 'wait',
     ...eks,
     poll: watched,
     words: ({ words }) => words,
   }),
-  ControlPlaneUnsupported: reason<{ readonly cluster: string; readonly kind: string }>({
+  ControlPlaneUnsupported: described<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',
     poll: watched,
     words: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}: Fargate profiles need an AWSManagedControlPlane`,
     cure: () => 'Point spec.clusterName to a Cluster whose controlPlaneRef names an AWSManagedControlPlane',
   }),
-  TargetChanged: reason<{ readonly field: string; readonly recorded: string; readonly found: string }>({
+  TargetChanged: described<{ readonly field: string; readonly recorded: string; readonly found: string }>({
     nature: 'human',
     poll: watched,
     words: ({ field, recorded, found }) =>
@@ -112,7 +113,7 @@ export const REASONS = {
     cure: ({ field, recorded }) =>
       `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object after annotating what is to stay`,
   }),
-  TargetUnknown: reason<{ readonly cluster: string }>({
+  TargetUnknown: described<{ readonly cluster: string }>({
     nature: 'human',
     poll: watched,
     words: ({ cluster }) =>
@@ -120,18 +121,18 @@ export const REASONS = {
     cure: () =>
       'Restore the Cluster and its control plane; or, when nothing is left in AWS, set spec.deletionPolicy to Retain to let the object go',
   }),
-  InvalidSpec: reason<Words>({
+  InvalidSpec: described<Words>({
     nature: 'human',
     poll: watched,
     words: ({ words }) => words,
   }),
-  TagsInvalid: reason<Words>({
+  TagsInvalid: described<Words>({
     nature: 'human',
     poll: watched,
     words: ({ words }) => `AWS would refuse the tags: ${words}`,
     cure: () => 'Correct additionalTags of this object or of its control plane',
   }),
-  NoPrivateSubnets: reason<{ readonly controlPlane: string }>({
+  NoPrivateSubnets: described<{ readonly controlPlane: string }>({
     nature: 'human',
     ...eks,
     poll: watched,
@@ -141,13 +142,13 @@ export const REASONS = {
   }),
 
   // Credentials.
-  CredentialsUnavailable: reason<Words>({
+  CredentialsUnavailable: described<Words>({
     nature: 'human',
     ...credentials,
     poll: doubling(10 * SECOND, 2 * MINUTE),
     words: ({ words }) => words,
   }),
-  WrongAccount: reason<{ readonly recorded: string; readonly found: string }>({
+  WrongAccount: described<{ readonly recorded: string; readonly found: string }>({
     nature: 'human',
     ...credentials,
     poll: doubling(30 * SECOND, 5 * MINUTE),
@@ -157,29 +158,29 @@ export const REASONS = {
   }),
 
   // What AWS says to any call.
-  AccessDenied: reason<Said>({
+  AccessDenied: described<Said>({
     nature: 'human',
     poll: slowly,
     words: ({ words }) => `AWS denies the request: ${words}`,
     cure: () => 'Allow the action in the IAM policy of the credentials in use',
   }),
-  AWSUnavailable: reason<Said>({
+  AWSUnavailable: described<Said>({
     nature: 'outage',
     poll: doubling(2 * SECOND, MINUTE),
     words: ({ words }) => `AWS gives no usable answer: ${words}`,
   }),
-  AWSError: reason<Said>({
+  AWSError: described<Said>({
     nature: 'retry',
     poll: doubling(5 * SECOND, 5 * MINUTE),
     words: ({ words }) => `AWS answers with an error: ${words}`,
   }),
-  Refused: reason<Said>({
+  Refused: described<Said>({
     nature: 'human',
     poll: slowly,
     words: ({ words }) => `AWS refused the request: ${words}`,
     cure: () => 'Correct the spec, or what it names in AWS; it is tried again by itself',
   }),
-  EKSClusterNotFound: reason<{ readonly cluster: string; readonly region: string }>({
+  EKSClusterNotFound: described<{ readonly cluster: string; readonly region: string }>({
     nature: 'human',
     ...eks,
     poll: doubling(15 * SECOND, 5 * MINUTE),
@@ -188,21 +189,21 @@ export const REASONS = {
   }),
 
   // The role.
-  RoleNotOwned: reason<Named & { readonly whose: string }>({
+  RoleNotOwned: described<Named & { readonly whose: string }>({
     nature: 'human',
     ...iam,
     poll: slowly,
     words: ({ name, whose }) => `IAM role ${quoted(name)} exists already and belongs to ${whose}. It is left untouched`,
     cure: () => 'Name it in spec.roleARN to use it as it is, or choose another spec.roleName',
   }),
-  RoleNotFound: reason<Named>({
+  RoleNotFound: described<Named>({
     nature: 'human',
     ...iam,
     poll: slowly,
     words: ({ name }) => `IAM role ${quoted(name)} does not exist, and it was not made by this controller`,
     cure: () => 'Create the role, or correct spec.roleARN or spec.roleName',
   }),
-  RoleTrustInvalid: reason<Named & { readonly problem: string }>({
+  RoleTrustInvalid: described<Named & { readonly problem: string }>({
     nature: 'human',
     ...iam,
     poll: slowly,
@@ -210,7 +211,7 @@ export const REASONS = {
       `the trust policy of IAM role ${quoted(name)} does not let EKS Fargate assume it: ${problem}`,
     cure: () => 'Correct the role’s trust policy; it is read again by itself',
   }),
-  RoleSettingsConflict: reason<Named & { readonly other: string; readonly settings: readonly string[] }>({
+  RoleSettingsConflict: described<Named & { readonly other: string; readonly settings: readonly string[] }>({
     nature: 'human',
     ...iam,
     poll: watched,
@@ -218,21 +219,30 @@ export const REASONS = {
       `IAM role ${quoted(name)} is shared with AWSFargateProfile ${other}, which sets ${listed(settings)} otherwise`,
     cure: () => 'Give both objects the same role settings, or this one a role of its own',
   }),
-  RoleBlocked: reason<Named & { readonly blockers: readonly string[] }>({
+  RoleRecreated: described<Named & { readonly arn: string; readonly id: string; readonly cluster: string }>({
+    nature: 'human',
+    ...iam,
+    poll: slowly,
+    words: ({ name, id }) =>
+      `IAM role ${quoted(name)} was deleted by somebody and has been made anew as ${id}: the cluster’s access entry is bound to the former one, so pods of this profile cannot start`,
+    cure: ({ arn, id, cluster }) =>
+      `Delete the access entry of ${arn} in EKS cluster ${cluster} and create it again with type FARGATE_LINUX, then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object`,
+  }),
+  RoleBlocked: described<Named & { readonly blockers: readonly string[] }>({
     nature: 'human',
     ...iam,
     poll: slowly,
     words: ({ name, blockers }) => `IAM role ${quoted(name)} cannot be deleted while it has ${listed(blockers)}`,
     cure: () => 'Remove them from the role; the deletion goes on by itself',
   }),
-  Propagating: reason<{ readonly what: string }>({
+  Propagating: described<{ readonly what: string }>({
     nature: 'wait',
     poll: growing,
     words: ({ what }) => `waiting until AWS has spread ${what} to all its parts`,
   }),
 
   // The profile.
-  ProfileNotOwned: reason<Named & { readonly whose: string }>({
+  ProfileNotOwned: described<Named & { readonly whose: string }>({
     nature: 'human',
     ...eks,
     poll: slowly,
@@ -241,7 +251,7 @@ export const REASONS = {
     cure: () =>
       'Choose another spec.profileName, or set spec.adoptionPolicy to Always if it has no owner and is to be taken over',
   }),
-  SpecDiffers: reason<Named & { readonly fields: readonly string[] }>({
+  SpecDiffers: described<Named & { readonly fields: readonly string[] }>({
     nature: 'human',
     ...eks,
     poll: slowly,
@@ -249,7 +259,7 @@ export const REASONS = {
       `Fargate profile ${quoted(name)} differs from the spec in what EKS cannot change: ${fields.join('; ')}`,
     cure: () => 'Make the spec match the profile, or delete this object and create it anew',
   }),
-  WaitingForSibling: reason<{ readonly ahead: string; readonly doing: string; readonly foreign: boolean }>({
+  WaitingForSibling: described<{ readonly ahead: string; readonly doing: string; readonly foreign: boolean }>({
     nature: 'wait',
     ...eks,
     // One of ours wakes the next when it has ended; whoever else's it is has to be looked at.
@@ -258,54 +268,54 @@ export const REASONS = {
       `EKS changes one Fargate profile of a cluster at a time; ahead of this one: ${quoted(ahead)} (${doing})`,
   }),
   /** `remaining`: how long nothing is tried. */
-  ClusterUpdating: reason<{ readonly cluster: string; readonly remaining: Ms }>({
+  ClusterUpdating: described<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     words: ({ cluster }) =>
       `EKS has an update of cluster ${quoted(cluster)} in progress and takes no other change until it is done`,
   }),
-  QuotaExceeded: reason<Words>({
+  QuotaExceeded: described<Words>({
     nature: 'wait',
     ...eks,
     poll: doubling(30 * SECOND, 5 * MINUTE),
     words: ({ words }) =>
       `EKS allows no more Fargate profiles in this cluster (${words}): delete one, or ask AWS to raise the quota`,
   }),
-  Creating: reason<Named>({
+  Creating: described<Named>({
     nature: 'wait',
     ...eks,
     poll: growing,
     words: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
   }),
-  DeletingProfile: reason<Named>({
+  DeletingProfile: described<Named>({
     nature: 'wait',
     ...eks,
     poll: growing,
     words: ({ name }) => `EKS is deleting Fargate profile ${quoted(name)}`,
   }),
-  WaitingForCreate: reason<Named>({
+  WaitingForCreate: described<Named>({
     nature: 'wait',
     ...eks,
     poll: growing,
     words: ({ name }) =>
       `Fargate profile ${quoted(name)} is still being created; EKS deletes it only once that has ended`,
   }),
-  CreateFailed: reason<Named & { readonly issues: readonly Issue[] }>({
+  CreateFailed: described<Named & { readonly issues: readonly Issue[] }>({
     nature: 'retry',
     ...eks,
     poll: doubling(10 * SECOND, 10 * MINUTE),
     words: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}: ${issueWords(issues)}`,
     cure: () => 'Correct what EKS names; the profile is made anew by itself',
   }),
-  DeleteFailed: reason<Named & { readonly issues: readonly Issue[] }>({
+  DeleteFailed: described<Named & { readonly issues: readonly Issue[] }>({
     nature: 'retry',
     ...eks,
     poll: doubling(10 * SECOND, 10 * MINUTE),
     words: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}: ${issueWords(issues)}`,
     cure: () => 'Correct what EKS names; the deletion is tried again by itself',
   }),
-  UnknownProfileStatus: reason<Named & { readonly status: string }>({
+  UnknownProfileStatus: described<Named & { readonly status: string }>({
     nature: 'wait',
     ...eks,
     poll: growing,
@@ -315,23 +325,25 @@ export const REASONS = {
 } as const;
 
 export type Reason = keyof typeof REASONS;
-type FactsOf<R extends Reason> = (typeof REASONS)[R] extends Entry<infer F> ? F : never;
+type Facts = { readonly [R in Reason]: (typeof REASONS)[R] extends Entry<infer F> ? F : never };
+const TABLE: { readonly [R in Reason]: Entry<Facts[R]> } = REASONS;
 
 /** A reason with its facts: why a pass ended before everything was as desired. */
-export type Why = { [R in Reason]: { readonly reason: R; readonly facts: FactsOf<R> } }[Reason];
+export type Why<R extends Reason = Reason> = { readonly [K in R]: { readonly reason: K; readonly facts: Facts[K] } }[R];
 
-export const why = <R extends Reason>(reason: R, facts: FactsOf<R>): Why => ({ reason, facts }) as Why;
+export const why = <R extends Reason>(reason: R, facts: Facts[R]): Why<R> => ({ reason, facts });
 
-const entryOf = (of: Why): Entry<unknown> => REASONS[of.reason] as Entry<unknown>;
+export const natureOf = ({ reason }: Why): Nature => TABLE[reason].nature;
 
-export const natureOf = (of: Why): Nature => entryOf(of).nature;
-export const partOf = (of: Why): Part | undefined =>
-  entryOf(of).part ?? ('about' in of.facts ? of.facts.about : undefined);
-export const pollOf = (of: Why, waited: Ms): Ms => entryOf(of).poll(waited, of.facts);
+export const partOf = ({ reason, facts }: Why): Part | undefined =>
+  TABLE[reason].part ?? ('about' in facts ? facts.about : undefined);
+
+/** How long until an object that has waited for `waited` looks for itself. */
+export const pollOf = <R extends Reason>({ reason, facts }: Why<R>, waited: Ms): Ms =>
+  TABLE[reason].poll(waited, facts);
 
 /** What a user reads: what is the matter, and what to do about it. */
-export function messageOf(of: Why): string {
-  const entry = entryOf(of);
-  const cure = entry.cure?.(of.facts);
-  return cure === undefined ? entry.words(of.facts) : `${entry.words(of.facts)}. ${cure}.`;
+export function messageOf<R extends Reason>({ reason, facts }: Why<R>): string {
+  const { words, cure } = TABLE[reason];
+  return cure === undefined ? words(facts) : `${words(facts)}. ${cure(facts)}.`;
 }

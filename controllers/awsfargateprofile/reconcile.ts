@@ -15,15 +15,16 @@ import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, retained } from './events.ts';
 import { whyOfFailure } from './failures.ts';
+import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
 import { BLANK, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
 import { metadataPatch, releasePatch } from './metadata.ts';
-import type { Desired, Goal, Observed, Target } from './model.ts';
+import type { Desired, Goal, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
 import { pausedStatus, statusOf } from './report.ts';
-import type { End, Pass } from './report.ts';
+import type { End, Pass, Seen } from './report.ts';
 import type { Flight } from './preflight.ts';
 import { doingOf, guards } from './preflight.ts';
 import type { Why } from './reasons.ts';
@@ -68,7 +69,7 @@ interface Findings {
   readonly object: AWSFargateProfile;
   readonly end: StepsEnd;
   readonly desired?: Desired;
-  readonly observed?: Observed;
+  readonly observed?: Seen;
   readonly trail?: Pass['trail'];
 }
 
@@ -95,7 +96,17 @@ export class Reconciler {
       goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal),
       context.signal,
     );
-    return object === undefined ? again('the object was changed meanwhile') : this.follow(object, goal, context);
+    return object === undefined
+      ? again('the object was changed meanwhile')
+      : this.follow(object, goal, inputs.sharers, context);
+  };
+
+  /** A profile of the cluster has gone: whoever waited for the quota may try at once. True if the object did. */
+  readonly quotaFreed = (key: ObjectKey): boolean => {
+    const memory = this.memories.get(keyText(key));
+    if (memory?.waiting?.what !== 'QuotaExceeded') return false;
+    this.memories.set(keyText(key), rememberSuccess(memory));
+    return true;
   };
 
   private forget(key: ObjectKey): Requeue {
@@ -108,6 +119,7 @@ export class Reconciler {
   private async follow(
     object: AWSFargateProfile,
     goal: Exclude<Goal, { kind: 'ignore' }>,
+    sharers: Inputs['sharers'],
     context: ReconcileContext,
   ): Promise<Requeue> {
     switch (goal.kind) {
@@ -122,13 +134,14 @@ export class Reconciler {
       case 'release':
         return this.release(object, [retained(object)], context);
       case 'pursue':
-        return this.conclude(await this.pursue(object, goal, context), context);
+        return this.conclude(await this.pursue(object, goal, sharers, context), context);
     }
   }
 
   private async pursue(
     object: AWSFargateProfile,
     { target, surroundings }: Extract<Goal, { kind: 'pursue' }>,
+    sharers: Inputs['sharers'],
     context: ReconcileContext,
   ): Promise<Findings> {
     const { clock, sessions, roles } = this.options;
@@ -145,7 +158,13 @@ export class Reconciler {
     if (recorded !== undefined && recorded !== session.account) {
       return { object, end: stopped(why('WrongAccount', { recorded, found: session.account })) };
     }
-    const desired = desiredBy(object, target, surroundings, session.account, clock.now());
+    const desired = desiredBy(object, {
+      target,
+      surroundings,
+      account: session.account,
+      sharers,
+      now: clock.now(),
+    });
     if (E.isLeft(desired)) return { object, end: stopped(desired.left) };
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
     return roles.run(names, context.signal, () => this.withinRole(object, target, session, desired.right, context));
@@ -167,14 +186,20 @@ export class Reconciler {
       return { object, desired, end: stopped(reason) };
     }
     const lane = `${session.account}/${session.region}/${target.eksCluster}`;
-    tellLane(turns, lane, seen.right);
     const key = keyText(keyOf(object));
+    const sight = seen.right;
+    tellLane(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
+    if (sight.kind === 'transit') {
+      turns.leave(key);
+      return { object, desired, observed: sight.seen, end: stopped(sight.why) };
+    }
+    const wanting = sight.desired;
     const flight: Flight = {
       object,
       memory: this.memoryOf(object),
-      observed: seen.right,
+      observed: sight.observed,
       target,
-      desired,
+      desired: wanting,
       session,
       signal: context.signal,
       ticket: {
@@ -192,12 +217,12 @@ export class Reconciler {
       live,
       mutationBudget: this.mutationBudget,
       record: (mutation, { object: now, signal }) =>
-        objects.patchStatus(now, recordBefore(now, target, desired, mutation, clock.now()), signal),
+        objects.patchStatus(now, recordBefore(now, target, wanting, mutation, clock.now()), signal),
     });
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
     this.memories.set(key, flight.memory);
     if (!isInLine(end)) turns.leave(key);
-    return { object: flight.object, end, desired, observed: flight.observed, trail };
+    return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
   }
 
   /** Says what came of a pass, lets a finished object go, and plans the next pass. */
@@ -274,7 +299,7 @@ function whyOfCredentials({ message, failure }: CredentialsProblem, target: Targ
 }
 
 /** What was seen of the object's own profiles tells the lane whether EKS is busy with them. */
-function tellLane(turns: Turns, lane: string, observed: Observed): void {
+function tellLane(turns: Turns, lane: string, observed: Seen): void {
   for (const { name, found } of observed.profiles) {
     const doing = found && doingOf(found.status);
     if (doing === undefined) turns.settled(lane, name);

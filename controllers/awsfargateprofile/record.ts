@@ -1,4 +1,4 @@
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { formatTimestamp, parseTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Desired, Mutation, Target } from './model.ts';
@@ -56,10 +56,16 @@ function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFarg
 
 /** What was known of an earlier profile of the name says nothing about the one that is asked for now. */
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
-  const { profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
+  const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
+  const rest = { ...others, ...(role && { role: withoutId(role) }) };
   const requestedAt = record.createRequestedAt === undefined ? undefined : parseTimestamp(record.createRequestedAt);
   const isFresh = requestedAt !== undefined && now - requestedAt < CREATE_RECORD_FRESH;
   return isFresh ? rest : { ...rest, createRequestedAt: formatTimestamp(now) };
+}
+
+/** EKS makes the access entry of a new profile for the role as it is then. */
+function withoutId({ id: _id, ...role }: StatusRole): StatusRole {
+  return role;
 }
 
 /** Keys once set are remembered until they are taken off again: only what stands here is ever removed. */

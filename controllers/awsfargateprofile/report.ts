@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import type { ConditionType, Stated } from './conditions.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
-import { isRoleEstablished, profileNamed, roleNamed } from './decide.ts';
+import { isMadeAnew, isRoleEstablished, profileNamed, roleNamed } from './decide.ts';
 import type { Desired, Observed, Step } from './model.ts';
 import type { Nature, Part, Why } from './reasons.ts';
 import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
@@ -13,6 +13,8 @@ import { isDeleting } from './target.ts';
 /** How a pass ended. */
 export type End = { readonly kind: 'settled' } | { readonly kind: 'stopped'; readonly why: Why };
 
+export type Seen = Pick<Observed, 'cluster' | 'profiles'> & Partial<Pick<Observed, 'roles'>>;
+
 /** One whole pass over an object, for those who tell of it. */
 export interface Pass {
   /** As it stands after the pass's own writes. */
@@ -20,8 +22,8 @@ export interface Pass {
   readonly end: End;
   /** Present once credentials were found good. */
   readonly desired?: Desired;
-  /** As folded up to the end. */
-  readonly observed?: Observed;
+  /** As folded up to the end; without the roles where a profile in transit was all that was looked at. */
+  readonly observed?: Seen;
   readonly trail: readonly Step[];
   /** Wall clock. */
   readonly now: Ms;
@@ -67,11 +69,11 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 const isProvisioned = ({ object, end }: Pass): boolean => end.kind === 'settled' && !isDeleting(object);
 
 /** What AWS says now. A field is dropped where AWS has nothing to say. */
-function observedStatus({ object }: Pass, desired: Desired, observed: Observed): AWSFargateProfileStatus {
+function observedStatus({ object, end }: Pass, desired: Desired, observed: Seen): AWSFargateProfileStatus {
   const { wanted, records, owner, place } = desired;
-  const profile = profileNamed(observed, wanted?.profile.name ?? records.profileName ?? owner.profileName);
+  const profile = profileNamed(observed.profiles, wanted?.profile.name ?? records.profileName ?? owner.profileName);
   const roleName = wanted?.role.name ?? records.roleName;
-  const role = roleName === undefined ? undefined : roleNamed(observed, roleName);
+  const role = roleName === undefined || observed.roles === undefined ? undefined : roleNamed(observed.roles, roleName);
   const managed = role !== undefined && wanted?.role.kind !== 'existing' && roleOwner(role, owner).kind === 'ours';
   const {
     profileARN: _arn,
@@ -96,7 +98,8 @@ function observedStatus({ object }: Pass, desired: Desired, observed: Observed):
       role: {
         ...before.role,
         name: role.name,
-        id: role.id,
+        // The id that the access entry is bound to, until somebody has seen to that.
+        id: (end.kind === 'stopped' && isMadeAnew(desired, role) ? before.role?.id : undefined) ?? role.id,
         managed,
         ...(managed &&
           wanted?.role.kind === 'managed' && {
@@ -185,17 +188,19 @@ function credentialsStanding(pass: Pass, why: Why | undefined): Standing {
 function roleStanding(pass: Pass, why: Why | undefined): Standing {
   if (why !== undefined && partOf(why) === 'IAMFargateRolesReady') return bad(why);
   const { desired, observed } = pass;
-  if (desired === undefined || observed === undefined) return asBefore(pass, 'IAMFargateRolesReady');
-  if (desired.wanted === undefined) return { status: 'False', reason: 'Deleting', message: '' };
-  if (isRoleEstablished(desired, observed)) return good('Ready');
+  if (desired?.wanted === undefined && isDeleting(pass.object))
+    return { status: 'False', reason: 'Deleting', message: '' };
+  if (desired === undefined || observed?.roles === undefined) return asBefore(pass, 'IAMFargateRolesReady');
+  if (isRoleEstablished(desired, { ...observed, roles: observed.roles })) return good('Ready');
   return why === undefined ? unknown('NotChecked') : bad(why);
 }
 
 function profileStanding(pass: Pass, why: Why | undefined): Standing {
   if (why !== undefined && partOf(why) === 'EKSFargateProfileReady') return bad(why);
   const { desired, observed, end } = pass;
+  if (desired?.wanted === undefined && isDeleting(pass.object))
+    return { status: 'False', reason: 'Deleting', message: '' };
   if (desired === undefined || observed === undefined) return asBefore(pass, 'EKSFargateProfileReady');
-  if (desired.wanted === undefined) return { status: 'False', reason: 'Deleting', message: '' };
   if (end.kind === 'settled') return good('Active');
   return why === undefined ? unknown('NotChecked') : bad(why);
 }

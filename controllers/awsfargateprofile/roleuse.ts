@@ -41,7 +41,7 @@ async function usedByProfile(question: Question, name: RoleName): Promise<RoleUs
     kind: 'unknown',
     why: whyOfFailure(failure, { name: target.eksCluster, region: target.region }),
   });
-  const arn = roleNamed(observed, name)?.arn;
+  const arn = roleNamed(observed.roles, name)?.arn;
   const listing = await session.profiles.list(target.eksCluster)();
   if (E.isLeft(listing)) return unknown(listing.left);
   if (listing.right.kind === 'clusterGone') return { kind: 'unused' };

@@ -21,6 +21,9 @@ const CLUSTER_UPDATE_PAUSE: Ms = 15_000;
 /** As Terraform's AWS provider: IAM has spread a new trust policy within two minutes; after that it is really wrong. */
 const TRUST_PATIENCE: Ms = 120_000;
 
+/** IAM and EKS are eventually consistent; in practice within seconds. */
+const VISIBILITY_PATIENCE: Ms = 120_000;
+
 export type StepsEnd = End | { readonly kind: 'quit'; readonly because: string };
 
 /** Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. */
@@ -85,7 +88,8 @@ function takeIn(
       flight.observed = apply(flight.observed, mutation, outcome);
       return undefined;
     case 'already':
-      return stopped(why('Propagating', { what: `"${subjectOf(mutation)}", which is there but cannot be read yet` }));
+    case 'notVisible':
+      return stopped(notYetVisible(flight, subjectOf(mutation), now));
     case 'siblingBusy':
       return stopped(
         why('WaitingForSibling', { ahead: outcome.by, doing: doingOf(outcome.doing) ?? outcome.doing, foreign: true }),
@@ -102,6 +106,14 @@ function takeIn(
       return stopped(reason);
     }
   }
+}
+
+/** AWS contradicts itself about whether something is there: for a while that is nothing to worry about. */
+function notYetVisible({ memory }: Flight, name: string, now: Ms): Why {
+  const propagating = why('Propagating', { what: `"${name}"` });
+  return waitedFor(memory, propagating, now) < VISIBILITY_PATIENCE
+    ? propagating
+    : why('AWSError', { words: `"${name}" is said to exist and cannot be found, for over two minutes now` });
 }
 
 /** EKS says the same of a trust policy that has not spread yet and of one that is wrong: only time tells them apart. */

@@ -6,7 +6,7 @@ import type { Change, Store } from '../../pkg/kube/store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from './caches.ts';
-import { BY_CLUSTER, BY_CONTROL_PLANE } from './caches.ts';
+import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf } from './caches.ts';
 import type { ProfileObjects } from './objects.ts';
 
 export interface WatchesOptions {
@@ -15,6 +15,8 @@ export interface WatchesOptions {
   readonly objects: ProfileObjects;
   readonly random: Random;
   readonly resync: Ms;
+  /** Asked for each object of a cluster that a profile has left; true if it is to look again. */
+  readonly quotaFreed: (key: ObjectKey) => boolean;
 }
 
 /** Turns what the watches bring into work: only changes of what a pass reads put an object into the queue. */
@@ -33,8 +35,13 @@ export function connectWatches(options: WatchesOptions): void {
   });
 }
 
-function onProfile({ queue, objects, random, resync }: WatchesOptions, change: Change): void {
+function onProfile(options: WatchesOptions, change: Change): void {
+  const { queue, objects, random, resync, caches, quotaFreed } = options;
   const key = keyOf(change.object);
+  if (change.type === 'deleted') {
+    for (const cluster of clusterOf(change.object))
+      for (const sibling of profilesOf(caches.profiles, cluster)) if (quotaFreed(sibling)) queue.add(sibling);
+  }
   if (change.type === 'added' && change.isInInitialList) {
     // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come.
     if (isAtRest(change.object)) queue.addAfter(key, random.next() * resync, 'low');

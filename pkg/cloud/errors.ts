@@ -70,6 +70,9 @@ export const isRolePropagating = either(
   is('ResourcePropagationDelay'),
 );
 
+/** A change of a role that was read or made a moment ago: IAM's parts do not agree on it yet. A missing policy is not this. */
+export const isRoleNotVisible = both(is('NoSuchEntity'), says(/role with name .* cannot be found/i));
+
 /** A limit of the account that only a human raises or an object that goes frees. */
 export const isQuotaExceeded = is('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
 
