@@ -67,6 +67,15 @@ describe('the clients of the SDK', () => {
     expect(requests[1]?.headers['authorization']).to.contain('/us-gov-west-1/iam/aws4_request');
   });
 
+  it("do not look up endpoints behind the manager's back", async () => {
+    process.env['AWS_ENDPOINT_URL_EKS'] = 'http://elsewhere.invalid';
+    try {
+      expect((await send({})).requests[0]?.hostname).to.equal('eks.us-gov-east-1.amazonaws.com');
+    } finally {
+      delete process.env['AWS_ENDPOINT_URL_EKS'];
+    }
+  });
+
   it('refuse to send anything that does not come through the wrapper of calls', async () => {
     const transport = answer();
     const { eks } = clients(transport, {});

@@ -7,7 +7,7 @@ describe('names', () => {
   describe('generateName', () => {
     const vectors: readonly (readonly [string, string, number, string])[] = [
       ['foo', 'default', 100, 'default_foo'],
-      ['my.profile', 'default', 100, 'default_my_profile'],
+      ['my.other.profile', 'default', 100, 'default_my_other_profile'],
       ['abcde'.repeat(20), 'default', 100, 'capa_lw9gghk6oj4nkdbmthd0mplrnqe'],
       ['fargate', 'my-cluster.prod-default_my.profile', 64, 'my-cluster.prod-default_my.profile_fargate'],
       [

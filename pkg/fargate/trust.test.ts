@@ -138,6 +138,7 @@ describe('trust policy', () => {
       ),
       'wildcards in StringEquals, which knows none': withCondition('StringEquals', 'arn:aws:eks:*'),
       'a star across colons in ArnLike': withCondition('ArnLike', 'arn:*:fargateprofile/default_prod/*'),
+      'an ARN cut short': withCondition('ArnLike', 'arn:*'),
       'a dot is no wildcard': withCondition('StringLike', 'arn.aws:eks:*'),
       'the account negated': withCondition('StringNotEquals', '111122223333', 'aws:SourceAccount'),
       'the ARN negated': withCondition('ArnNotLike', 'arn:aws:eks:*:*:*'),
