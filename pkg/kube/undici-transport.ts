@@ -81,7 +81,7 @@ function newDispatcher(tls: Credentials['tls'], proxy: URL | undefined): Dispatc
   const pool = { allowH2: false, connections: MAX_CONNECTIONS, pipelining: 1, keepAliveTimeout: IDLE_CONNECTION };
   return proxy === undefined
     ? new Agent({ ...pool, connect: { ...socket, ...tls } })
-    : new ProxyAgent({ ...pool, uri: proxy.href, requestTls: { ...socket, ...tls } });
+    : new ProxyAgent({ ...pool, uri: proxy.href, proxyTunnel: true, requestTls: { ...socket, ...tls } });
 }
 
 const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>): Readonly<Record<string, string>> =>
