@@ -203,7 +203,10 @@ describe('sessions', () => {
       const waiting = open();
       await clock.settle();
       pass.abort(new Error('stop'));
-      expect((await gaveUp).message).to.contain('stop');
+      expect(await gaveUp).to.deep.equal({
+        reason: 'Interrupted',
+        message: 'the AWS session was not opened: stop',
+      });
       release?.();
       expect((await waiting).account).to.equal('111122223333');
       expect(transport.requests).to.have.length(1);

@@ -22,6 +22,7 @@ import { podExecutionRoles } from './iam/roles.ts';
 import type { Limiter } from './limiter.ts';
 import type { AwsMetrics } from './metrics.ts';
 import { partitionOf } from './partition.ts';
+import { NoCredentials } from './sdk-failure.ts';
 import { callerAccount } from './sts/caller.ts';
 import type { AwsTransport } from './transport.ts';
 import type { CredentialsProblem, Session, SessionRequest, Sessions } from './types.ts';
@@ -80,7 +81,11 @@ class Identity {
         const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
         return E.isLeft(account) ? E.left(problemOf(account.left)) : E.right(this.session(request, account.right));
       } catch (error) {
-        return E.left({ reason: 'CredentialsMissing', message: `no AWS credentials: ${errorMessage(error)}` });
+        return E.left(
+          error instanceof NoCredentials
+            ? { reason: 'CredentialsMissing', message: `no AWS credentials: ${errorMessage(error)}` }
+            : { reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` },
+        );
       }
     };
   }

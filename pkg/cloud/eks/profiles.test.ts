@@ -142,9 +142,15 @@ describe('Fargate profiles', () => {
       ]);
     });
 
-    it('ends where a listing leads back to itself', async () => {
+    it('is no listing where it leads back to itself', async () => {
       const transport = new FakeTransport(() => json({ fargateProfileNames: ['a'], nextToken: 'same' }));
-      expect(await answerOf(profiles(transport).list(cluster))).to.deep.equal({ kind: 'listed', names: ['a', 'a'] });
+      expect(await failureOf(profiles(transport).list(cluster))).to.deep.equal({
+        service: 'eks',
+        operation: 'ListFargateProfiles',
+        code: 'Undecodable',
+        message: 'the listing has no end',
+      });
+      expect(transport.requests).to.have.length(2);
     });
 
     it('fails as a whole when one page does', async () => {

@@ -44,7 +44,7 @@ export function fargateProfiles(client: EKSClient, call: Calling, random: Random
 
     list: (clusterName) =>
       pipe(
-        allPages((nextToken) =>
+        allPages({ service: 'eks', operation: 'ListFargateProfiles' }, (nextToken) =>
           call({
             operation: 'ListFargateProfiles',
             kind: 'read',

@@ -28,7 +28,7 @@ export const RoleAnswer = s.view(s.object({ Role: RawRole }), ({ Role: raw }): R
 
 const marker = { IsTruncated: s.optional(s.boolean()), Marker: s.optionalText(s.string()) };
 const next = (page: { readonly IsTruncated?: boolean; readonly Marker?: string }): string | undefined =>
-  page.IsTruncated === true ? page.Marker : undefined;
+  page.IsTruncated === true ? (page.Marker ?? '') : undefined;
 
 export const AttachedPoliciesAnswer = s.view(
   s.object({ ...marker, AttachedPolicies: s.list(s.object({ PolicyArn: s.string() })) }),

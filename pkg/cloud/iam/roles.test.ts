@@ -148,6 +148,16 @@ describe('pod execution roles', () => {
       expect(await answerOf(all.instanceProfiles(name))).to.deep.equal(['nodes']);
     });
 
+    it('are none where the way to the next page is missing', async () => {
+      const transport = FakeTransport.inOrder(
+        result('ListRolePolicies', '<PolicyNames><member>a</member></PolicyNames><IsTruncated>true</IsTruncated>'),
+      );
+      expect(await failureOf(roles(transport).inlinePolicies(name))).to.include({
+        operation: 'ListRolePolicies',
+        code: 'Undecodable',
+      });
+    });
+
     it('of a role that is gone fail', async () => {
       expect(await failureOf(roles(noSuch()).attachedPolicies(name))).to.satisfy(isNotFound);
     });

@@ -18,9 +18,11 @@ import type { Option } from 'fp-ts/lib/Option.js';
 import * as O from 'fp-ts/lib/Option.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type * as t from 'io-ts';
 import { done } from '../answers.ts';
 import type { Calling } from '../call.ts';
 import { isNotFound } from '../errors.ts';
+import type { Page } from '../paging.ts';
 import { allPages } from '../paging.ts';
 import type { DispatchOptions } from '../sdk-handler.ts';
 import type { Call, PodExecutionRoles, Role } from '../types.ts';
@@ -32,6 +34,14 @@ const PAGE_SIZE = 1000;
 export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutionRoles {
   const mutation = (operation: string, send: (options: DispatchOptions) => Promise<unknown>): Call<void> =>
     call({ operation, kind: 'mutation', send, answer: done });
+  const pages = (
+    operation: string,
+    answer: t.Decoder<unknown, Page<string>>,
+    send: (marker: string | undefined, options: DispatchOptions) => Promise<unknown>,
+  ): Call<readonly string[]> =>
+    allPages({ service: 'iam', operation }, (marker) =>
+      call({ operation, kind: 'read', send: (options) => send(marker, options), answer }),
+    );
 
   return {
     get: (RoleName) =>
@@ -49,36 +59,18 @@ export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutio
       ),
 
     attachedPolicies: (RoleName) =>
-      allPages((Marker) =>
-        call({
-          operation: 'ListAttachedRolePolicies',
-          kind: 'read',
-          send: (options) =>
-            client.send(new ListAttachedRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
-          answer: AttachedPoliciesAnswer,
-        }),
+      pages('ListAttachedRolePolicies', AttachedPoliciesAnswer, (Marker, options) =>
+        client.send(new ListAttachedRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
     inlinePolicies: (RoleName) =>
-      allPages((Marker) =>
-        call({
-          operation: 'ListRolePolicies',
-          kind: 'read',
-          send: (options) =>
-            client.send(new ListRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
-          answer: InlinePoliciesAnswer,
-        }),
+      pages('ListRolePolicies', InlinePoliciesAnswer, (Marker, options) =>
+        client.send(new ListRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
     instanceProfiles: (RoleName) =>
-      allPages((Marker) =>
-        call({
-          operation: 'ListInstanceProfilesForRole',
-          kind: 'read',
-          send: (options) =>
-            client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
-          answer: InstanceProfilesAnswer,
-        }),
+      pages('ListInstanceProfilesForRole', InstanceProfilesAnswer, (Marker, options) =>
+        client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
     create: ({ name, path, trust, permissionsBoundary, tags }) =>
