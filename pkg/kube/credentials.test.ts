@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import { VirtualClock } from '../env/testing/virtual-clock.ts';
+import { CredentialSource } from './credentials.ts';
+import { KubeconfigError, loadKubeconfig } from './kubeconfig.ts';
+
+const pem = (content: string): string => `-----BEGIN CERTIFICATE-----\n${content}\n-----END CERTIFICATE-----\n`;
+
+describe('CredentialSource', () => {
+  let dir = '';
+  let clock: VirtualClock;
+  let loads: number;
+  const { signal } = new AbortController();
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'credentials-'));
+    clock = new VirtualClock();
+    loads = 0;
+    write('ca.crt', pem('old'));
+    configure({ token: 'first' });
+  });
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  const write = (name: string, content: string): void => writeFileSync(join(dir, name), content);
+  const configure = (user: object): void =>
+    write(
+      'config',
+      stringify({
+        'current-context': 'x',
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        clusters: [
+          { name: 'c', cluster: { server: 'https://c', 'certificate-authority': 'ca.crt', 'tls-server-name': 'n' } },
+        ],
+        users: [{ name: 'u', user }],
+      }),
+    );
+  const newSource = (): CredentialSource =>
+    new CredentialSource(() => {
+      loads += 1;
+      return loadKubeconfig({ path: join(dir, 'config'), env: {}, home: dir });
+    }, clock);
+
+  it('sees a rotated certificate within ten seconds, and shows it by another fingerprint', async () => {
+    const source = newSource();
+    const first = await source.get(signal);
+    expect(first.tls).to.deep.equal({ ca: Buffer.from(pem('old')), servername: 'n' });
+    write('ca.crt', pem('new'));
+    await clock.advance(9_999);
+    expect((await source.get(signal)).fingerprint).to.equal(first.fingerprint);
+    await clock.advance(1);
+    const second = await source.get(signal);
+    expect(second.fingerprint).to.not.equal(first.fingerprint);
+    expect(second.tls.ca?.toString()).to.equal(pem('new'));
+    expect(loads).to.equal(1);
+  });
+
+  it('keeps the fingerprint when only the token changes', async () => {
+    const source = newSource();
+    const first = await source.get(signal);
+    configure({ token: 'second' });
+    const second = await source.refresh(first, signal);
+    expect(second?.headers).to.deep.equal({ authorization: 'Bearer second' });
+    expect(second?.fingerprint).to.equal(first.fingerprint);
+  });
+
+  it('reads the configuration again at most every ten seconds, however often the server refuses', async () => {
+    const source = newSource();
+    const first = await source.get(signal);
+    for (let i = 0; i < 20; i++) expect(await source.refresh(first, signal)).to.equal(undefined);
+    expect(loads).to.equal(2);
+    await clock.advance(10_000);
+    await source.refresh(first, signal);
+    expect(loads).to.equal(3);
+  });
+
+  it('gives the news to all that were refused with the old', async () => {
+    const source = newSource();
+    const first = await source.get(signal);
+    configure({ token: 'second' });
+    const all = await Promise.all([source.refresh(first, signal), source.refresh(first, signal)]);
+    expect(all.map((fresh) => fresh?.headers['authorization'])).to.deep.equal(['Bearer second', 'Bearer second']);
+    expect(loads).to.equal(2);
+  });
+
+  it('does not keep a failure', async () => {
+    const source = newSource();
+    rmSync(join(dir, 'ca.crt'));
+    expect(await source.get(signal).catch((error: unknown) => error)).to.be.an('error');
+    write('ca.crt', pem('new'));
+    expect((await source.get(signal)).tls.ca?.toString()).to.equal(pem('new'));
+    expect(clock.pendingTimers()).to.deep.equal([]);
+  });
+
+  it('fails at once on a configuration that cannot be used', () => {
+    write('config', '{}');
+    expect(newSource).to.throw(KubeconfigError, 'current-context is not set');
+  });
+});
