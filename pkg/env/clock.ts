@@ -9,7 +9,7 @@ export interface Timer {
 /**
  * The only source of time in the product. Tests drive it by hand.
  *
- * `now` is the wall clock (milliseconds since 1970), good for what people read and for comparing with timestamps of
+ * `now` is the wall clock (whole milliseconds since 1970), good for what people read and for comparing with timestamps of
  * Kubernetes and AWS. `monotonic` never jumps, good for spans: leases, deadlines, latencies.
  */
 export interface Clock {

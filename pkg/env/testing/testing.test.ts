@@ -31,8 +31,10 @@ describe('VirtualClock', () => {
     const clock = new VirtualClock(1_000_000);
     await clock.advance(50);
     expect([clock.now(), clock.monotonic()]).to.deep.equal([1_000_050, 50]);
+    await clock.advance(0.7);
+    expect([clock.now(), clock.monotonic()]).to.deep.equal([1_000_050, 50.7]);
     clock.jumpWallClock(-3_600_000);
-    expect([clock.now(), clock.monotonic()]).to.deep.equal([-2_599_950, 50]);
+    expect([clock.now(), clock.monotonic()]).to.deep.equal([-2_599_950, 50.7]);
   });
 
   it('runs until something holds, and says so when it never will', async () => {

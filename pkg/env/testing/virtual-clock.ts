@@ -25,8 +25,9 @@ export class VirtualClock implements Clock {
     this.wall = start;
   }
 
+  /** Whole, as Date.now, although a timer may be due at a fraction of a millisecond. */
   now(): Ms {
-    return this.wall + this.elapsed;
+    return Math.floor(this.wall + this.elapsed);
   }
 
   monotonic(): Ms {
