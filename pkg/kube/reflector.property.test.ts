@@ -77,7 +77,7 @@ function isServed(server: World['server']): boolean {
 describe('Reflector, whatever happens', () => {
   it('ends with what the server has, and has told every change of an object in a possible order', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer(), fc.array(happening, { maxLength: 40 }), async (seed, happenings) => {
+      fc.asyncProperty(fc.integer(), fc.array(happening, { maxLength: 60, size: 'max' }), async (seed, happenings) => {
         const world = newWorld(seed);
         const { clock, random, client, server } = world;
         const store = new Store({ name: 'widgets.example.org', clock, logger: new MemoryLogger() });

@@ -237,8 +237,19 @@ export class FakeApiServer implements Transport {
       const type = typeFor(event, key.namespace, parameters);
       if (type !== undefined) line(type, inVersion(event.object, kind, version));
     };
-    const deliver = (event: StoredEvent): void =>
-      this.watchLag > 0 ? after(this.watchLag, () => show(event)) : show(event);
+    // In their order, also when the lag becomes shorter between two of them.
+    let underWay = 0;
+    let arrives: Ms = 0;
+    const deliver = (event: StoredEvent): void => {
+      const now = this.clock.monotonic();
+      arrives = Math.max(arrives, now + this.watchLag);
+      if (arrives <= now) return show(event);
+      underWay += 1;
+      after(arrives - now, () => {
+        underWay -= 1;
+        show(event);
+      });
+    };
     const watcher: Watcher = { kind, deliver, end: (error) => (error === undefined ? body.end() : body.break(error)) };
     const ok: TransportResponse = { status: 200, headers: { 'content-type': 'application/json' }, body };
     const from = Number(parameters.get('resourceVersion') ?? 0);
@@ -255,7 +266,7 @@ export class FakeApiServer implements Transport {
     } else for (const event of this.storage.since(kind, from)) deliver(event);
     const bookmark = (): void => {
       // Never beyond what is still on its way.
-      if (timers.size <= 1)
+      if (underWay === 0)
         line('BOOKMARK', {
           kind: kind.kind,
           apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
