@@ -6,11 +6,16 @@ import type { Field } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
 import { IdentityReference } from './identity.ts';
+import type { ObjectReference } from './reference.ts';
 
 export const CONTROL_PLANE_GROUP = 'controlplane.cluster.x-k8s.io';
 export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
+
+/** Whether a reference names this kind of control plane: the only one that has Fargate profiles. */
+export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
+  kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
 /** A subnet of the control plane's network. Its id in AWS is `resourceID` if there is one, else `id`. */
 export interface ControlPlaneSubnet {

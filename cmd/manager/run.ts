@@ -1,5 +1,8 @@
-import { Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
+import { newCaches } from '../../controllers/caches.ts';
+import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
+import { Guard } from '../../controllers/guard.ts';
 import { newLimiter } from '../../pkg/cloud/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
@@ -58,8 +61,32 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     signal: stopping.signal,
   });
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
+  const caches = newCaches({
+    client,
+    clock,
+    random,
+    logger,
+    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
+  });
+  const guard = new Guard({
+    client,
+    controlPlanes: caches.controlPlanes,
+    resource: caches.controlPlaneResource,
+  });
+  const teardown = clusterTeardownController({
+    client,
+    caches,
+    guard,
+    leadership: election ?? ALONE,
+    metrics,
+    clock,
+    random,
+    logger,
+  });
   const controller = awsFargateProfileController({
     client,
+    caches,
+    guard,
     sessions,
     leadership: election ?? ALONE,
     recorder: events,
@@ -69,7 +96,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     logger,
     concurrency: flags.concurrency,
     resync: flags.resync,
-    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
   });
 
   if (flags.health !== undefined) {
@@ -80,9 +106,10 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const handler = metricsHandler(registry);
     manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
   }
-  for (const cache of controller.caches) manager.addCache(cache);
+  for (const cache of caches.runnables) manager.addCache(cache);
   manager.addWorker(events);
-  manager.addWorker(controller.worker);
+  manager.addWorker(controller);
+  manager.addWorker(teardown);
   try {
     await manager.run(signal);
   } finally {

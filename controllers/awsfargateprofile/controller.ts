@@ -12,7 +12,8 @@ import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import { newCaches } from './caches.ts';
+import type { Caches } from '../caches.ts';
+import type { Guard } from '../guard.ts';
 import { liveReads } from './live.ts';
 import { PROFILES, ProfileObjects } from './objects.ts';
 import { Reconciler } from './reconcile.ts';
@@ -22,6 +23,8 @@ const NAME = 'awsfargateprofile';
 
 export interface AWSFargateProfileControllerOptions {
   readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly guard: Guard;
   readonly sessions: Sessions;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -33,17 +36,12 @@ export interface AWSFargateProfileControllerOptions {
   readonly concurrency: number;
   /** How often an object at rest is compared with AWS. */
   readonly resync: Ms;
-  /** Absent: all namespaces. */
-  readonly namespace?: string;
 }
 
-/** The controller of AWSFargateProfiles: what keeps its caches, and what works. */
-export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): {
-  readonly caches: readonly Runnable[];
-  readonly worker: Runnable;
-} {
-  const { client, sessions, leadership, recorder, metrics, clock, random, logger, concurrency, resync } = options;
-  const caches = newCaches(options);
+/** Makes profiles and roles in AWS what the AWSFargateProfiles say. */
+export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
+  const { client, caches, guard, sessions, leadership, recorder, metrics, clock, random, logger } = options;
+  const { concurrency, resync } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
   const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
@@ -55,6 +53,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     live: liveReads(client, PROFILES, caches.clusterResource),
     sessions,
     turns,
+    guardOf: (controlPlane, signal) => guard.putOn(controlPlane, signal),
     roles: new KeyedMutex(),
     leadership,
     tell: (object, { type, reason, message }) =>
@@ -62,7 +61,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     resync,
   });
   connectWatches({ caches, queue, objects, random, resync, quotaFreed });
-  const worker = new Controller({
+  return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
     concurrency,
@@ -73,5 +72,4 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     logger,
     metrics: metrics.controller(NAME, concurrency),
   });
-  return { caches: caches.runnables, worker };
 }

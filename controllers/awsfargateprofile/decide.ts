@@ -118,6 +118,7 @@ function trustObjection(desired: Desired, found: FoundRole): Answer {
 // ---- what is ours and unwanted
 
 function retire(desired: Desired, observed: Observed): Answer {
+  if (desired.surplus === 'retain') return retained(desired, observed);
   for (const { found } of observed.profiles) {
     const answer = found && retireProfile(desired, observed, found);
     if (answer !== undefined) return answer;
@@ -131,6 +132,14 @@ function retire(desired: Desired, observed: Observed): Answer {
     if (answer !== undefined) return answer;
   }
   return undefined;
+}
+
+/** What is to stay stays; but a profile that stays keeps EKS from deleting its cluster. */
+function retained(desired: Desired, observed: Observed): Answer {
+  const found = observed.profiles.find((profile) => profile.found && ownerOf(desired, profile.found).kind === 'ours');
+  return found === undefined
+    ? undefined
+    : stop(why('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.owner.eksCluster }));
 }
 
 function retireProfile(desired: Desired, observed: Observed, found: FargateProfile): Answer {

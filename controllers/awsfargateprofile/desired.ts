@@ -17,12 +17,14 @@ import type {
   ObservedProfile,
   Owner,
   Records,
+  Surplus,
   Surroundings,
   Target,
   WantedProfile,
   WantedRole,
 } from './model.ts';
 import type { Why } from './reasons.ts';
+import { keyText } from '../../pkg/kube/paths.ts';
 import { profileNameOf, roleNameOf } from './names.ts';
 import { settingsConflict } from './sharing.ts';
 import { why } from './reasons.ts';
@@ -36,6 +38,7 @@ export interface Circumstances {
   readonly target: Target;
   /** Absent for a deletion. */
   readonly surroundings: Surroundings | undefined;
+  readonly surplus: Surplus;
   readonly account: AccountId;
   /** Living objects of the same cluster that name the same role. */
   readonly sharers: readonly AWSFargateProfile[];
@@ -50,7 +53,7 @@ export interface Circumstances {
  */
 export function desiredBy(
   object: AWSFargateProfile,
-  { target, surroundings, account, sharers, now }: Circumstances,
+  { target, surroundings, surplus, account, sharers, now }: Circumstances,
 ): E.Either<Why, Desired> {
   const place: Place = { partition: target.partition, region: target.region, account };
   const owner: Owner = {
@@ -69,6 +72,7 @@ export function desiredBy(
   const common = {
     owner,
     place,
+    surplus,
     adopt: object.spec.adoptionPolicy ?? 'Owned',
     records: recordsOf(object, now),
     noCreation: surroundings?.noCreation,
@@ -147,7 +151,7 @@ function wantedProfile(
   const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
   const subnets = firstFilled(spec.subnetIDs, recorded, surroundings.privateSubnets);
   if (subnets === undefined) {
-    return E.left(why('NoPrivateSubnets', { controlPlane: surroundings.controlPlaneName }));
+    return E.left(why('NoPrivateSubnets', { controlPlane: keyText(surroundings.controlPlane) }));
   }
   return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
     name,

@@ -2,7 +2,12 @@ import type { Cluster } from '../../api/external/index.ts';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../api/meta.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { CLUSTER_NAME_LABEL, FINALIZER, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import {
+  CLUSTER_NAME_LABEL,
+  DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
+  RETAIN_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { Inputs } from './inputs.ts';
 import type { Goal } from './model.ts';
@@ -32,6 +37,15 @@ export function metadataPatch(
 /** The merge patch that lets a deleted object go. */
 export function releasePatch({ metadata }: AWSFargateProfile): Readonly<Record<string, unknown>> | undefined {
   return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
+}
+
+/**
+ * The merge patch that says on the object that its deletion has begun in AWS: `clusterctl move` makes it anew without its
+ * deletionTimestamp, but with its annotations.
+ */
+export function deletionMark({ metadata }: AWSFargateProfile): Readonly<Record<string, unknown>> | undefined {
+  const annotations = { [DELETION_REQUESTED_ANNOTATION]: 'true', ...metadata.annotations };
+  return metadataDiff(metadata, { ...metadata, annotations });
 }
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };

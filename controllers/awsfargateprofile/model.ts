@@ -4,6 +4,7 @@ import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import type { FargateProfile, IdentityRef, NewFargateProfile, NewRole, Role, Selector } from '../../pkg/cloud/types.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
 import type { Tags } from '../../pkg/fargate/tags.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { Why } from './reasons.ts';
 
 /** Where in AWS an object lives. The account is known once its credentials are. */
@@ -21,7 +22,7 @@ export interface Surroundings {
   readonly controlPlaneTags: Tags;
   /** AWS ids of the control plane's private subnets. */
   readonly privateSubnets: readonly string[];
-  readonly controlPlaneName: string;
+  readonly controlPlane: ObjectKey;
   /** Why nothing may be created right now; what exists is looked after all the same. */
   readonly noCreation: Why | undefined;
 }
@@ -35,8 +36,21 @@ export type Goal =
   | { readonly kind: 'hold'; readonly why: Why }
   /** Let the object go without a call to AWS: nothing was begun there, or what is there is to stay. */
   | { readonly kind: 'release' }
-  /** `surroundings` is absent where nothing is wanted: a deletion does without the control plane. */
-  | { readonly kind: 'pursue'; readonly target: Target; readonly surroundings: Surroundings | undefined };
+  /** It was being deleted when it was moved here, which a move forgets: it is deleted again. */
+  | { readonly kind: 'resumeDeletion' }
+  /**
+   * `surroundings` is absent where nothing is wanted: a deletion does without the control plane. `surplus`: what becomes
+   * of that which is ours and unwanted.
+   */
+  | {
+      readonly kind: 'pursue';
+      readonly target: Target;
+      readonly surroundings: Surroundings | undefined;
+      readonly surplus: Surplus;
+    };
+
+/** `retain` deletes nothing: it only looks whether the profile is still there, and in the way of its cluster's deletion. */
+export type Surplus = 'delete' | 'retain';
 
 /** Whose we are: what ownership tags are compared with. */
 export interface Owner {
@@ -101,6 +115,7 @@ export interface Desired {
   readonly owner: Owner;
   /** Absent: no profile, and no role, is wanted. */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
+  readonly surplus: Surplus;
   readonly adopt: AdoptionPolicy;
   readonly records: Records;
   readonly noCreation: Why | undefined;

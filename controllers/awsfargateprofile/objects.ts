@@ -69,6 +69,13 @@ export class ProfileObjects {
     return patch === undefined ? object : this.write(object, { status: patch }, 'status', signal);
   }
 
+  /** Deletes this very object; another of its name is left alone. */
+  async delete({ metadata }: AWSFargateProfile, signal: AbortSignal): Promise<void> {
+    await this.client.delete(PROFILES, keyOf({ metadata }), { uid: metadata.uid, signal }).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+    });
+  }
+
   /** For an object whose status cannot be read: `false` where somebody else wrote first. */
   async patchRawStatus(raw: KubeObject, status: Patch, signal: AbortSignal): Promise<boolean> {
     const before = isRecord(raw['status']) ? raw['status'] : {};

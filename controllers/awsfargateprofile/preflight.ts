@@ -14,6 +14,7 @@ import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
 import type { Why } from './reasons.ts';
+import { isDeleting } from './target.ts';
 import { why } from './reasons.ts';
 
 /** A pass under way. What changes during it: the object, by the pass's own writes; what is observed, by its own doing. */
@@ -45,6 +46,8 @@ export interface GuardServices {
   readonly live: LiveReads;
   /** How long a change may take, in ms; 0 or less when this process may no longer lead. */
   readonly mutationBudget: () => Ms;
+  /** Writes on the object that its deletion has begun. `undefined`: somebody else wrote first. */
+  readonly mark: (object: AWSFargateProfile, signal: AbortSignal) => Promise<AWSFargateProfile | undefined>;
   /** Writes into status what must stand there before the change. `undefined`: somebody else wrote first. */
   readonly record: (mutation: Mutation, flight: Flight) => Promise<AWSFargateProfile | undefined>;
 }
@@ -58,6 +61,7 @@ export function guards(services: GuardServices): readonly Guard[] {
     leads(services),
     unpaused(services),
     roleUnused(services),
+    marked(services),
     recorded(services),
     turn(services),
   ];
@@ -112,6 +116,17 @@ export function roleUnused({ live }: Pick<GuardServices, 'live'>): Guard {
     const by = await isRoleInUse(live, flight, mutation.name);
     if (by.kind === 'unknown') return { kind: 'stop', why: by.why };
     return by.kind === 'unused' ? GO : { kind: 'keep', role: mutation.name, by: by.by };
+  };
+}
+
+/** A deletion that a move interrupts must be found again at the target. */
+export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
+  return async (mutation, flight) => {
+    if (!isDestructive(mutation) || !isDeleting(flight.object)) return GO;
+    const written = await mark(flight.object, flight.signal);
+    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile' };
+    flight.object = written;
+    return GO;
   };
 }
 

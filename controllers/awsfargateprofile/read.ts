@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import { decodeAWSManagedControlPlane, decodeCluster } from '../../api/external/index.ts';
+import { decodeAWSManagedControlPlane, decodeCluster, isAWSManagedControlPlane } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
 import { keyText } from '../../pkg/kube/paths.ts';
 import type { Lookup, StoreReader } from '../../pkg/kube/store.ts';
 import type { Inputs, Looked } from './inputs.ts';
-import { BY_CLUSTER } from './caches.ts';
+import { BY_CLUSTER } from '../caches.ts';
 import { roleNameOf } from './names.ts';
-import { isDeleting, isEks } from './target.ts';
+import { isDeleting } from './target.ts';
 
 /** All that is read of Kubernetes for one object, from the caches. */
 export function readInputs(
@@ -51,7 +51,7 @@ function sharersOf(object: AWSFargateProfile, profiles: StoreReader): readonly A
 function controlPlaneOf(cluster: Looked<Cluster>, controlPlanes: StoreReader): Looked<AWSManagedControlPlane> {
   if (cluster.kind !== 'found') return cluster;
   const { controlPlaneRef } = cluster.object;
-  if (controlPlaneRef === undefined || !isEks(controlPlaneRef)) return { kind: 'absent' };
+  if (controlPlaneRef === undefined || !isAWSManagedControlPlane(controlPlaneRef)) return { kind: 'absent' };
   return looked<AWSManagedControlPlane>(controlPlanes.lookup(controlPlaneRef), decodeAWSManagedControlPlane);
 }
 

@@ -98,6 +98,26 @@ export const REASONS = {
     poll: watched,
     words: ({ words }) => words,
   }),
+  GuardRefused: described<{ readonly controlPlane: string; readonly why: string }>({
+    nature: 'wait',
+    poll: every(10 * SECOND),
+    words: ({ controlPlane, why: refusal }) =>
+      `AWSManagedControlPlane ${controlPlane} does not take the finalizer that keeps it until this profile is gone, so nothing is created: ${refusal}`,
+  }),
+  ClusterVanished: described<{ readonly cluster: string }>({
+    nature: 'wait',
+    poll: every(30 * SECOND),
+    words: ({ cluster }) =>
+      `Cluster ${cluster} has vanished; in case it is being moved, nothing is changed in AWS for half a minute`,
+  }),
+  RetainBlocksClusterDeletion: described<Named & { readonly cluster: string }>({
+    nature: 'human',
+    poll: slowly,
+    words: ({ name, cluster }) =>
+      `the cluster is being deleted, and EKS cannot delete cluster ${quoted(cluster)} while it has Fargate profile ${quoted(name)}, which deletionPolicy Retain keeps`,
+    cure: () =>
+      'Set spec.deletionPolicy to Delete to have the profile deleted; or delete the profile in AWS; or remove this object’s finalizer to abandon the profile',
+  }),
   ControlPlaneUnsupported: described<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',
     poll: watched,

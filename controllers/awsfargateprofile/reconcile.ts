@@ -11,6 +11,7 @@ import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Guarding } from '../guard.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, retained } from './events.ts';
@@ -19,8 +20,8 @@ import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
 import { BLANK, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
-import { metadataPatch, releasePatch } from './metadata.ts';
-import type { Desired, Goal, Target } from './model.ts';
+import { deletionMark, metadataPatch, releasePatch } from './metadata.ts';
+import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
 import { pausedStatus, statusOf } from './report.ts';
@@ -46,6 +47,8 @@ export interface ReconcilerOptions {
   readonly live: LiveReads;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  /** Keeps a control plane until the profiles of its cluster are gone. */
+  readonly guardOf: (controlPlane: ObjectKey, signal: AbortSignal) => Promise<Guarding>;
   /** Role decisions are made one at a time per (account, role name). */
   readonly roles: KeyedMutex;
   readonly leadership: Leadership;
@@ -60,6 +63,9 @@ const LONGEST_MUTATION: Ms = 10_000;
 const LEASE_MARGIN: Ms = 2_000;
 /** How far a resync may be off, so that objects made together do not stay together. */
 const JITTER = 0.1;
+
+/** `clusterctl move` deletes the objects of a cluster one after the other, within a second or two. */
+const MOVE_PATIENCE: Ms = 30_000;
 
 const DONE: Requeue = { kind: 'done' };
 const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
@@ -77,6 +83,8 @@ interface Findings {
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly memories = new Map<string, Memory>();
+  /** Since when (monotonic) an object's Cluster was not there, by the object's key. */
+  private readonly vanished = new Map<string, Ms>();
 
   constructor(options: ReconcilerOptions) {
     this.options = options;
@@ -89,7 +97,7 @@ export class Reconciler {
     const decoded = decodeAWSFargateProfile(lookup.object);
     if (E.isLeft(decoded)) return reportUndecodable(this.options, lookup.object, decoded.left, context);
     const inputs = readInputs(decoded.right, this.options);
-    const goal = goalFor(inputs);
+    const goal = this.patiently(inputs, goalFor(inputs));
     if (goal.kind === 'ignore') return DONE;
     const object = await this.options.objects.patchMetadata(
       inputs.object,
@@ -109,7 +117,25 @@ export class Reconciler {
     return true;
   };
 
+  /** A Cluster that vanishes may be on its way to another management cluster, and this object with it. */
+  private patiently({ object, cluster }: Inputs, goal: Goal): Goal {
+    const key = keyText(keyOf(object));
+    if (cluster.kind === 'found') this.vanished.delete(key);
+    if (cluster.kind !== 'absent' || goal.kind !== 'pursue') return goal;
+    const now = this.options.clock.monotonic();
+    const since = this.vanished.get(key) ?? now;
+    this.vanished.set(key, since);
+    const { namespace } = object.metadata;
+    return now - since < MOVE_PATIENCE
+      ? {
+          kind: 'hold',
+          why: why('ClusterVanished', { cluster: keyText({ namespace, name: object.spec.clusterName }) }),
+        }
+      : goal;
+  }
+
   private forget(key: ObjectKey): Requeue {
+    this.vanished.delete(keyText(key));
     this.memories.delete(keyText(key));
     this.options.turns.leave(keyText(key));
     this.options.objects.forget(key);
@@ -133,24 +159,36 @@ export class Reconciler {
         return this.conclude({ object, end: stopped(goal.why) }, context);
       case 'release':
         return this.release(object, [retained(object)], context);
+      case 'resumeDeletion':
+        return this.resumeDeletion(object, context);
       case 'pursue':
         return this.conclude(await this.pursue(object, goal, sharers, context), context);
     }
   }
 
+  /** A move to this management cluster has forgotten that the object was being deleted: the API server is told again. */
+  private async resumeDeletion(object: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<Requeue> {
+    logger.info('Resuming a deletion that a move has interrupted');
+    await this.options.objects.delete(object, signal);
+    return DONE;
+  }
+
   private async pursue(
     object: AWSFargateProfile,
-    { target, surroundings }: Extract<Goal, { kind: 'pursue' }>,
+    { target, surroundings, surplus }: Extract<Goal, { kind: 'pursue' }>,
     sharers: Inputs['sharers'],
     context: ReconcileContext,
   ): Promise<Findings> {
     const { clock, sessions, roles } = this.options;
+    const guarded = surroundings && (await this.guarded(surroundings, context.signal));
     const opened = await sessions.open({
       region: target.region,
       identity: target.identity,
       namespace: object.metadata.namespace,
       signal: context.signal,
       mutationBudget: this.mutationBudget,
+      logger: context.logger,
+      polling: isInTransit(object),
     })();
     if (E.isLeft(opened)) return { object, end: stopped(whyOfCredentials(opened.left, target)) };
     const session = opened.right;
@@ -160,7 +198,8 @@ export class Reconciler {
     }
     const desired = desiredBy(object, {
       target,
-      surroundings,
+      surroundings: guarded,
+      surplus,
       account: session.account,
       sharers,
       now: clock.now(),
@@ -168,6 +207,19 @@ export class Reconciler {
     if (E.isLeft(desired)) return { object, end: stopped(desired.left) };
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
     return roles.run(names, context.signal, () => this.withinRole(object, target, session, desired.right, context));
+  }
+
+  /** Nothing is created for a control plane that would not wait for its end; what exists is looked after all the same. */
+  private async guarded(surroundings: Surroundings, signal: AbortSignal): Promise<Surroundings> {
+    if (surroundings.noCreation !== undefined) return surroundings;
+    const { controlPlane } = surroundings;
+    const guarding = await this.options.guardOf(controlPlane, signal);
+    if (guarding.kind === 'guarded') return surroundings;
+    const noCreation =
+      guarding.kind === 'leaving'
+        ? why('ClusterDeleting', { cluster: keyText(controlPlane) })
+        : why('GuardRefused', { controlPlane: keyText(controlPlane), why: guarding.why });
+    return { ...surroundings, noCreation };
   }
 
   /** From here to the end of the pass nobody else here decides about the same role. */
@@ -216,6 +268,7 @@ export class Reconciler {
       turns,
       live,
       mutationBudget: this.mutationBudget,
+      mark: (now, signal) => objects.patchMetadata(now, deletionMark(now), signal),
       record: (mutation, { object: now, signal }) =>
         objects.patchStatus(now, recordBefore(now, target, wanting, mutation, clock.now()), signal),
     });
@@ -288,6 +341,10 @@ export class Reconciler {
 }
 
 const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });
+
+/** All that such a pass asks is whether EKS has finished: it gives way to others. */
+const isInTransit = ({ status }: AWSFargateProfile): boolean =>
+  status?.profileStatus !== undefined && doingOf(status.profileStatus) !== undefined;
 
 const isInLine = (end: StepsEnd): boolean =>
   end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');

@@ -1,8 +1,10 @@
-import type { AWSManagedControlPlane, Cluster, ObjectReference } from '../../api/external/index.ts';
-import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
+import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
+import { CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../api/external/index.ts';
+import type { ObjectMeta } from '../../api/meta.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,
+  DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
   PAUSED_ANNOTATION,
   RETAIN_ANNOTATION,
@@ -10,6 +12,7 @@ import {
 import { partitionOf } from '../../pkg/fargate/arns.ts';
 import { eksClusterNameDefault } from '../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../pkg/fargate/subnets.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Inputs } from './inputs.ts';
 import type { Goal, Target } from './model.ts';
 import type { Why } from './reasons.ts';
@@ -54,27 +57,40 @@ function pausedBy({ object, cluster }: Inputs): readonly string[] {
   ];
 }
 
-function goalOfDeletion({ object, controlPlane }: Inputs): Goal {
-  if (isRetained(object)) return { kind: 'release' };
+function goalOfDeletion(inputs: Inputs): Goal {
+  const { object, controlPlane } = inputs;
+  const surplus = isRetained(object) ? 'retain' : 'delete';
+  if (surplus === 'retain' && !isClusterLeaving(inputs)) return { kind: 'release' };
   const target =
     recordedTarget(object) ?? (controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined);
-  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined };
+  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined, surplus };
   return controlPlane.kind === 'unknown'
     ? hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }))
     : hold(why('TargetUnknown', { cluster: clusterKey(object) }));
 }
 
-function goalOfLife({ object, controlPlane }: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 'unknown' }>): Goal {
+/** Whether the EKS cluster is about to be deleted, which EKS refuses as long as it has profiles. */
+function isClusterLeaving({ controlPlane }: Inputs): boolean {
+  return controlPlane.kind === 'found' && isLeaving(controlPlane.object.metadata);
+}
+
+/** What clusterctl deletes on its way to another management cluster does not go in AWS. */
+const isLeaving = ({ deletionTimestamp, annotations }: ObjectMeta): boolean =>
+  deletionTimestamp !== undefined && annotations?.[DELETE_FOR_MOVE_ANNOTATION] === undefined;
+
+function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 'unknown' }>): Goal {
+  const { object, controlPlane } = inputs;
   if (cluster.kind === 'absent') return hold(why('WaitingForCluster', { cluster: clusterKey(object) }));
+  if (object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] !== undefined) return { kind: 'resumeDeletion' };
   const reference = cluster.object.controlPlaneRef;
   if (reference === undefined) return waitForControlPlane(`Cluster ${clusterKey(object)} names no control plane yet`);
-  if (!isEks(reference)) {
+  if (!isAWSManagedControlPlane(reference)) {
     return hold(why('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
   }
   if (controlPlane.kind === 'unknown') {
     return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
   }
-  const key = `${reference.namespace}/${reference.name}`;
+  const key = keyText(reference);
   if (controlPlane.kind === 'absent') return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} does not exist yet`);
   const target = targetOf(object, controlPlane.object);
   if (target === undefined) return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`);
@@ -83,23 +99,27 @@ function goalOfLife({ object, controlPlane }: Inputs, cluster: Exclude<Inputs['c
   const changed = recorded && changeOf(recorded, target);
   if (changed !== undefined) return hold(changed);
   const noCreation = creationBar(object, cluster.object, controlPlane.object);
-  // As long as nothing was begun in AWS there is nothing to look after.
-  if (noCreation !== undefined && recorded === undefined) return hold(noCreation);
+  // As long as nothing was begun in AWS there is nothing to look after, and a cluster that goes takes in nobody new.
+  if (noCreation !== undefined && (recorded === undefined || !hasFinalizer(object))) return hold(noCreation);
+  if (isClusterLeaving(inputs) && isRetained(object)) return hold(retainBlocks(object));
   return {
     kind: 'pursue',
     target,
     surroundings: {
       controlPlaneTags: controlPlane.object.additionalTags,
       privateSubnets: privateSubnets(controlPlane.object.subnets).ids,
-      controlPlaneName: key,
+      controlPlane: { namespace: reference.namespace, name: reference.name },
       noCreation,
     },
+    surplus: 'delete',
   };
 }
 
-/** Whether the reference names the one kind of control plane that Fargate profiles belong to. */
-export const isEks = (reference: ObjectReference): boolean =>
-  reference.kind === CONTROL_PLANE_KIND && reference.group === CONTROL_PLANE_GROUP;
+const retainBlocks = ({ status, spec }: AWSFargateProfile): Why =>
+  why('RetainBlocksClusterDeletion', {
+    name: status?.profileName ?? spec.profileName ?? '',
+    cluster: status?.eksClusterName ?? '',
+  });
 
 /** The control plane's readiness gates creation alone: what exists is looked after, and deleted, without it. */
 function creationBar(
@@ -107,7 +127,7 @@ function creationBar(
   cluster: Cluster,
   controlPlane: AWSManagedControlPlane,
 ): Why | undefined {
-  const key = `${controlPlane.metadata.namespace}/${controlPlane.metadata.name}`;
+  const key = keyText(keyOf(controlPlane));
   if (cluster.metadata.deletionTimestamp !== undefined || controlPlane.metadata.deletionTimestamp !== undefined) {
     return why('ClusterDeleting', { cluster: clusterKey(object) });
   }

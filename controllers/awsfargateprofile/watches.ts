@@ -5,8 +5,8 @@ import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Change, Store } from '../../pkg/kube/store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import type { Caches } from './caches.ts';
-import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf } from './caches.ts';
+import type { Caches } from '../caches.ts';
+import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf } from '../caches.ts';
 import type { ProfileObjects } from './objects.ts';
 
 export interface WatchesOptions {

@@ -1,28 +1,31 @@
 import {
   CLUSTER_GROUP,
+  CLUSTER_KIND,
   CLUSTER_PLURAL,
   CLUSTER_VERSIONS,
   CONTROL_PLANE_GROUP,
   CONTROL_PLANE_PLURAL,
   CONTROL_PLANE_VERSION,
-} from '../../api/external/index.ts';
-import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { sleep } from '../../pkg/env/deadline.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
-import { findServed } from '../../pkg/kube/discovery.ts';
-import { keyText } from '../../pkg/kube/paths.ts';
-import { Reflector } from '../../pkg/kube/reflector.ts';
-import type { IndexBy } from '../../pkg/kube/store.ts';
-import { Store } from '../../pkg/kube/store.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/types.ts';
+} from '../api/external/index.ts';
+import { CLUSTER_NAME_LABEL, GROUP, PLURAL, VERSION } from '../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../pkg/env/clock.ts';
+import { sleep } from '../pkg/env/deadline.ts';
+import type { Logger } from '../pkg/env/logger.ts';
+import type { Random } from '../pkg/env/random.ts';
+import { findServed } from '../pkg/kube/discovery.ts';
+import { keyText } from '../pkg/kube/paths.ts';
+import { Reflector } from '../pkg/kube/reflector.ts';
+import type { IndexBy } from '../pkg/kube/store.ts';
+import { Store } from '../pkg/kube/store.ts';
+import type { KubeClient, KubeObject, Resource } from '../pkg/kube/types.ts';
+import type { Runnable } from '../pkg/runtime/types.ts';
 
 /** AWSFargateProfiles by the Cluster they name: `namespace/name`. */
 export const BY_CLUSTER = 'cluster';
 /** Clusters by the control plane they name: `namespace/name`. */
 export const BY_CONTROL_PLANE = 'controlPlane';
+/** Control planes by the Cluster that owns them: `namespace/name`. It tells also when that Cluster is gone. */
+export const BY_OWNER = 'owner';
 
 /** How often a start looks whether its caches are filled. */
 const START_PAUSE: Ms = 20;
@@ -43,24 +46,28 @@ export interface Caches {
   readonly controlPlanes: Store;
   /** In which version Clusters are read; `undefined` while they are not served. */
   readonly clusterResource: () => Resource | undefined;
+  readonly controlPlaneResource: () => Resource | undefined;
   readonly runnables: readonly Runnable[];
 }
 
-/** What the controller reads from, kept up to date by a watch of each kind. */
+/** What the controllers read from, kept up to date by a watch of each kind. */
 export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
   const profiles = newStore(options, `${PLURAL}.${GROUP}`, { [BY_CLUSTER]: clusterOf });
   const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
-  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {});
+  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, { [BY_OWNER]: ownersOf });
   let clusterResource: Resource | undefined;
+  let controlPlaneResource: Resource | undefined;
   const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
     findServed(client, { group, plural, versions }, signal);
+  const findControlPlanes = served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]);
   const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
   return {
     profiles,
     clusters,
     controlPlanes,
     clusterResource: () => clusterResource,
+    controlPlaneResource: () => controlPlaneResource,
     runnables: [
       // Without its own kind there is nothing to do; the others may come later.
       cache(options, profiles, served(GROUP, PLURAL, [VERSION]), 'needed'),
@@ -68,7 +75,7 @@ export function newCaches(options: CachesOptions): Caches {
       cache(
         options,
         controlPlanes,
-        served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]),
+        async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
         'optional',
       ),
     ],
@@ -109,6 +116,16 @@ function cache(
 export const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const name = fieldOf(spec, 'clusterName');
   return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
+};
+
+/** The Clusters that own a control plane, by reference or, before Cluster API has set that, by label; as index values. */
+export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
+  const { namespace = '', ownerReferences = [], labels = {} } = metadata;
+  const owners = ownerReferences
+    .filter(({ kind, apiVersion }) => kind === CLUSTER_KIND && apiVersion.startsWith(`${CLUSTER_GROUP}/`))
+    .map(({ name }) => name);
+  const label = labels[CLUSTER_NAME_LABEL];
+  return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
 const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {

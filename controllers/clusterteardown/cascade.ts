@@ -1,0 +1,59 @@
+import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
+import type { ObjectMeta } from '../../api/meta.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  FINALIZER,
+  PAUSED_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
+
+/** What a teardown is decided on. */
+export interface Situation {
+  readonly cluster: Cluster | undefined;
+  /** The AWSManagedControlPlane that the Cluster names; absent where there is none or it is of another kind. */
+  readonly controlPlane: AWSManagedControlPlane | undefined;
+}
+
+/**
+ * Whether the cluster's profiles have to go now. The control plane is deleted after the workers are drained, so its
+ * deletion is the moment; the Cluster's own counts only where there is no control plane to wait for.
+ *
+ * Nothing goes while the Cluster is paused, nor because clusterctl takes an object away to another management cluster.
+ */
+export function isTearingDown({ cluster, controlPlane }: Situation): boolean {
+  if (cluster !== undefined && (cluster.paused || isMoving(cluster.metadata))) return false;
+  if (controlPlane !== undefined) return isLeaving(controlPlane.metadata);
+  return cluster !== undefined && isLeaving(cluster.metadata);
+}
+
+/**
+ * The profiles that the cascade deletes: those that carry our finalizer. One without it has nothing in AWS and was put
+ * there again by somebody (Git) during the teardown; to delete it would only bring it back.
+ */
+export function profilesToDelete(
+  situation: Situation,
+  profiles: readonly AWSFargateProfile[],
+): readonly AWSFargateProfile[] {
+  return isTearingDown(situation) ? profiles.filter(mayBeDeleted) : [];
+}
+
+export const carriesFinalizer = ({ finalizers }: ObjectMeta): boolean => finalizers?.includes(FINALIZER) ?? false;
+
+function mayBeDeleted({ metadata, spec }: AWSFargateProfile): boolean {
+  const { annotations = {} } = metadata;
+  const isRetained =
+    spec.deletionPolicy === 'Retain' ||
+    (spec.deletionPolicy === undefined && annotations[RETAIN_ANNOTATION] !== undefined);
+  return (
+    carriesFinalizer(metadata) &&
+    metadata.deletionTimestamp === undefined &&
+    !isMoving(metadata) &&
+    annotations[PAUSED_ANNOTATION] === undefined &&
+    !isRetained
+  );
+}
+
+const isLeaving = (metadata: ObjectMeta): boolean => metadata.deletionTimestamp !== undefined && !isMoving(metadata);
+
+const isMoving = ({ annotations = {} }: ObjectMeta): boolean => annotations[DELETE_FOR_MOVE_ANNOTATION] !== undefined;

@@ -1,0 +1,137 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Cluster } from '../../api/external/index.ts';
+import { decodeAWSManagedControlPlane, decodeCluster, isAWSManagedControlPlane } from '../../api/external/index.ts';
+import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
+import { GROUP, PLURAL, VERSION, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { isConflict } from '../../pkg/kube/errors.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { Store } from '../../pkg/kube/store.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
+import { carriesFinalizer, profilesToDelete } from './cascade.ts';
+import type { Guard } from '../guard.ts';
+import { hasGuard } from '../guard.ts';
+
+const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
+const PAGE = 500;
+
+const DONE: Requeue = { kind: 'done' };
+const again = (why: string): Requeue => ({ kind: 'backoff', why });
+
+export interface TeardownOptions {
+  readonly client: KubeClient;
+  readonly profiles: Store;
+  readonly clusters: Store;
+  readonly controlPlanes: Store;
+  readonly guard: Guard;
+  readonly leadership: Leadership;
+}
+
+/** One pass over one Cluster: deletes its profiles when it is torn down, and keeps the guard where it belongs. */
+export class TeardownReconciler {
+  private readonly options: TeardownOptions;
+
+  constructor(options: TeardownOptions) {
+    this.options = options;
+  }
+
+  readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    const { clusters, profiles, leadership } = this.options;
+    const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
+    const found = clusters.lookup(key);
+    if (listing.kind === 'unknown' || found.kind === 'unknown' || found.kind === 'stale') {
+      return again('what the teardown reads is not listed yet');
+    }
+    const cluster = found.kind === 'found' ? decoded(decodeCluster, found.object) : undefined;
+    if (found.kind === 'found' && cluster === undefined) return DONE;
+    const owned = this.controlPlanesOf(key, cluster);
+    if (owned === undefined) return again('control planes are not listed yet');
+    if (leadership.remaining() <= 0) return again('the lease may have run out');
+
+    const objects = listing.objects.flatMap((object) => decoded(decodeAWSFargateProfile, object) ?? []);
+    const [main] = owned;
+    const controlPlane = main && decoded(decodeAWSManagedControlPlane, main);
+    if (main !== undefined && controlPlane === undefined) return DONE;
+    for (const profile of profilesToDelete({ cluster, controlPlane }, objects)) await this.delete(profile, context);
+    if (cluster?.paused === true) return DONE;
+    const isNeeded = listing.objects.some(({ metadata }) => carriesFinalizer(metadata));
+    for (const each of owned) {
+      const next = await this.keepGuard(key, each, isNeeded, context);
+      if (next !== DONE) return next;
+    }
+    return DONE;
+  };
+
+  /** The one that the Cluster names first; then those that say they belong to it. `undefined`: not known yet. */
+  private controlPlanesOf(key: ObjectKey, cluster: Cluster | undefined): readonly KubeObject[] | undefined {
+    const { controlPlanes } = this.options;
+    const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
+    if (owned.kind === 'unknown') return undefined;
+    const reference = cluster?.controlPlaneRef;
+    if (reference === undefined || !isAWSManagedControlPlane(reference))
+      return cluster === undefined ? owned.objects : [];
+    const named = controlPlanes.lookup(reference);
+    return named.kind === 'found' ? [named.object] : [];
+  }
+
+  private async delete({ metadata }: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<void> {
+    const { client } = this.options;
+    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf({ metadata }) });
+    await client.delete(PROFILES, keyOf({ metadata }), { uid: metadata.uid, signal }).catch((error: unknown) => {
+      // Another object has the name by now: not the one that was decided on.
+      if (!isConflict(error)) throw error;
+    });
+  }
+
+  private async keepGuard(
+    cluster: ObjectKey,
+    controlPlane: KubeObject,
+    isNeeded: boolean,
+    { logger, signal }: ReconcileContext,
+  ): Promise<Requeue> {
+    const { guard } = this.options;
+    if (isNeeded === hasGuard(controlPlane)) return DONE;
+    if (isNeeded) {
+      const guarding = await guard.putOn(keyOf(controlPlane), signal);
+      return guarding.kind === 'refused' ? again(guarding.why) : DONE;
+    }
+    // A cache may be behind: only a live list can say that nobody needs the guard.
+    if (await this.isNeededLive(cluster, signal)) return again('a profile appeared');
+    logger.info('Letting the control plane go: no profile is left', { AWSManagedControlPlane: keyOf(controlPlane) });
+    try {
+      await guard.takeOff(controlPlane, signal);
+    } catch (error) {
+      if (isConflict(error)) return again('the control plane was changed meanwhile');
+      throw error;
+    }
+    return DONE;
+  }
+
+  private async isNeededLive({ namespace, name }: ObjectKey, signal: AbortSignal): Promise<boolean> {
+    let token: string | undefined;
+    do {
+      const page = await this.options.client.list(PROFILES, {
+        namespace,
+        limit: PAGE,
+        signal,
+        ...(token !== undefined && { continue: token }),
+      });
+      if (page.items.some((item) => carriesFinalizer(item.metadata) && mayName(item, name))) return true;
+      token = page.continue;
+    } while (token !== undefined);
+    return false;
+  }
+}
+
+/** An object that cannot be read may be one of the cluster. */
+function mayName(item: KubeObject, cluster: string): boolean {
+  const profile = decodeAWSFargateProfile(item);
+  return E.isLeft(profile) || profile.right.spec.clusterName === cluster;
+}
+
+function decoded<A>(decode: (input: unknown) => Either<readonly DecodeProblem[], A>, raw: KubeObject): A | undefined {
+  const result = decode(raw);
+  return E.isRight(result) ? result.right : undefined;
+}
