@@ -172,7 +172,7 @@ export class EventWriter implements EventRecorder {
     const { apiVersion, kind, metadata } = object;
     const { name, uid, resourceVersion } = metadata;
     // As client-go, `name.<time in hex>`, but the nanoseconds that no JavaScript clock has are drawn.
-    const nanoseconds = BigInt(at) * 1_000_000n + BigInt(Math.floor(random.next() * 1_000_000));
+    const nanoseconds = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(random.next() * 1_000_000));
     return {
       apiVersion: 'v1',
       kind: 'Event',
