@@ -6,7 +6,7 @@ import type { Step } from './model.ts';
 import { subjectOf } from './model.ts';
 import { messageOf, natureOf } from './reasons.ts';
 import type { Pass } from './report.ts';
-import { isDeleting } from './target.ts';
+import { isDeleting } from '../standing.ts';
 
 /** What is told of an object as it happens; reasons and words as Cluster API Provider AWS has them, where it has any. */
 export interface EventSpec {

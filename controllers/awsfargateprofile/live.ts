@@ -2,14 +2,10 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../api/names.ts';
 import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import {
-  DELETE_FOR_MOVE_ANNOTATION,
-  FINALIZER,
-  PAUSED_ANNOTATION,
-  decodeAWSFargateProfile,
-} from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import { carriesFinalizer, hasPausedAnnotation, isMoving } from '../standing.ts';
 import { roleNameOf } from './names.ts';
 
 /** Questions that no cache may answer, because a wrong answer takes something away for good. */
@@ -32,9 +28,8 @@ export function liveReads(
     async objectionTo(object, signal) {
       const now = await client.get(profiles, keyOf(object), { signal });
       if (now === undefined || now.metadata.uid !== object.metadata.uid) return 'the object is gone';
-      const { annotations = {} } = now.metadata;
-      if (annotations[DELETE_FOR_MOVE_ANNOTATION] !== undefined) return 'the object is being moved away';
-      if (annotations[PAUSED_ANNOTATION] !== undefined) return 'the object is paused';
+      if (isMoving(now)) return 'the object is being moved away';
+      if (hasPausedAnnotation(now)) return 'the object is paused';
       if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
       const resource = clusters();
       if (resource === undefined) return `${CLUSTER_KIND} objects cannot be read`;
@@ -62,7 +57,7 @@ export function liveReads(
 
 /** IAM is one namespace per account: an object known to be in another account means another role of that name. */
 function usesRole(item: KubeObject, role: RoleName, leaving: AWSFargateProfile): boolean {
-  if (!(item.metadata.finalizers?.includes(FINALIZER) ?? false)) return false;
+  if (!carriesFinalizer(item)) return false;
   const decoded = decodeAWSFargateProfile(item);
   // What cannot be read may name anything: it counts if the name occurs in it.
   if (!isRight(decoded)) return JSON.stringify(item).includes(role);

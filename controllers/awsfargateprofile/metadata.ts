@@ -11,7 +11,7 @@ import {
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { Inputs } from './inputs.ts';
 import type { Goal } from './model.ts';
-import { isDeleting } from './target.ts';
+import { isDeleting } from '../standing.ts';
 
 /**
  * The merge patch that gives the object the metadata it must have before anything is done for it, or `undefined`: the

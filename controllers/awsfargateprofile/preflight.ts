@@ -2,7 +2,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../api/names.ts';
 import { ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { FINALIZER } from '../../api/v1beta2/index.ts';
 import type { Session } from '../../pkg/cloud/types.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
@@ -14,7 +13,7 @@ import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
 import type { Why } from './reasons.ts';
-import { isDeleting } from './target.ts';
+import { carriesFinalizer, isDeleting } from '../standing.ts';
 import { why } from './reasons.ts';
 
 /** A pass under way. What changes during it: the object, by the pass's own writes; what is observed, by its own doing. */
@@ -133,7 +132,7 @@ export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
 /** Nothing is changed in AWS that status would not let a successor find. */
 export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
   return async (mutation, flight) => {
-    if (!(flight.object.metadata.finalizers?.includes(FINALIZER) ?? false)) {
+    if (!carriesFinalizer(flight.object)) {
       return { kind: 'quit', because: 'the finalizer is gone' };
     }
     const written = await record(mutation, flight);

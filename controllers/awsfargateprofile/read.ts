@@ -9,7 +9,7 @@ import type { Lookup, StoreReader } from '../../pkg/kube/store.ts';
 import type { Inputs, Looked } from './inputs.ts';
 import { BY_CLUSTER } from '../caches.ts';
 import { roleNameOf } from './names.ts';
-import { isDeleting } from './target.ts';
+import { isDeleting } from '../standing.ts';
 
 /** All that is read of Kubernetes for one object, from the caches. */
 export function readInputs(

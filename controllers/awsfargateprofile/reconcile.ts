@@ -34,7 +34,8 @@ import { recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
 import type { StepsEnd } from './steps.ts';
 import { runSteps } from './steps.ts';
-import { goalFor, isDeleting } from './target.ts';
+import { isDeleting } from '../standing.ts';
+import { goalFor } from './target.ts';
 import { reportUndecodable } from './undecodable.ts';
 
 export interface ReconcilerOptions {

@@ -8,7 +8,7 @@ import { isMadeAnew, isRoleEstablished, profileNamed, roleNamed } from './decide
 import type { Desired, Observed, Step } from './model.ts';
 import type { Nature, Part, Why } from './reasons.ts';
 import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
-import { isDeleting } from './target.ts';
+import { isDeleting } from '../standing.ts';
 
 /** How a pass ended. */
 export type End = { readonly kind: 'settled' } | { readonly kind: 'stopped'; readonly why: Why };

@@ -1,18 +1,12 @@
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../api/external/index.ts';
-import type { ObjectMeta } from '../../api/meta.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import {
-  DELETE_FOR_MOVE_ANNOTATION,
-  DELETION_REQUESTED_ANNOTATION,
-  FINALIZER,
-  PAUSED_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { partitionOf } from '../../pkg/fargate/arns.ts';
 import { eksClusterNameDefault } from '../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../pkg/fargate/subnets.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import { carriesFinalizer, hasPausedAnnotation, isDeleting, isLeaving, isMoving, isRetained } from '../standing.ts';
 import type { Inputs } from './inputs.ts';
 import type { Goal, Target } from './model.ts';
 import type { Why } from './reasons.ts';
@@ -21,8 +15,8 @@ import { why } from './reasons.ts';
 /** What is to become of the object: the first of these questions that has an answer decides. */
 export function goalFor(inputs: Inputs): Goal {
   const { object } = inputs;
-  if (object.metadata.annotations?.[DELETE_FOR_MOVE_ANNOTATION] !== undefined) return { kind: 'ignore' };
-  if (isDeleting(object) && !hasFinalizer(object)) return { kind: 'ignore' };
+  if (isMoving(object)) return { kind: 'ignore' };
+  if (isDeleting(object) && !carriesFinalizer(object)) return { kind: 'ignore' };
   const paused = pausedBy(inputs);
   if (paused.length > 0) return { kind: 'paused', by: paused };
   // Deletion looks at the Cluster only for its pause: with that unknown, nothing may be taken away.
@@ -31,29 +25,11 @@ export function goalFor(inputs: Inputs): Goal {
   return isDeleting(object) ? goalOfDeletion(inputs) : goalOfLife(inputs, inputs.cluster);
 }
 
-export const isDeleting = (object: AWSFargateProfile): boolean => object.metadata.deletionTimestamp !== undefined;
-
-export const hasFinalizer = (object: AWSFargateProfile): boolean =>
-  object.metadata.finalizers?.includes(FINALIZER) ?? false;
-
-/**
- * `spec.deletionPolicy`, or what it was before a CRD without that field was installed over ours and dropped it: the
- * annotation that mirrors it stays, and only an explicit `Delete` overrules it.
- */
-export function isRetained(object: AWSFargateProfile): boolean {
-  return (
-    object.spec.deletionPolicy === 'Retain' ||
-    (object.spec.deletionPolicy === undefined && object.metadata.annotations?.[RETAIN_ANNOTATION] !== undefined)
-  );
-}
-
 /** Why the object is paused, in the words of Cluster API's own `Paused` condition; empty where it is not. */
 function pausedBy({ object, cluster }: Inputs): readonly string[] {
   return [
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
-    ...(object.metadata.annotations?.[PAUSED_ANNOTATION] === undefined
-      ? []
-      : [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`]),
+    ...(hasPausedAnnotation(object) ? [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`] : []),
   ];
 }
 
@@ -71,12 +47,8 @@ function goalOfDeletion(inputs: Inputs): Goal {
 
 /** Whether the EKS cluster is about to be deleted, which EKS refuses as long as it has profiles. */
 function isClusterLeaving({ controlPlane }: Inputs): boolean {
-  return controlPlane.kind === 'found' && isLeaving(controlPlane.object.metadata);
+  return controlPlane.kind === 'found' && isLeaving(controlPlane.object);
 }
-
-/** What clusterctl deletes on its way to another management cluster does not go in AWS. */
-const isLeaving = ({ deletionTimestamp, annotations }: ObjectMeta): boolean =>
-  deletionTimestamp !== undefined && annotations?.[DELETE_FOR_MOVE_ANNOTATION] === undefined;
 
 function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 'unknown' }>): Goal {
   const { object, controlPlane } = inputs;
@@ -100,7 +72,7 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
   if (changed !== undefined) return hold(changed);
   const noCreation = creationBar(object, cluster.object, controlPlane.object);
   // As long as nothing was begun in AWS there is nothing to look after, and a cluster that goes takes in nobody new.
-  if (noCreation !== undefined && (recorded === undefined || !hasFinalizer(object))) return hold(noCreation);
+  if (noCreation !== undefined && (recorded === undefined || !carriesFinalizer(object))) return hold(noCreation);
   if (isClusterLeaving(inputs) && isRetained(object)) return hold(retainBlocks(object));
   return {
     kind: 'pursue',

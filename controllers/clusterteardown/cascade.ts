@@ -1,12 +1,6 @@
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import type { ObjectMeta } from '../../api/meta.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import {
-  DELETE_FOR_MOVE_ANNOTATION,
-  FINALIZER,
-  PAUSED_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../api/v1beta2/index.ts';
+import { carriesFinalizer, hasPausedAnnotation, isDeleting, isLeaving, isMoving, isRetained } from '../standing.ts';
 
 /** What a teardown is decided on. */
 export interface Situation {
@@ -22,9 +16,9 @@ export interface Situation {
  * Nothing goes while the Cluster is paused, nor because clusterctl takes an object away to another management cluster.
  */
 export function isTearingDown({ cluster, controlPlane }: Situation): boolean {
-  if (cluster !== undefined && (cluster.paused || isMoving(cluster.metadata))) return false;
-  if (controlPlane !== undefined) return isLeaving(controlPlane.metadata);
-  return cluster !== undefined && isLeaving(cluster.metadata);
+  if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
+  if (controlPlane !== undefined) return isLeaving(controlPlane);
+  return cluster !== undefined && isLeaving(cluster);
 }
 
 /**
@@ -38,22 +32,9 @@ export function profilesToDelete(
   return isTearingDown(situation) ? profiles.filter(mayBeDeleted) : [];
 }
 
-export const carriesFinalizer = ({ finalizers }: ObjectMeta): boolean => finalizers?.includes(FINALIZER) ?? false;
-
-function mayBeDeleted({ metadata, spec }: AWSFargateProfile): boolean {
-  const { annotations = {} } = metadata;
-  const isRetained =
-    spec.deletionPolicy === 'Retain' ||
-    (spec.deletionPolicy === undefined && annotations[RETAIN_ANNOTATION] !== undefined);
-  return (
-    carriesFinalizer(metadata) &&
-    metadata.deletionTimestamp === undefined &&
-    !isMoving(metadata) &&
-    annotations[PAUSED_ANNOTATION] === undefined &&
-    !isRetained
-  );
-}
-
-const isLeaving = (metadata: ObjectMeta): boolean => metadata.deletionTimestamp !== undefined && !isMoving(metadata);
-
-const isMoving = ({ annotations = {} }: ObjectMeta): boolean => annotations[DELETE_FOR_MOVE_ANNOTATION] !== undefined;
+const mayBeDeleted = (profile: AWSFargateProfile): boolean =>
+  carriesFinalizer(profile) &&
+  !isDeleting(profile) &&
+  !isMoving(profile) &&
+  !hasPausedAnnotation(profile) &&
+  !isRetained(profile);

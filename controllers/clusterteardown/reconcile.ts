@@ -10,7 +10,8 @@ import type { Store } from '../../pkg/kube/store.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
-import { carriesFinalizer, profilesToDelete } from './cascade.ts';
+import { carriesFinalizer } from '../standing.ts';
+import { profilesToDelete } from './cascade.ts';
 import type { Guard } from '../guard.ts';
 import { hasGuard } from '../guard.ts';
 
@@ -56,7 +57,7 @@ export class TeardownReconciler {
     if (main !== undefined && controlPlane === undefined) return DONE;
     for (const profile of profilesToDelete({ cluster, controlPlane }, objects)) await this.delete(profile, context);
     if (cluster?.paused === true) return DONE;
-    const isNeeded = listing.objects.some(({ metadata }) => carriesFinalizer(metadata));
+    const isNeeded = listing.objects.some(carriesFinalizer);
     for (const each of owned) {
       const next = await this.keepGuard(key, each, isNeeded, context);
       if (next !== DONE) return next;
@@ -118,7 +119,7 @@ export class TeardownReconciler {
         signal,
         ...(token !== undefined && { continue: token }),
       });
-      if (page.items.some((item) => carriesFinalizer(item.metadata) && mayName(item, name))) return true;
+      if (page.items.some((item) => carriesFinalizer(item) && mayName(item, name))) return true;
       token = page.continue;
     } while (token !== undefined);
     return false;
