@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { stopwatch } from './stopwatch.ts';
+import { EKS_CLUSTER, KernelWorld, MINUTE } from './world.ts';
+
+const TEN = Array.from({ length: 10 }, (_, index) => `profile-${index}`);
+
+/** What one life of an object changes in AWS, in this order, and nothing else. */
+const LIFE = [
+  'CreateRole',
+  'AttachRolePolicy',
+  'CreateFargateProfile',
+  'DeleteFargateProfile',
+  'DetachRolePolicy',
+  'DeleteRole',
+];
+
+describe('the whole manager under a virtual clock', () => {
+  it('carries one profile from apply to Ready to gone, and leaves nothing', async () => {
+    const world = new KernelWorld();
+    world.start();
+    world.apply('a');
+    await world.ready('a');
+    expect(world.elapsed, 'EKS takes one to two minutes for a create').to.be.within(MINUTE, 2.4 * MINUTE);
+    world.delete('a');
+    await world.gone('a');
+    expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(LIFE);
+    expect(world.troubles()).to.deep.equal([]);
+    await world.finish();
+  });
+
+  it('carries ten profiles of a cluster through in a tenth more than the time that EKS needs for them', async () => {
+    const world = new KernelWorld({ seed: 2 });
+    const eks = stopwatch(world.aws, EKS_CLUSTER);
+    world.start();
+    world.apply(...TEN);
+    await world.ready(...TEN);
+    const created = world.elapsed;
+    expect(created, 'creating').to.be.below(1.1 * eks.creating);
+    world.delete(...TEN);
+    await world.gone(...TEN);
+    expect(world.elapsed - created, 'deleting').to.be.below(1.1 * eks.deleting);
+    expect(world.mutations()).to.have.length(TEN.length * LIFE.length);
+    expect(world.troubles()).to.deep.equal([]);
+    await world.finish();
+  });
+
+  it('reads its own writes, however late the API server shows them', async () => {
+    const world = new KernelWorld({ latency: 300, watchLag: 2_500 });
+    world.start();
+    world.apply('a', 'b');
+    await world.ready('a', 'b');
+    world.delete('a', 'b');
+    await world.gone('a', 'b');
+    for (const name of ['a', 'b'])
+      expect(world.mutationsFor(name).map(({ operation }) => operation)).to.deep.equal(LIFE);
+    expect(world.troubles()).to.deep.equal([]);
+    await world.finish();
+  });
+});

@@ -1,0 +1,303 @@
+import { expect } from 'chai';
+import { FINALIZER, KIND, PLURAL } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { sleep } from '../../pkg/env/deadline.ts';
+import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
+import { FakeApiServer } from '../../pkg/kube/testing/fake-api-server.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { Emulator } from '../aws/emulator.ts';
+import { expectNothingLeft } from '../aws/expect-nothing-left.ts';
+import type { CallRecord } from '../aws/call-log.ts';
+import type { ConfigPatch } from '../aws/model/config.ts';
+import { seededEnv } from '../aws/model/env.ts';
+import { EmulatorRequestHandler } from '../aws/request-handler.ts';
+import { KINDS } from './kinds.ts';
+import { KernelManager } from './manager.ts';
+import type { KubeWrite } from './trace.ts';
+import { recordingWrites, traceOf } from './trace.ts';
+
+export const SECOND: Ms = 1_000;
+export const MINUTE: Ms = 60_000;
+
+const ACCOUNT = '123456789012';
+const NAMESPACE = 'default';
+export const CLUSTER = 'prod';
+export const EKS_CLUSTER = 'default_prod-control-plane';
+
+/** As long as EKS takes, within a factor of two; an answer of AWS takes what it takes from nearby. */
+const AWS: ConfigPatch = {
+  eks: { createMs: [60 * SECOND, 120 * SECOND], deleteMs: [30 * SECOND, 90 * SECOND] },
+  latencyMs: [20, 200],
+};
+
+export interface WorldOptions {
+  /** Of all that is random, the managers included. */
+  readonly seed?: number;
+  readonly aws?: ConfigPatch;
+  /** How long the API server takes for each request; default 5 ms. */
+  readonly latency?: Ms;
+  /** How much later than the write a watch shows it; default 5 ms. */
+  readonly watchLag?: Ms;
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/**
+ * An API server, AWS and any number of managers, all in this process and on one virtual clock. It has one Cluster with
+ * its control plane and EKS cluster. The same seed and the same doings give the same run.
+ */
+export class KernelWorld {
+  readonly clock = new VirtualClock();
+  readonly api: FakeApiServer;
+  readonly aws: Emulator;
+  /** Of all managers. */
+  readonly writes: KubeWrite[] = [];
+  readonly managers: KernelManager[] = [];
+  /** For the test's own draws. */
+  readonly random: SeededRandom;
+  private readonly seed: number;
+  private readonly begin: Ms;
+
+  constructor({ seed = 1, aws = {}, latency = 5, watchLag = 5 }: WorldOptions = {}) {
+    const { clock } = this;
+    this.seed = seed;
+    this.begin = clock.now();
+    this.random = new SeededRandom(seed);
+    this.api = new FakeApiServer({ clock, random: new SeededRandom(seed + 1), kinds: KINDS });
+    this.api.latency = latency;
+    this.api.watchLag = watchLag;
+    const never = new AbortController().signal;
+    this.aws = new Emulator({
+      clock: { now: () => clock.now(), sleep: (ms) => sleep(clock, ms, never) },
+      env: seededEnv(seed),
+      config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
+    });
+    this.createCluster();
+  }
+
+  private createCluster(): void {
+    const { subnets } = this.aws.admin.createCluster({ name: EKS_CLUSTER });
+    const controlPlaneName = `${CLUSTER}-control-plane`;
+    this.create('clusters', {
+      metadata: { name: CLUSTER },
+      spec: {
+        controlPlaneRef: {
+          apiGroup: 'controlplane.cluster.x-k8s.io',
+          kind: 'AWSManagedControlPlane',
+          name: controlPlaneName,
+        },
+      },
+    });
+    this.create('awsmanagedcontrolplanes', {
+      metadata: { name: controlPlaneName, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
+      spec: {
+        eksClusterName: EKS_CLUSTER,
+        region: 'us-east-1',
+        network: {
+          subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+            id: `${CLUSTER}-subnet-${index}`,
+            resourceID: id,
+            isPublic,
+            availabilityZone,
+          })),
+        },
+      },
+    });
+    this.api.storage.mergePatch(
+      this.api.kind('awsmanagedcontrolplanes'),
+      { namespace: NAMESPACE, name: controlPlaneName },
+      { status: { ready: true } },
+      'status',
+    );
+  }
+
+  private create(plural: string, object: Readonly<Record<string, unknown>>): void {
+    this.api.storage.create(this.api.kind(plural), NAMESPACE, object);
+  }
+
+  private get kind(): FakeKind {
+    return this.api.kind(PLURAL);
+  }
+
+  /** Starts a manager: process and access key are its own. */
+  start(...flags: readonly string[]): KernelManager {
+    const { clock } = this;
+    const name = `manager-${this.managers.length + 1}`;
+    const { accessKeyId } = this.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: name });
+    const manager = new KernelManager({
+      name,
+      seed: this.seed * 1_000 + this.managers.length,
+      clock,
+      kube: recordingWrites(this.api, name, clock, this.writes),
+      aws: new EmulatorRequestHandler(this.aws),
+      accessKeyId,
+      flags,
+    });
+    this.managers.push(manager);
+    return manager;
+  }
+
+  /** Tells a manager to stop and waits until it has; it leaves no timer behind. */
+  async stop(manager: KernelManager): Promise<void> {
+    manager.stop();
+    await this.until(`${manager.name} has stopped`, () => manager.ended !== undefined, MINUTE);
+    expect(manager.timers, `timers that ${manager.name} left behind`).to.deep.equal([]);
+  }
+
+  apply(...names: readonly string[]): void {
+    for (const name of names)
+      this.create(PLURAL, {
+        metadata: { name },
+        spec: { clusterName: CLUSTER, selectors: [{ namespace: name }] },
+      });
+  }
+
+  delete(...names: readonly string[]): void {
+    for (const name of names) this.api.storage.delete(this.kind, { namespace: NAMESPACE, name });
+  }
+
+  profile(name: string): KubeObject | undefined {
+    return this.api.storage.get(this.kind, { namespace: NAMESPACE, name });
+  }
+
+  condition(name: string, type = 'Ready'): Condition | undefined {
+    return conditionsOf(this.profile(name)).find((condition) => condition.type === type);
+  }
+
+  isReady(name: string): boolean {
+    return this.condition(name)?.status === 'True';
+  }
+
+  /** Milliseconds since the world began. */
+  get elapsed(): Ms {
+    return this.clock.monotonic();
+  }
+
+  /** Lets time pass until it holds. What the objects say, and the managers said last, is in the error when it never does. */
+  async until(what: string, holds: () => boolean, limitMs: Ms = 10 * MINUTE): Promise<void> {
+    try {
+      await this.clock.runUntil(holds, { limitMs });
+    } catch (error) {
+      throw new Error(`${what}: not within ${limitMs / SECOND} s\n${this.describe()}`, { cause: error });
+    }
+  }
+
+  ready(...names: readonly string[]): Promise<void> {
+    return this.until(`${names.join(', ')} Ready`, () => names.every((name) => this.isReady(name)), 60 * MINUTE);
+  }
+
+  gone(...names: readonly string[]): Promise<void> {
+    const isGone = (name: string): boolean => this.profile(name) === undefined;
+    return this.until(`${names.join(', ')} gone`, () => names.every(isGone), 60 * MINUTE);
+  }
+
+  /** The mutations of AWS, by whom ever, refused ones included. */
+  mutations(): readonly CallRecord[] {
+    return this.aws.admin.calls({ mutates: true });
+  }
+
+  /** Those that concern the profile or the role of one object. */
+  mutationsFor(name: string): readonly CallRecord[] {
+    const isAbout = ({ nouns }: CallRecord): boolean =>
+      nouns['fargateProfileName'] === `${NAMESPACE}_${name}` ||
+      nouns['RoleName'] === `${CLUSTER}-${NAMESPACE}_${name}_fargate`;
+    return this.mutations().filter(isAbout);
+  }
+
+  /** Calls that AWS did not answer with success, but for reads that found nothing. */
+  failedCalls(): readonly string[] {
+    return this.aws.admin
+      .calls()
+      .filter(
+        ({ errorCode, mutates, status }) =>
+          status === undefined || (errorCode !== undefined && (mutates || !isAbsence(errorCode))),
+      )
+      .map(({ operation, nouns, errorCode = 'no answer' }) => `${operation} ${JSON.stringify(nouns)}: ${errorCode}`);
+  }
+
+  /** `type reason: message`, in the order of their creation. */
+  events(): readonly string[] {
+    return this.api.storage
+      .list(this.api.kind('events'))
+      .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+      .map((event) => `${String(event['type'])} ${String(event['reason'])}: ${String(event['message'])}`);
+  }
+
+  warnings(): readonly string[] {
+    return this.events().filter((event) => event.startsWith('Warning'));
+  }
+
+  /** All that an undisturbed run must not show: failed calls, Warnings, logged errors, panics. */
+  troubles(): readonly string[] {
+    return [...this.failedCalls(), ...this.warnings(), ...this.errors(), ...this.panics()];
+  }
+
+  /** What the managers logged as an error. */
+  errors(): readonly string[] {
+    return this.managers.flatMap(({ name, logger }) =>
+      logger.lines
+        .filter(({ level }) => level === 'error')
+        .map(({ message, error }) => `${name}: ${message}: ${String(error)}`),
+    );
+  }
+
+  /** Stops every manager; then no object may be left, and nothing in AWS. */
+  async finish(): Promise<void> {
+    for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
+    expect(this.panics(), 'panics').to.deep.equal([]);
+    expect(
+      this.api.storage.list(this.kind).map(({ metadata }) => metadata.name),
+      'objects left',
+    ).to.deep.equal([]);
+    await expectNothingLeft(this.aws.admin);
+  }
+
+  panics(): readonly string[] {
+    return this.managers.flatMap(({ logger }) =>
+      logger
+        .said('Observed a panic')
+        .map(({ error }) => (error instanceof Error ? (error.stack ?? error.message) : String(error))),
+    );
+  }
+
+  trace(): string {
+    return traceOf(this.writes, this.aws.admin.calls(), this.begin);
+  }
+
+  private describe(): string {
+    const objects = this.api.storage.list(this.kind).map((object) => {
+      const conditions = conditionsOf(object).map(
+        ({ type, status, reason = '', message = '' }) => `    ${type}=${status} ${reason} ${message}`,
+      );
+      const finalizer = object.metadata.finalizers?.includes(FINALIZER) === true ? 'has' : 'has not';
+      return [`  ${KIND} ${object.metadata.name}, which ${finalizer} our finalizer`, ...conditions].join('\n');
+    });
+    const calls = this.trace().split('\n').slice(-15);
+    const said = this.managers.flatMap(({ name, logger }) =>
+      logger.lines
+        .slice(-10)
+        .map(
+          ({ level, message, error, keys }) =>
+            `  ${name} ${level} ${message} ${String(error ?? '')} ${JSON.stringify(keys)}`,
+        ),
+    );
+    return [...objects, 'the last calls:', ...calls, 'the last lines of the logs:', ...said].join('\n');
+  }
+}
+
+const isAbsence = (errorCode: string): boolean =>
+  errorCode === 'ResourceNotFoundException' || errorCode === 'NoSuchEntity';
+
+function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
+  const status = object?.['status'];
+  const conditions: unknown = typeof status === 'object' && status !== null ? Reflect.get(status, 'conditions') : [];
+  return Array.isArray(conditions) ? conditions : [];
+}
