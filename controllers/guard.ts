@@ -1,8 +1,9 @@
 import { CONTROL_PLANE_KIND } from '../api/external/index.ts';
 import { KubeError, isConflict, isNotFound } from '../pkg/kube/errors.ts';
-import { keyOf } from '../pkg/kube/paths.ts';
+import { keyOf, keyText } from '../pkg/kube/paths.ts';
 import type { Store } from '../pkg/kube/store.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../pkg/kube/types.ts';
+import { isDeleting } from './standing.ts';
 
 /**
  * On an AWSManagedControlPlane exactly while a profile of its cluster carries our finalizer. It keeps the control plane,
@@ -11,6 +12,9 @@ import type { KubeClient, KubeObject, ObjectKey, Resource } from '../pkg/kube/ty
  * A courtesy: others may strip it, and nothing but the order of the teardown depends on it.
  */
 export const GUARD_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
+
+/** Others write the control plane too, in the same moments: each conflict is a reason to read it again. */
+const MOST_ATTEMPTS = 5;
 
 export type Guarding =
   | { readonly kind: 'guarded' }
@@ -26,6 +30,8 @@ export class Guard {
   private readonly client: KubeClient;
   private readonly controlPlanes: Store;
   private readonly resource: () => Resource | undefined;
+  /** Under way, by control plane: the profiles of a cluster that are applied together ask at the same moment. */
+  private readonly puttingOn = new Map<string, Promise<Guarding>>();
 
   constructor(options: {
     readonly client: KubeClient;
@@ -45,21 +51,31 @@ export class Guard {
   async putOn(key: ObjectKey, signal: AbortSignal): Promise<Guarding> {
     const known = this.controlPlanes.lookup(key);
     if (known.kind === 'found' && hasGuard(known.object)) return { kind: 'guarded' };
+    const name = keyText(key);
+    const underWay = this.puttingOn.get(name) ?? this.putOnLive(key, signal).finally(() => this.puttingOn.delete(name));
+    this.puttingOn.set(name, underWay);
+    return underWay;
+  }
+
+  private async putOnLive(key: ObjectKey, signal: AbortSignal): Promise<Guarding> {
     const resource = this.resource();
     if (resource === undefined) return { kind: 'refused', why: `${CONTROL_PLANE_KIND} objects cannot be read` };
-    // Read live: a list of finalizers that is not the newest would take somebody else's off.
-    const object = await this.client.get(resource, key, { signal });
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return { kind: 'leaving' };
-    if (hasGuard(object)) return { kind: 'guarded' };
-    const finalizers = [...(object.metadata.finalizers ?? []), GUARD_FINALIZER];
-    try {
-      await this.write(resource, object, finalizers, signal);
-      return { kind: 'guarded' };
-    } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return { kind: 'refused', why: 'it was changed at the same moment' };
-      if (error instanceof KubeError && error.status > 0) return { kind: 'refused', why: error.message };
-      throw error;
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      // Read live: a list of finalizers that is not the newest would take somebody else's off.
+      const object = await this.client.get(resource, key, { signal });
+      if (object === undefined || isDeleting(object)) return { kind: 'leaving' };
+      if (hasGuard(object)) return { kind: 'guarded' };
+      const finalizers = [...(object.metadata.finalizers ?? []), GUARD_FINALIZER];
+      try {
+        await this.write(resource, object, finalizers, signal);
+        return { kind: 'guarded' };
+      } catch (error) {
+        if (isConflict(error) || isNotFound(error)) continue;
+        if (error instanceof KubeError && error.status > 0) return { kind: 'refused', why: error.message };
+        throw error;
+      }
     }
+    return { kind: 'refused', why: 'it is being changed all the time' };
   }
 
   /** Takes the finalizer off the object as it was read. A conflict is thrown, and means: look again. */

@@ -53,7 +53,10 @@ export interface GuardServices {
 
 const GO: Verdict = { kind: 'go' };
 
-/** The safety rules, cheapest first; the turn is asked for last, because it is held from then on. */
+/**
+ * The safety rules, cheapest first. The turn is held from when it is given: only the record comes after it, so that who
+ * waits for a turn writes nothing.
+ */
 export function guards(services: GuardServices): readonly Guard[] {
   return [
     pace(services),
@@ -61,8 +64,8 @@ export function guards(services: GuardServices): readonly Guard[] {
     unpaused(services),
     roleUnused(services),
     marked(services),
-    recorded(services),
     turn(services),
+    recorded(services),
   ];
 }
 

@@ -7,8 +7,8 @@ type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 const SECOND: Ms = 1_000;
 const MINUTE: Ms = 60 * SECOND;
 
-/** About a tenth late, and some 26 calls for a create of two minutes. */
-const growing: Poll = (waited) => Math.min(Math.max(waited / 5, SECOND / 2), 15 * SECOND);
+/** About a twelfth late on the average, and some 31 calls for a create of two minutes. */
+const growing: Poll = (waited) => Math.min(Math.max(waited / 6, SECOND / 2), 12 * SECOND);
 const every =
   (interval: Ms): Poll =>
   () =>

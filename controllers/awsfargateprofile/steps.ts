@@ -1,6 +1,6 @@
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { isNotDispatched } from '../../pkg/cloud/errors.ts';
-import type { Turns } from '../../pkg/runtime/turns.ts';
+import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
 import { decide } from './decide.ts';
@@ -8,7 +8,7 @@ import { whyOfFailure } from './failures.ts';
 import { rememberAttempt, rememberRefusal, waitedFor } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
-import type { Flight, Guard } from './preflight.ts';
+import type { Flight, Guard, Verdict } from './preflight.ts';
 import { doingOf, preflight } from './preflight.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
@@ -37,47 +37,55 @@ export async function runSteps(
     if (decision.kind === 'settled') return { end: decision, trail };
     if (decision.kind === 'stop') return { end: { kind: 'stopped', why: decision.why }, trail };
     const { mutation } = decision;
-    const verdict = await preflight(guards, mutation, flight);
-    if (verdict.kind === 'stop') return { end: { kind: 'stopped', why: verdict.why }, trail };
-    if (verdict.kind === 'quit') return { end: verdict, trail };
-    if (verdict.kind === 'keep') {
-      flight.observed = keepRole(flight.observed, verdict.role, verdict.by);
+    const attempt = await attemptIt(flight, mutation, { guards, turns });
+    if (attempt.kind === 'stop') return { end: { kind: 'stopped', why: attempt.why }, trail };
+    if (attempt.kind === 'quit') return { end: attempt, trail };
+    if (attempt.kind === 'keep') {
+      flight.observed = keepRole(flight.observed, attempt.role, attempt.by);
       continue;
     }
-    const outcome = await inTurn(flight, mutation, turns);
-    trail.push({ mutation, outcome });
-    const end = takeIn(flight, mutation, outcome, { turns, clock });
+    trail.push({ mutation, outcome: attempt.outcome });
+    const end = takeIn(flight, mutation, attempt.outcome, clock);
     if (end !== undefined) return { end, trail };
   }
   throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(trail.at(-1)?.mutation)}`);
 }
 
-/** A turn that was taken is given back whatever happens, unless EKS took the change: then it is busy with it. */
-async function inTurn(flight: Flight, mutation: Mutation, turns: Turns): Promise<Outcome> {
+type Attempt = Exclude<Verdict, { kind: 'go' }> | { readonly kind: 'acted'; readonly outcome: Outcome };
+
+/** Asks the guards, then acts. A turn is given back whatever happens, unless EKS took the change and is busy with it. */
+async function attemptIt(
+  flight: Flight,
+  mutation: Mutation,
+  { guards, turns }: { readonly guards: readonly Guard[]; readonly turns: Turns },
+): Promise<Attempt> {
   const { ticket, session, target } = flight;
-  if (!isLaneMutation(mutation)) return act(session, target.eksCluster, mutation);
   let accepted = false;
   try {
+    const verdict = await preflight(guards, mutation, flight);
+    if (verdict.kind !== 'go') return verdict;
     const outcome = await act(session, target.eksCluster, mutation);
     accepted = outcome.kind === 'done';
-    if (accepted) turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
-    if (outcome.kind === 'siblingBusy') {
-      turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
-    }
-    if (outcome.kind === 'clusterUpdating') turns.close(ticket.lane, CLUSTER_UPDATE_PAUSE);
-    return outcome;
+    if (isLaneMutation(mutation)) tellLane(turns, ticket, mutation, outcome);
+    return { kind: 'acted', outcome };
   } finally {
-    if (!accepted) turns.release(ticket);
+    if (isLaneMutation(mutation) && !accepted) turns.release(ticket);
+  }
+}
+
+/** EKS's answer says who is in the lane: this profile from now on, or somebody else. */
+function tellLane(turns: Turns, ticket: Ticket, mutation: Mutation, outcome: Outcome): void {
+  if (outcome.kind === 'done') {
+    turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
+  } else if (outcome.kind === 'siblingBusy') {
+    turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
+  } else if (outcome.kind === 'clusterUpdating') {
+    turns.close(ticket.lane, CLUSTER_UPDATE_PAUSE);
   }
 }
 
 /** Folds an answer into the pass; the end of the pass, if this is one. */
-function takeIn(
-  flight: Flight,
-  mutation: Mutation,
-  outcome: Outcome,
-  { clock }: { readonly turns: Turns; readonly clock: Clock },
-): StepsEnd | undefined {
+function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clock): StepsEnd | undefined {
   const now = clock.monotonic();
   const generation = flight.object.metadata.generation ?? 0;
   switch (outcome.kind) {

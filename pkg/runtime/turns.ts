@@ -92,10 +92,14 @@ export class Turns {
     lane.busy = { name: ticket.name, doing, foreign: false, seen: this.clock.monotonic() };
   }
 
-  /** The change was refused, or came to nothing: the place is free again, unless somebody else was seen in it. */
+  /**
+   * The change was refused, or came to nothing: the place is free again, unless somebody else was seen in it. From one
+   * whose turn it is not, it says nothing.
+   */
   release(ticket: Ticket): void {
     const lane = this.laneOf(ticket.lane);
-    if (lane.going?.id === ticket.id) lane.going = undefined;
+    if (lane.going?.id !== ticket.id) return;
+    lane.going = undefined;
     this.next(lane);
   }
 
