@@ -7,6 +7,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { isRoleInUse } from './roleuse.ts';
 import { profileNamed } from './decide.ts';
+import { doingOf } from './lane.ts';
 import type { LiveReads } from './live.ts';
 import { recoveryOf, refusalOf } from './memory.ts';
 import type { Memory } from './memory.ts';
@@ -178,10 +179,4 @@ async function lookAt(turns: Turns, { session, target, ticket }: Flight, ahead: 
   const doing = lookup.right.kind === 'found' ? doingOf(lookup.right.profile.status) : undefined;
   if (doing === undefined) turns.settled(ticket.lane, ahead);
   else turns.busy(ticket.lane, ahead, doing, true);
-}
-
-/** What a profile of this status keeps EKS busy with, in words; `undefined`: nothing. */
-export function doingOf(status: string): string | undefined {
-  if (status === 'CREATING') return 'being created';
-  return status === 'DELETING' ? 'being deleted' : undefined;
 }

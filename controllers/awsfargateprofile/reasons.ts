@@ -365,5 +365,8 @@ export const pollOf = <R extends Reason>({ reason, facts }: Why<R>, waited: Ms):
 /** What a user reads: what is the matter, and what to do about it. */
 export function messageOf<R extends Reason>({ reason, facts }: Why<R>): string {
   const { words, cure } = TABLE[reason];
-  return cure === undefined ? words(facts) : `${words(facts)}. ${cure(facts)}.`;
+  const matter = capitalised(words(facts));
+  return cure === undefined ? matter : `${matter}. ${cure(facts)}.`;
 }
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

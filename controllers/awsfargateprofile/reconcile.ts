@@ -27,7 +27,8 @@ import { observe } from './observe.ts';
 import { pausedStatus, statusOf } from './report.ts';
 import type { End, Pass, Seen } from './report.ts';
 import type { Flight } from './preflight.ts';
-import { doingOf, guards } from './preflight.ts';
+import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import { guards } from './preflight.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
 import { recordBefore } from './record.ts';
@@ -238,10 +239,11 @@ export class Reconciler {
       const reason = whyOfFailure(seen.left, { name: target.eksCluster, region: target.region });
       return { object, desired, end: stopped(reason) };
     }
-    const lane = `${session.account}/${session.region}/${target.eksCluster}`;
+    const lane = laneOf(session.account, session.region, target.eksCluster);
     const key = keyText(keyOf(object));
     const sight = seen.right;
-    tellLane(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
+    tellRecorded(turns, lane, object, this.options.profiles);
+    tellSeen(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
     if (sight.kind === 'transit') {
       turns.leave(key);
       return { object, desired, observed: sight.seen, end: stopped(sight.why) };
@@ -255,13 +257,7 @@ export class Reconciler {
       desired: wanting,
       session,
       signal: context.signal,
-      ticket: {
-        lane,
-        id: key,
-        name: desired.wanted?.profile.name ?? desired.records.profileName ?? desired.owner.profileName,
-        urgent: isDeleting(object),
-        createdAt: object.metadata.creationTimestamp ?? '',
-      },
+      ticket: ticketOf(object, lane, wanting),
     };
     const { objects, live } = this.options;
     const all = guards({
@@ -344,8 +340,7 @@ export class Reconciler {
 const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });
 
 /** All that such a pass asks is whether EKS has finished: it gives way to others. */
-const isInTransit = ({ status }: AWSFargateProfile): boolean =>
-  status?.profileStatus !== undefined && doingOf(status.profileStatus) !== undefined;
+const isInTransit = ({ status }: AWSFargateProfile): boolean => doingOf(status?.profileStatus) !== undefined;
 
 const isInLine = (end: StepsEnd): boolean =>
   end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');
@@ -354,13 +349,4 @@ function whyOfCredentials({ message, failure }: CredentialsProblem, target: Targ
   return failure === undefined
     ? why('CredentialsUnavailable', { words: message })
     : whyOfFailure(failure, { name: target.eksCluster, region: target.region });
-}
-
-/** What was seen of the object's own profiles tells the lane whether EKS is busy with them. */
-function tellLane(turns: Turns, lane: string, observed: Seen): void {
-  for (const { name, found } of observed.profiles) {
-    const doing = found && doingOf(found.status);
-    if (doing === undefined) turns.settled(lane, name);
-    else turns.busy(lane, name, doing, false);
-  }
 }

@@ -162,7 +162,7 @@ function readyOf({ object, waited }: Pass, why: Why | undefined, nature: Nature 
   if (isDeleting(object)) {
     return { status: 'False', reason: 'Deleting', message: why === undefined ? '' : messageOf(why) };
   }
-  if (why === undefined) return good('Ready', 'the Fargate profile is ACTIVE as the spec wants it');
+  if (why === undefined) return good('Ready', 'The Fargate profile is ACTIVE as the spec wants it');
   const before = conditionOf(object.status?.conditions, 'Ready');
   const wasReady = before?.status === 'True' && object.status?.observedGeneration === object.metadata.generation;
   if (nature !== 'outage') return bad(why);

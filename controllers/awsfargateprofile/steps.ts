@@ -1,6 +1,6 @@
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { isNotDispatched } from '../../pkg/cloud/errors.ts';
-import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
+import type { Turns } from '../../pkg/runtime/turns.ts';
 import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
 import { decide } from './decide.ts';
@@ -9,7 +9,8 @@ import { rememberAttempt, rememberRefusal, waitedFor } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
 import type { Flight, Guard, Verdict } from './preflight.ts';
-import { doingOf, preflight } from './preflight.ts';
+import { doingOf, tellAnswer } from './lane.ts';
+import { preflight } from './preflight.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
 import type { End } from './report.ts';
@@ -66,21 +67,10 @@ async function attemptIt(
     if (verdict.kind !== 'go') return verdict;
     const outcome = await act(session, target.eksCluster, mutation);
     accepted = outcome.kind === 'done';
-    if (isLaneMutation(mutation)) tellLane(turns, ticket, mutation, outcome);
+    if (isLaneMutation(mutation)) tellAnswer(turns, ticket, mutation, outcome, CLUSTER_UPDATE_PAUSE);
     return { kind: 'acted', outcome };
   } finally {
     if (isLaneMutation(mutation) && !accepted) turns.release(ticket);
-  }
-}
-
-/** EKS's answer says who is in the lane: this profile from now on, or somebody else. */
-function tellLane(turns: Turns, ticket: Ticket, mutation: Mutation, outcome: Outcome): void {
-  if (outcome.kind === 'done') {
-    turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
-  } else if (outcome.kind === 'siblingBusy') {
-    turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
-  } else if (outcome.kind === 'clusterUpdating') {
-    turns.close(ticket.lane, CLUSTER_UPDATE_PAUSE);
   }
 }
 

@@ -37,12 +37,19 @@ function goalOfDeletion(inputs: Inputs): Goal {
   const { object, controlPlane } = inputs;
   const surplus = isRetained(object) ? 'retain' : 'delete';
   if (surplus === 'retain' && !isClusterLeaving(inputs)) return { kind: 'release' };
-  const target =
-    recordedTarget(object) ?? (controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined);
+  const target = targetOfDeletion(inputs);
   if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined, surplus };
   return controlPlane.kind === 'unknown'
     ? hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }))
     : hold(why('TargetUnknown', { cluster: clusterKey(object) }));
+}
+
+/** Where the object was provisioned, with the identity that the control plane names now: it may have been mended. */
+function targetOfDeletion({ object, controlPlane }: Inputs): Target | undefined {
+  const recorded = recordedTarget(object);
+  const named = controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
+  const isSame = recorded === undefined || (named !== undefined && changeOf(recorded, named) === undefined);
+  return isSame ? named : recorded;
 }
 
 /** Whether the EKS cluster is about to be deleted, which EKS refuses as long as it has profiles. */

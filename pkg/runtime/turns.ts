@@ -71,6 +71,11 @@ export class Turns {
     this.wake = options.wake;
   }
 
+  /** Whether nothing was ever heard of the lane: after a start, what others wrote down is worth more than nothing. */
+  isUnknown(lane: string): boolean {
+    return !this.lanes.has(lane);
+  }
+
   /** `yours` must be followed by {@link accepted} or {@link release}. */
   ask(ticket: Ticket): Turn {
     const lane = this.laneOf(ticket.lane);

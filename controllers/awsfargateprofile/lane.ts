@@ -1,0 +1,69 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { StoreReader } from '../../pkg/kube/store.ts';
+import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
+import { BY_CLUSTER } from '../caches.ts';
+import { isDeleting } from '../standing.ts';
+import type { Desired, Outcome, Mutation } from './model.ts';
+import type { Seen } from './report.ts';
+
+/** The lane that EKS takes changes in: one profile of a cluster at a time. */
+export const laneOf = (account: string, region: string, eksCluster: string): string =>
+  `${account}/${region}/${eksCluster}`;
+
+/** How the object stands in the lane's line. */
+export function ticketOf(object: AWSFargateProfile, lane: string, { wanted, records, owner }: Desired): Ticket {
+  return {
+    lane,
+    id: keyText(keyOf(object)),
+    name: wanted?.profile.name ?? records.profileName ?? owner.profileName,
+    urgent: isDeleting(object),
+    createdAt: object.metadata.creationTimestamp ?? '',
+  };
+}
+
+/** What a profile of this status keeps EKS busy with, in words; `undefined`: nothing. */
+export function doingOf(status: string | undefined): string | undefined {
+  if (status === 'CREATING') return 'being created';
+  return status === 'DELETING' ? 'being deleted' : undefined;
+}
+
+/** What was seen of the object's own profiles tells the lane whether EKS is busy with them. */
+export function tellSeen(turns: Turns, lane: string, { profiles }: Seen): void {
+  for (const { name, found } of profiles) {
+    const doing = doingOf(found?.status);
+    if (doing === undefined) turns.settled(lane, name);
+    else turns.busy(lane, name, doing, false);
+  }
+}
+
+/** EKS's answer says who is in the lane: this profile from now on, or somebody else. */
+export function tellAnswer(turns: Turns, ticket: Ticket, mutation: Mutation, outcome: Outcome, pause: number): void {
+  if (outcome.kind === 'done') {
+    turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
+  } else if (outcome.kind === 'siblingBusy') {
+    turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
+  } else if (outcome.kind === 'clusterUpdating') {
+    turns.close(ticket.lane, pause);
+  }
+}
+
+/**
+ * After a start the lane is not known, but the siblings' statuses are: one that was in transit when it was last written
+ * down is ahead until its own pass has looked.
+ */
+export function tellRecorded(turns: Turns, lane: string, object: AWSFargateProfile, profiles: StoreReader): void {
+  if (!turns.isUnknown(lane)) return;
+  const cluster = keyText({ namespace: object.metadata.namespace, name: object.spec.clusterName });
+  const listing = profiles.byIndex(BY_CLUSTER, cluster);
+  for (const raw of listing.kind === 'listed' ? listing.objects : []) {
+    const sibling = decodeAWSFargateProfile(raw);
+    if (E.isLeft(sibling) || sibling.right.metadata.uid === object.metadata.uid) continue;
+    const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = sibling.right.status ?? {};
+    const doing = doingOf(profileStatus);
+    if (profileName === undefined || doing === undefined || laneOf(account, region, eksClusterName) !== lane) continue;
+    turns.busy(lane, profileName, doing, false);
+  }
+}
