@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import type { ConfigPatch } from '../aws/model/config.ts';
+import { withConfig, defaultConfig } from '../aws/model/config.ts';
 import { expectNothingLeft } from '../aws/expect-nothing-left.ts';
 import type { Emulator } from '../aws/emulator.ts';
 import { startServer } from '../aws/server.ts';
+import type { ClusterView, ProfileView, RoleView } from '../aws/views.ts';
 import { ApiError } from '../envtest/api.ts';
 import type { KubeObject } from '../envtest/api.ts';
 import type { ControlPlane } from '../envtest/controlplane.ts';
 import { startControlPlane } from '../envtest/controlplane.ts';
+import type { CustomResourceDefinition } from '../envtest/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import type { KubectlResult } from '../envtest/kubectl.ts';
 import { kubectl } from '../envtest/kubectl.ts';
@@ -19,8 +22,14 @@ export const OUR_CRD = fileURLToPath(
 );
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
-const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2';
 const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2';
+
+export const AWS_KEY = 'test';
+export const ACCOUNT = '123456789012';
+export const REGION = 'us-east-1';
+
+/** EKS needs minutes; here it is quick, but never so quick that a state in between could not be seen. */
+const QUICK: ConfigPatch = { eks: { createMs: 300, deleteMs: 300 } };
 
 export interface EksClusterOptions {
   readonly namespace?: string;
@@ -29,6 +38,19 @@ export interface EksClusterOptions {
   readonly ready?: boolean;
   readonly additionalTags?: Readonly<Record<string, string>>;
   readonly identityRef?: { readonly kind: string; readonly name: string };
+  /** In which version the Cluster is written. */
+  readonly version?: 'v1beta1' | 'v1beta2';
+}
+
+interface Where {
+  readonly namespace?: string;
+  readonly timeoutMs?: number;
+}
+
+export interface WorldOptions {
+  readonly config?: ConfigPatch;
+  /** Absent: our kind, and stand-ins for all that belongs to Cluster API and its AWS provider. */
+  readonly crds?: readonly (string | CustomResourceDefinition)[];
 }
 
 /** A real API server, an emulated AWS and the built manager: what a user of the product has in front of them. */
@@ -36,45 +58,64 @@ export interface World {
   readonly controlPlane: ControlPlane;
   readonly aws: Emulator;
   readonly awsUrl: string;
+  /** What is in AWS under a name, whichever cluster it belongs to. */
+  readonly inAws: { profile(name: string): ProfileView | undefined; role(name: string): RoleView | undefined };
   /** The manager started last. */
   readonly manager: RunningManager;
   startManager(options?: Partial<ManagerOptions>): Promise<RunningManager>;
-  /** A Cluster with its AWSManagedControlPlane, and the EKS cluster in AWS, with two private subnets. */
-  createEksCluster(name: string, options?: EksClusterOptions): Promise<void>;
+  /** Ends the manager as a rollout does, and expects it to end well. */
+  stopManager(): Promise<void>;
+  /** A Cluster with its AWSManagedControlPlane, and the EKS cluster in AWS, with two private subnets and a public one. */
+  createEksCluster(name: string, options?: EksClusterOptions): Promise<ClusterView>;
+  setControlPlaneReady(name: string, ready: boolean, namespace?: string): Promise<void>;
   createNamespace(name: string): Promise<void>;
+  /** Server-side apply, as `kubectl apply --server-side` does it. */
   apply(...objects: readonly object[]): Promise<void>;
   kubectl(args: readonly string[], stdin?: string): Promise<KubectlResult>;
   profile(name: string, namespace?: string): Promise<KubeObject | undefined>;
   profiles(): Promise<readonly KubeObject[]>;
   /** Merge-patches a profile. */
   patch(name: string, patch: object, namespace?: string): Promise<void>;
+  /** Asks for the deletion of a profile's object, and waits for nothing. */
+  delete(name: string, namespace?: string): Promise<void>;
   /** Waits until the condition of a profile has that status (and reason), and gives the object. */
   condition(
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason?: string },
-    options?: { readonly namespace?: string; readonly timeoutMs?: number },
+    where?: Where,
   ): Promise<KubeObject>;
-  ready(name: string, options?: { readonly namespace?: string; readonly timeoutMs?: number }): Promise<KubeObject>;
+  ready(name: string, where?: Where): Promise<KubeObject>;
   /** Waits until the profile's object is gone. */
-  gone(name: string, options?: { readonly namespace?: string; readonly timeoutMs?: number }): Promise<void>;
+  gone(name: string, where?: Where): Promise<void>;
   /** `Type Reason: message` of each event about objects of this name, oldest first. */
   events(name: string, namespace?: string): Promise<readonly string[]>;
-  /** Ends everything after looking that nothing is left in AWS and the manager neither panicked nor complained. */
+  /** Waits until there is an event about an object of this name that contains `text`, and gives all of them. */
+  event(name: string, text: string, where?: Where): Promise<readonly string[]>;
+  /**
+   * Deletes what profiles there are and sees them go; then looks that nothing is left in AWS and that the manager neither
+   * panicked nor ended by itself, and ends everything.
+   */
   finish(): Promise<void>;
   /** Ends everything. */
   stop(): Promise<void>;
 }
 
 /** Starts everything but the manager. */
-export async function startWorld(options: { readonly config?: ConfigPatch } = {}): Promise<World> {
+export async function startWorld({ config = {}, crds = [STAND_IN_CRDS, OUR_CRD] }: WorldOptions = {}): Promise<World> {
   const controlPlane = await startControlPlane();
   const aws = await startServer({
-    keys: [{ accessKeyId: 'test', account: '123456789012' }],
-    ...(options.config && { config: options.config }),
+    keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
+    config: withConfig(withConfig(defaultConfig, QUICK), config),
   });
-  await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
-  return new RunningWorld(controlPlane, aws);
+  const world = new RunningWorld(controlPlane, aws);
+  try {
+    await applyCrds(controlPlane.api, ...crds);
+    return world;
+  } catch (error) {
+    await world.stop();
+    throw error;
+  }
 }
 
 interface Event {
@@ -91,6 +132,8 @@ class RunningWorld implements World {
   readonly controlPlane: ControlPlane;
   readonly #aws: Aws;
   #manager: RunningManager | undefined;
+  /** Processes that a test ended itself. */
+  readonly #ended = new Set<RunningManager>();
 
   constructor(controlPlane: ControlPlane, aws: Aws) {
     this.controlPlane = controlPlane;
@@ -110,65 +153,68 @@ class RunningWorld implements World {
     return this.#manager;
   }
 
+  get inAws(): World['inAws'] {
+    const { admin } = this.aws;
+    return {
+      profile: (name) => admin.profiles().find((each) => each.name === name),
+      role: (name) => admin.roles().find((each) => each.name === name),
+    };
+  }
+
   async startManager(options: Partial<ManagerOptions> = {}): Promise<RunningManager> {
     this.#manager = await startManager(this.controlPlane, { awsUrl: this.awsUrl, ...options });
     return this.#manager;
+  }
+
+  async stopManager(): Promise<void> {
+    const { manager } = this;
+    const panics = await manager.metric('controller_runtime_reconcile_panics_total');
+    if (panics !== 0) throw new Error(`the manager panicked ${panics} times:\n${manager.log()}`);
+    this.#ended.add(manager);
+    const { code, signal } = await manager.stop();
+    if (code !== 0) throw new Error(`the manager ended with ${code ?? signal}:\n${manager.tail()}`);
   }
 
   async createNamespace(name: string): Promise<void> {
     await this.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 
-  async createEksCluster(name: string, options: EksClusterOptions = {}): Promise<void> {
-    const { namespace = 'default', region = 'us-east-1', ready = true, additionalTags, identityRef } = options;
+  async createEksCluster(name: string, options: EksClusterOptions = {}): Promise<ClusterView> {
+    const { namespace = 'default', region = REGION, ready = true, additionalTags, identityRef } = options;
     const eksClusterName = `${namespace}_${name}-control-plane`;
     const place = { region, ...(options.account !== undefined && { account: options.account }) };
-    const { subnets } = this.aws.admin.createCluster({ name: eksClusterName, ...place });
-    await this.apply(
-      {
-        apiVersion: 'cluster.x-k8s.io/v1beta2',
-        kind: 'Cluster',
-        metadata: { name, namespace },
-        spec: {
-          controlPlaneRef: {
-            apiGroup: 'controlplane.cluster.x-k8s.io',
-            kind: 'AWSManagedControlPlane',
-            name: `${name}-control-plane`,
-          },
+    const cluster = this.aws.admin.createCluster({ name: eksClusterName, ...place });
+    await this.apply(clusterObject(name, namespace, options.version ?? 'v1beta2'), {
+      apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
+      kind: 'AWSManagedControlPlane',
+      metadata: { name: `${name}-control-plane`, namespace, labels: { 'cluster.x-k8s.io/cluster-name': name } },
+      spec: {
+        eksClusterName,
+        region,
+        ...(additionalTags && { additionalTags }),
+        ...(identityRef && { identityRef }),
+        network: {
+          subnets: cluster.subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+            id: `${name}-subnet-${index}`,
+            resourceID: id,
+            isPublic,
+            availabilityZone,
+          })),
         },
       },
-      {
-        apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
-        kind: 'AWSManagedControlPlane',
-        metadata: { name: `${name}-control-plane`, namespace, labels: { 'cluster.x-k8s.io/cluster-name': name } },
-        spec: {
-          eksClusterName,
-          region,
-          ...(additionalTags && { additionalTags }),
-          ...(identityRef && { identityRef }),
-          network: {
-            subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
-              id: `${name}-subnet-${index}`,
-              resourceID: id,
-              isPublic,
-              availabilityZone,
-            })),
-          },
-        },
-      },
-    );
+    });
     await this.setControlPlaneReady(name, ready, namespace);
+    return cluster;
   }
 
   async setControlPlaneReady(name: string, ready: boolean, namespace = 'default'): Promise<void> {
-    const path = `${CONTROL_PLANES}/namespaces/${namespace}/awsmanagedcontrolplanes/${name}-control-plane/status`;
-    await this.controlPlane.api.patch(path, { status: { ready } });
+    await this.controlPlane.api.patch(`${controlPlanePath(name, namespace)}/status`, { status: { ready } });
   }
 
   async apply(...objects: readonly object[]): Promise<void> {
-    const list = { apiVersion: 'v1', kind: 'List', items: objects };
-    const { code, stderr } = await this.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list));
-    if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+    // One after the other, as kubectl: a namespace comes before what is in it.
+    for (const object of objects as readonly Manifest[])
+      await this.controlPlane.api.apply(pathOfManifest(object), object);
   }
 
   kubectl(args: readonly string[], stdin?: string): Promise<KubectlResult> {
@@ -191,11 +237,15 @@ class RunningWorld implements World {
     await this.controlPlane.api.patch(pathOf(name, namespace), patch);
   }
 
+  async delete(name: string, namespace = 'default'): Promise<void> {
+    await this.controlPlane.api.delete(pathOf(name, namespace));
+  }
+
   async condition(
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason?: string },
-    options: { readonly namespace?: string; readonly timeoutMs?: number } = {},
+    options: Where = {},
   ): Promise<KubeObject> {
     return eventually(
       async () => {
@@ -214,11 +264,11 @@ class RunningWorld implements World {
     );
   }
 
-  ready(name: string, options: { readonly namespace?: string; readonly timeoutMs?: number } = {}): Promise<KubeObject> {
+  ready(name: string, options: Where = {}): Promise<KubeObject> {
     return this.condition(name, 'Ready', { status: 'True' }, options);
   }
 
-  async gone(name: string, options: { readonly namespace?: string; readonly timeoutMs?: number } = {}): Promise<void> {
+  async gone(name: string, options: Where = {}): Promise<void> {
     await eventually(
       async () => {
         const object = await this.profile(name, options.namespace);
@@ -237,18 +287,35 @@ class RunningWorld implements World {
       .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   }
 
+  async event(name: string, text: string, { namespace, timeoutMs }: Where = {}): Promise<readonly string[]> {
+    return eventually(
+      async () => {
+        const events = await this.events(name, namespace);
+        if (!events.some((event) => event.includes(text))) throw new Error(`there are:\n${events.join('\n')}`);
+        return events;
+      },
+      { what: `an event about ${name} with "${text}"`, ...(timeoutMs !== undefined && { timeoutMs }) },
+    );
+  }
+
   async finish(): Promise<void> {
     try {
-      if (this.#manager?.exit() === undefined && this.#manager !== undefined) {
-        const panics = await this.#manager.metric('controller_runtime_reconcile_panics_total');
-        if (panics !== 0) throw new Error(`the manager panicked ${panics} times:\n${this.#manager.log()}`);
-        const { code } = await this.#manager.stop();
-        if (code !== 0) throw new Error(`the manager ended with ${code}:\n${this.#manager.tail()}`);
+      await this.#removeProfiles();
+      if (this.#manager !== undefined && !this.#ended.has(this.#manager)) {
+        const exit = this.#manager.exit();
+        if (exit !== undefined) throw new Error(`the manager ended by itself:\n${this.#manager.tail()}`);
+        await this.stopManager();
       }
       await expectNothingLeft(this.aws.admin);
     } finally {
       await this.stop();
     }
+  }
+
+  async #removeProfiles(): Promise<void> {
+    const names = (await this.profiles()).map(({ metadata: { name, namespace = '' } }) => ({ name, namespace }));
+    for (const { name, namespace } of names) await this.delete(name, namespace);
+    for (const { name, namespace } of names) await this.gone(name, { namespace });
   }
 
   async stop(): Promise<void> {
@@ -260,8 +327,40 @@ class RunningWorld implements World {
 const pathOf = (name: string, namespace: string): string =>
   `${PROFILES}/namespaces/${namespace}/awsfargateprofiles/${name}`;
 
-export const clusterPath = (name: string, namespace = 'default'): string =>
-  `${CLUSTERS}/namespaces/${namespace}/clusters/${name}`;
+export const clusterPath = (name: string, namespace = 'default', version = 'v1beta2'): string =>
+  `/apis/cluster.x-k8s.io/${version}/namespaces/${namespace}/clusters/${name}`;
+
+export const controlPlanePath = (cluster: string, namespace = 'default'): string =>
+  `${CONTROL_PLANES}/namespaces/${namespace}/awsmanagedcontrolplanes/${cluster}-control-plane`;
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+function pathOfManifest({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
+  return `${group}/${namespace === undefined ? '' : `namespaces/${namespace}/`}${plural}/${name}`;
+}
+
+/** The Cluster that names its AWSManagedControlPlane, as each version of Cluster API has it. */
+export function clusterObject(name: string, namespace = 'default', version: 'v1beta1' | 'v1beta2' = 'v1beta2'): object {
+  const group = 'controlplane.cluster.x-k8s.io';
+  const reference = { kind: 'AWSManagedControlPlane', name: `${name}-control-plane` };
+  return {
+    apiVersion: `cluster.x-k8s.io/${version}`,
+    kind: 'Cluster',
+    metadata: { name, namespace },
+    spec: {
+      controlPlaneRef:
+        version === 'v1beta1'
+          ? { apiVersion: `${group}/v1beta2`, namespace, ...reference }
+          : { apiGroup: group, ...reference },
+    },
+  };
+}
 
 /** An AWSFargateProfile that is right, but for what `spec` says otherwise. */
 export const fargateProfile = (name: string, spec: object = {}, metadata: object = {}): object => ({

@@ -1,0 +1,42 @@
+import type { CallRecord } from '../aws/call-log.ts';
+import type { Emulator } from '../aws/emulator.ts';
+import { AWS_KEY } from './world.ts';
+
+/** What the manager asked of AWS from some moment on. */
+export interface Calls {
+  all(): readonly CallRecord[];
+  /** `eks:CreateFargateProfile 200`, `iam:GetRole 404 NoSuchEntity`, in the order in which they arrived. */
+  lines(): readonly string[];
+  /** Those that would change something, whatever was answered. */
+  mutations(): readonly CallRecord[];
+  /** Those that name the role, the profile or the cluster. */
+  about(noun: string): readonly CallRecord[];
+  /** Those that were refused, but for reads that ask whether something is there. */
+  failures(): readonly string[];
+}
+
+export function callsFromNow({ log }: Emulator): Calls {
+  const afterSeq = log.read().at(-1)?.seq ?? 0;
+  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY });
+  return {
+    all,
+    lines: () => all().map(lineOf),
+    mutations: () => all().filter(({ mutates }) => mutates),
+    about: (noun) => all().filter(({ nouns }) => Object.values(nouns).includes(noun)),
+    failures: () =>
+      all()
+        .filter((call) => call.status !== 200 && !isQuestion(call))
+        .map(lineOf),
+  };
+}
+
+export const lineOf = ({ service, operation, status, errorCode }: CallRecord): string =>
+  [`${service}:${operation}`, status ?? 'unanswered', ...(errorCode === undefined ? [] : [errorCode])].join(' ');
+
+const isQuestion = ({ operation, errorCode }: CallRecord): boolean =>
+  (operation === 'DescribeFargateProfile' && errorCode === 'ResourceNotFoundException') ||
+  (operation === 'GetRole' && errorCode === 'NoSuchEntity');
+
+/** The same line many times in a row is a poll: once is enough. */
+export const withoutRepeats = (lines: readonly string[]): readonly string[] =>
+  lines.filter((line, index) => line !== lines[index - 1]);
