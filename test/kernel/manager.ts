@@ -30,8 +30,8 @@ export class KernelManager {
   readonly logger = new MemoryLogger();
   readonly kubeLine = new Line();
   readonly awsLine = new Line();
-  /** How it ended. */
-  ended: { readonly error?: unknown } | undefined;
+  /** How it ended, and when (wall clock). */
+  ended: { readonly at: Ms; readonly error?: unknown } | undefined;
   private readonly clock: ProcessClock;
   private readonly stopping = new AbortController();
 
@@ -53,8 +53,8 @@ export class KernelManager {
       ownNamespace: 'capaf-system',
     };
     runManager(env, command.right.flags, new Registry(), this.stopping.signal).then(
-      () => (this.ended ??= {}),
-      (error: unknown) => (this.ended ??= { error }),
+      () => (this.ended ??= { at: clock.now() }),
+      (error: unknown) => this.exit(error),
     );
   }
 
@@ -65,7 +65,13 @@ export class KernelManager {
 
   /** As SIGKILL: what was sent has its effect, nothing else happens any more. */
   kill(): void {
-    this.ended = { error: new Error('killed') };
+    this.exit(new Error('killed'));
+  }
+
+  /** A process that ends takes its timers and connections with it. */
+  private exit(error: unknown): void {
+    if (this.ended !== undefined) return;
+    this.ended = { at: this.clock.now(), error };
     this.clock.stop();
     this.kubeLine.kill();
     this.awsLine.kill();

@@ -15,8 +15,21 @@ export interface KubeWrite {
   status?: number;
 }
 
-/** Notes what goes through a transport and is no read. */
-export function recordingWrites(transport: Transport, from: string, clock: Clock, writes: KubeWrite[]): Transport {
+/** Notes what goes through a transport and is no read. `onAnswer` is told before the answer goes on its way. */
+export function recordingWrites(
+  transport: Transport,
+  {
+    from,
+    clock,
+    writes,
+    onAnswer,
+  }: {
+    readonly from: string;
+    readonly clock: Clock;
+    readonly writes: KubeWrite[];
+    readonly onAnswer: (write: KubeWrite) => void;
+  },
+): Transport {
   return {
     host: transport.host,
     async send(request) {
@@ -26,6 +39,7 @@ export function recordingWrites(transport: Transport, from: string, clock: Clock
       writes.push(write);
       const response = await transport.send(request);
       write.status = response.status;
+      onAnswer(write);
       return response;
     },
   };

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
-import { FINALIZER, KIND, PLURAL } from '../../api/v1beta2/index.ts';
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { Condition } from '../../api/v1beta2/index.ts';
+import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { sleep } from '../../pkg/env/deadline.ts';
+import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
 import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
@@ -42,14 +45,6 @@ export interface WorldOptions {
   readonly watchLag?: Ms;
 }
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: string;
-}
-
 /**
  * An API server, AWS and any number of managers, all in this process and on one virtual clock. It has one Cluster with
  * its control plane and EKS cluster. The same seed and the same doings give the same run.
@@ -61,6 +56,8 @@ export class KernelWorld {
   /** Of all managers. */
   readonly writes: KubeWrite[] = [];
   readonly managers: KernelManager[] = [];
+  /** Called at each change in AWS or in the API server by a manager, before it learns of it. */
+  onEffect: () => void = () => {};
   /** For the test's own draws. */
   readonly random: SeededRandom;
   private readonly seed: number;
@@ -79,6 +76,9 @@ export class KernelWorld {
       clock: { now: () => clock.now(), sleep: (ms) => sleep(clock, ms, never) },
       env: seededEnv(seed),
       config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
+    });
+    this.aws.onCall(({ applied }, phase) => {
+      if (phase === 'after' && applied) this.onEffect();
     });
     this.createCluster();
   }
@@ -136,7 +136,12 @@ export class KernelWorld {
       name,
       seed: this.seed * 1_000 + this.managers.length,
       clock,
-      kube: recordingWrites(this.api, name, clock, this.writes),
+      kube: recordingWrites(this.api, {
+        from: name,
+        clock,
+        writes: this.writes,
+        onAnswer: () => this.onEffect(),
+      }),
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
       flags,
@@ -153,11 +158,15 @@ export class KernelWorld {
   }
 
   apply(...names: readonly string[]): void {
-    for (const name of names)
-      this.create(PLURAL, {
-        metadata: { name },
-        spec: { clusterName: CLUSTER, selectors: [{ namespace: name }] },
-      });
+    for (const name of names) this.applyWith(name, {});
+  }
+
+  /** An object that is right, but for what `spec` says otherwise. */
+  applyWith(name: string, spec: object): void {
+    this.create(PLURAL, {
+      metadata: { name },
+      spec: { clusterName: CLUSTER, selectors: [{ namespace: name }], ...spec },
+    });
   }
 
   delete(...names: readonly string[]): void {
@@ -174,6 +183,19 @@ export class KernelWorld {
 
   isReady(name: string): boolean {
     return this.condition(name)?.status === 'True';
+  }
+
+  /** How the status of Ready changes from now on, as it happens. */
+  readyChanges(name: string): readonly { readonly at: Ms; readonly status: string }[] {
+    const changes: { at: Ms; status: string }[] = [];
+    const { uid } = this.profile(name)?.metadata ?? {};
+    this.api.storage.listen(({ object, previous }) => {
+      const statusOf = (one: KubeObject | undefined): string =>
+        conditionsOf(one).find(({ type }) => type === 'Ready')?.status ?? '';
+      if (object.metadata.uid !== uid || statusOf(object) === statusOf(previous)) return;
+      changes.push({ at: this.clock.now(), status: statusOf(object) });
+    });
+    return changes;
   }
 
   /** Milliseconds since the world began. */
@@ -245,7 +267,7 @@ export class KernelWorld {
     return this.managers.flatMap(({ name, logger }) =>
       logger.lines
         .filter(({ level }) => level === 'error')
-        .map(({ message, error }) => `${name}: ${message}: ${String(error)}`),
+        .map(({ message, error }) => `${name}: ${message}: ${errorMessage(error)}`),
     );
   }
 
@@ -253,6 +275,7 @@ export class KernelWorld {
   async finish(): Promise<void> {
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
     expect(this.panics(), 'panics').to.deep.equal([]);
+    expect(this.afterlife(), 'what managers did after their end').to.deep.equal([]);
     expect(
       this.api.storage.list(this.kind).map(({ metadata }) => metadata.name),
       'objects left',
@@ -260,12 +283,20 @@ export class KernelWorld {
     await expectNothingLeft(this.aws.admin);
   }
 
+  /** What came from managers that had ended. */
+  private afterlife(): readonly string[] {
+    return this.managers.flatMap(({ name, accessKeyId, ended }) => {
+      const end = ended?.at ?? Infinity;
+      const writes = this.writes.filter(({ from, at }) => from === name && at > end);
+      const calls = this.aws.admin.calls({ accessKeyId }).filter(({ at }) => at > end);
+      return traceOf(writes, calls, this.begin)
+        .split('\n')
+        .filter((line) => line !== '');
+    });
+  }
+
   panics(): readonly string[] {
-    return this.managers.flatMap(({ logger }) =>
-      logger
-        .said('Observed a panic')
-        .map(({ error }) => (error instanceof Error ? (error.stack ?? error.message) : String(error))),
-    );
+    return this.managers.flatMap(({ logger }) => logger.said('Observed a panic').map(({ error }) => errorStack(error)));
   }
 
   trace(): string {
@@ -286,7 +317,7 @@ export class KernelWorld {
         .slice(-10)
         .map(
           ({ level, message, error, keys }) =>
-            `  ${name} ${level} ${message} ${String(error ?? '')} ${JSON.stringify(keys)}`,
+            `  ${name} ${level} ${message} ${error === undefined ? '' : errorMessage(error)} ${JSON.stringify(keys)}`,
         ),
     );
     return [...objects, 'the last calls:', ...calls, 'the last lines of the logs:', ...said].join('\n');
@@ -297,7 +328,6 @@ const isAbsence = (errorCode: string): boolean =>
   errorCode === 'ResourceNotFoundException' || errorCode === 'NoSuchEntity';
 
 function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
-  const status = object?.['status'];
-  const conditions: unknown = typeof status === 'object' && status !== null ? Reflect.get(status, 'conditions') : [];
-  return Array.isArray(conditions) ? conditions : [];
+  const decoded = decodeAWSFargateProfile(object);
+  return isRight(decoded) ? (decoded.right.status?.conditions ?? []) : [];
 }

@@ -1,0 +1,80 @@
+import { expect } from 'chai';
+import type { ConfigPatch } from '../aws/model/config.ts';
+import { KernelWorld, MINUTE, SECOND } from './world.ts';
+
+const NAMES = ['a', 'b', 'c'];
+const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
+
+/** IAM as it is on a slow day. */
+const LAGGING: ConfigPatch = {
+  iam: { readAfterCreateMs: 2 * SECOND, readAfterDeleteMs: 2 * SECOND, trustVisibleToEksMs: 8 * SECOND },
+};
+
+/** How often each thing was made, and how often it was taken away. */
+function expectEachOnce(world: KernelWorld, names: readonly string[]): void {
+  const done = world.mutations().filter(({ applied }) => applied);
+  for (const operation of ['CreateRole', 'CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole'])
+    expect(
+      done.filter((call) => call.operation === operation),
+      operation,
+    ).to.have.length(names.length);
+}
+
+/** Ends the manager that runs, in good order or not, and begins another. */
+async function restart(world: KernelWorld, how: 'stop' | 'kill'): Promise<void> {
+  const manager = world.managers.at(-1);
+  if (manager !== undefined && how === 'stop') await world.stop(manager);
+  if (manager !== undefined && how === 'kill') manager.kill();
+  world.start();
+}
+
+describe('a manager that is ended', () => {
+  for (const seed of SEEDS) {
+    it(`makes nothing twice and forgets nothing, restarted at any moment (seed ${seed})`, async () => {
+      const world = new KernelWorld({ seed, ...(seed % 2 === 0 && { aws: LAGGING }) });
+      const aWhile = (longest: number): Promise<void> => world.clock.advance(world.random.next() * longest);
+      const restarts = async (): Promise<void> => {
+        for (let count = 0; count < 3; count++) {
+          // Half of them while the first calls are made, half while EKS works.
+          await aWhile(world.random.next() < 0.5 ? 2 * SECOND : 2 * MINUTE);
+          await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill');
+        }
+      };
+      world.start();
+      world.apply(...NAMES);
+      await restarts();
+      await world.ready(...NAMES);
+      world.delete(...NAMES);
+      await restarts();
+      await world.gone(...NAMES);
+      expectEachOnce(world, NAMES);
+      expect(world.warnings()).to.deep.equal([]);
+      await world.finish();
+    });
+  }
+
+  it('makes nothing twice and forgets nothing, killed after any one of its effects', async () => {
+    const life = async (killedAfter: number): Promise<number> => {
+      const world = new KernelWorld();
+      let effects = 0;
+      world.onEffect = () => {
+        effects += 1;
+        if (effects === killedAfter) void restart(world, 'kill');
+      };
+      world.start();
+      world.apply('a');
+      await world.ready('a');
+      world.delete('a');
+      await world.gone('a');
+      expectEachOnce(world, ['a']);
+      await world.finish();
+      return effects;
+    };
+    const effects = await life(Infinity);
+    expect(effects, 'six changes in AWS, the rest in the API server').to.be.above(12);
+    for (let count = 1; count <= effects; count++)
+      await life(count).catch((error: unknown) => {
+        throw new Error(`killed after effect ${count} of ${effects}`, { cause: error });
+      });
+  });
+});
