@@ -296,7 +296,9 @@ export class KernelWorld {
   }
 
   panics(): readonly string[] {
-    return this.managers.flatMap(({ logger }) => logger.said('Observed a panic').map(({ error }) => errorStack(error)));
+    return this.managers.flatMap(({ logger }) =>
+      logger.said('Observed a panic').map(({ error }) => errorStack(error) ?? errorMessage(error)),
+    );
   }
 
   trace(): string {
