@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { KubeObject } from '../envtest/api.ts';
-import { callsFromNow, withoutRepeats } from '../support/calls.ts';
+import { callsFromNow, withoutRepeats } from '../world/calls.ts';
 import { eventually } from '../support/eventually.ts';
-import { standing } from '../support/standing.ts';
-import type { World } from '../support/world.ts';
-import { ACCOUNT, clusterPath, fargateProfile, startWorld } from '../support/world.ts';
+import { standing } from '../world/standing.ts';
+import type { World } from '../world/world.ts';
+import { ACCOUNT, clusterPath, fargateProfile, startWorld } from '../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';

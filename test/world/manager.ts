@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../envtest/controlplane.ts';
 import { freePorts } from '../envtest/ports.ts';
 import type { ServerProcess } from '../envtest/process.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 
 export const MANAGER = fileURLToPath(new URL('../../dist/manager.mjs', import.meta.url));
 

@@ -13,7 +13,7 @@ import type { CustomResourceDefinition } from '../envtest/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import type { KubectlResult } from '../envtest/kubectl.ts';
 import { kubectl } from '../envtest/kubectl.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import type { ManagerOptions, RunningManager } from './manager.ts';
 import { startManager } from './manager.ts';
 
