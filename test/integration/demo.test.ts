@@ -1,0 +1,155 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Printed last where the demo stays. */
+const STAYING = 'Ctrl-C ends everything';
+const SETTLES_WITHIN = { timeoutMs: 60_000 };
+
+interface RunningDemo {
+  /** The only place for temporary files that it has. */
+  readonly folder: string;
+  readonly exited: Promise<number | NodeJS.Signals | null>;
+  /** What it printed so far; with errors. */
+  readonly text: () => string;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<RunningDemo> {
+  const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
+  const child = spawn(process.execPath, ['test/demo/main.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, ONCE: '', TMPDIR: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  }
+  const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once('close', (code, signal) => resolve(signal ?? code));
+  });
+  return { folder, exited, text: () => text, kill: (signal) => void child.kill(signal) };
+}
+
+/** The command lines of all processes that have `text` in theirs. */
+async function processesWith(text: string): Promise<readonly string[]> {
+  const all = process.platform === 'linux' ? await linuxCommandLines() : await posixCommandLines();
+  return all.filter((line) => line.includes(text));
+}
+
+async function linuxCommandLines(): Promise<readonly string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+}
+
+async function posixCommandLines(): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args']);
+  return stdout.split('\n');
+}
+
+const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
+
+/** Its servers all have its folder in their command lines, but for the emulator, which has an address of its own. */
+async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
+  await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));
+  await eventually(async () => expect(await readdir(folder)).to.deep.equal([]));
+  for (const url of urlsIn(text())) {
+    const answer = await fetch(url).then(
+      () => 'an answer',
+      () => 'none',
+    );
+    expect(answer, url).to.equal('none');
+  }
+}
+
+describe('the demo', function () {
+  this.timeout(120_000);
+  let demo: RunningDemo;
+
+  afterEach(async () => {
+    demo.kill('SIGKILL');
+    await demo.exited;
+    await rm(demo.folder, { recursive: true, force: true });
+  });
+
+  it('shows a profile becoming Ready and going away without a trace, and ends well', async () => {
+    demo = await startDemo({ ONCE: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+
+    const lines = demo.text().split('\n');
+    const inOrder = [
+      /^ {2}Kubernetes API server v1\.\d+\.\d+ +https:\/\/127\.0\.0\.1:\d+$/,
+      /^ {2}Emulated EKS, IAM and STS +http:\/\/127\.0\.0\.1:\d+$/,
+      /^\$ kubectl apply -f config\/samples$/,
+      /^awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io\/web created$/,
+      /^ +\d+\.\d s {2}web {2}Ready +False +Creating: /,
+      /^ +\d+\.\d s {2}web {2}Ready +True /,
+      /^ {2}Fargate profile +default_web$/,
+      /^ +status +ACTIVE$/,
+      /^ +sigs\.k8s\.io\/cluster-api-provider-aws-fargate\/owner = default\/web$/,
+      /^ {2}IAM role +my-cluster-default_web_fargate$/,
+      /^\$ kubectl describe awsfargateprofiles$/,
+      /^Events:$/,
+      /Normal +SuccessfulCreateEKSFargateProfile /,
+      /^\$ kubectl delete -f config\/samples --wait=false$/,
+      /^ +\d+\.\d s {2}web {2}Deleting +True /,
+      /^ +\d+\.\d s {2}web {2}The object is gone$/,
+      /^ {2}Fargate profiles +none$/,
+      /^ {2}IAM roles +none$/,
+      /^No resources found in default namespace\.$/,
+      /^All is as it should be, after \d+\.\d s\.$/,
+    ];
+    let from = 0;
+    for (const pattern of inOrder) {
+      const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
+      expect(found, `${String(pattern)} after line ${from} of\n${demo.text()}`).to.be.at.least(from);
+      from = found + 1;
+    }
+    expect(demo.text(), 'escape sequences').not.to.contain('\u001B');
+    await expectNothingLeft(demo);
+  });
+
+  it('stays until Ctrl-C, says how to go on, and leaves nothing', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes(STAYING), SETTLES_WITHIN);
+    expect(demo.text()).to.match(/^ {2}export KUBECONFIG=.*\.kubeconfig$/m);
+    expect(await processesWith(demo.folder)).to.have.length(4); // etcd, kube-apiserver, manager, watchdog
+    expect(urlsIn(demo.text())).not.to.deep.equal([]);
+
+    demo.kill('SIGINT');
+    expect(await demo.exited).to.equal(0);
+    expect(demo.text()).to.match(/^All processes have ended, and what they wrote is removed\.$/m);
+    await expectNothingLeft(demo);
+  });
+
+  it('leaves nothing when it is interrupted on the way', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes('Emulated EKS'), SETTLES_WITHIN);
+    demo.kill('SIGINT');
+    expect(await demo.exited).to.equal(130);
+    await expectNothingLeft(demo);
+  });
+
+  it('leaves nothing when it is killed', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes('created'), SETTLES_WITHIN);
+    demo.kill('SIGKILL');
+    expect(await demo.exited).to.equal('SIGKILL');
+    await expectNothingLeft(demo);
+  });
+
+  it('fails with the reason when the manager ends, and leaves nothing', async () => {
+    demo = await startDemo({ ONCE: '1', AWS_ENDPOINT_URL_EKS: 'no url' });
+    expect(await demo.exited).to.equal(1);
+    expect(demo.text()).to.match(/^The demo failed: .*the manager ended/m);
+    await expectNothingLeft(demo);
+  });
+});
