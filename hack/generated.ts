@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { crd } from '../api/v1beta2/crd.ts';
 import { GROUP, PLURAL } from '../api/v1beta2/index.ts';
+import { conditionsReference } from './conditions.ts';
 import { apiReference } from './reference.ts';
 
 /** Path in the repository → content, of every file that `make generate` writes. */
@@ -8,6 +9,7 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
   new Map([
     [`config/crd/bases/${GROUP}_${PLURAL}.yaml`, yaml(crd)],
     ['docs/api.md', apiReference()],
+    ['docs/conditions.md', conditionsReference()],
   ]);
 
 const yaml = (document: unknown): string =>

@@ -44,7 +44,7 @@ const FLAGS = [
   {
     name: 'kubeconfig',
     value: 'FILE',
-    words: 'Kubeconfig to use. Default: KUBECONFIG, then the pod’s service account, then ~/.kube/config',
+    words: "Kubeconfig to use. Default: KUBECONFIG, then the pod's service account, then ~/.kube/config",
   },
   { name: 'namespace', value: 'NAME', words: 'Look after objects of this namespace alone. Default: all namespaces' },
   { name: 'sync-period', value: 'DURATION', default: '10m', words: 'How often an object at rest is compared with AWS' },
@@ -71,7 +71,7 @@ const FLAGS = [
   {
     name: 'leader-elect-namespace',
     value: 'NAME',
-    words: 'Where the Lease is. Default: the namespace of the pod or of the kubeconfig’s context',
+    words: "Where the Lease is. Default: the namespace of the pod or of the kubeconfig's context",
   },
   {
     name: 'health-addr',

@@ -15,9 +15,9 @@ export interface EventSpec {
   readonly message: string;
 }
 
-/** The events of a pass: what it did, what came to its end, and what newly needs a human. */
+/** The events of a pass, in the order in which it came about: what has ended, what was done, what newly needs a human. */
 export function eventsOf(pass: Pass): readonly EventSpec[] {
-  return [...pass.trail.flatMap(eventOfStep), ...eventsOfProfile(pass), ...eventOfTrouble(pass)];
+  return [...eventsOfProfile(pass), ...pass.trail.flatMap(eventOfStep), ...eventOfTrouble(pass)];
 }
 
 /** The object is let go with everything left in AWS as it is. */

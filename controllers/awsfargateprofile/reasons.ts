@@ -116,7 +116,7 @@ export const REASONS = {
     words: ({ name, cluster }) =>
       `the cluster is being deleted, and EKS cannot delete cluster ${quoted(cluster)} while it has Fargate profile ${quoted(name)}, which deletionPolicy Retain keeps`,
     cure: () =>
-      'Set spec.deletionPolicy to Delete to have the profile deleted; or delete the profile in AWS; or remove this object’s finalizer to abandon the profile',
+      "Set spec.deletionPolicy to Delete to have the profile deleted; or delete the profile in AWS; or remove this object's finalizer to abandon the profile",
   }),
   ControlPlaneUnsupported: described<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',
@@ -131,7 +131,7 @@ export const REASONS = {
     words: ({ field, recorded, found }) =>
       `the control plane now names ${field} ${quoted(found)}, but this object was provisioned in ${quoted(recorded)}: nothing is changed in AWS`,
     cure: ({ field, recorded }) =>
-      `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object after annotating what is to stay`,
+      `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object, which deletes the profile where it was provisioned`,
   }),
   TargetUnknown: described<{ readonly cluster: string }>({
     nature: 'human',
@@ -158,7 +158,7 @@ export const REASONS = {
     poll: watched,
     words: ({ controlPlane }) =>
       `no subnet is named and AWSManagedControlPlane ${controlPlane} lists no private one: Fargate runs in private subnets only`,
-    cure: () => 'Name private subnets in spec.subnetIDs, or add them to the control plane’s spec.network.subnets',
+    cure: () => "Name private subnets in spec.subnetIDs, or add them to the control plane's spec.network.subnets",
   }),
 
   // Credentials.
@@ -205,7 +205,7 @@ export const REASONS = {
     ...eks,
     poll: doubling(15 * SECOND, 5 * MINUTE),
     words: ({ cluster, region }) => `there is no EKS cluster ${quoted(cluster)} in ${region}`,
-    cure: () => 'Create the cluster, or correct the control plane’s spec.eksClusterName and spec.region',
+    cure: () => "Create the cluster, or correct the control plane's spec.eksClusterName and spec.region",
   }),
 
   // The role.
@@ -229,7 +229,7 @@ export const REASONS = {
     poll: slowly,
     words: ({ name, problem }) =>
       `the trust policy of IAM role ${quoted(name)} does not let EKS Fargate assume it: ${problem}`,
-    cure: () => 'Correct the role’s trust policy; it is read again by itself',
+    cure: () => "Correct the role's trust policy; it is read again by itself",
   }),
   RoleSettingsConflict: described<Named & { readonly other: string; readonly settings: readonly string[] }>({
     nature: 'human',
@@ -244,7 +244,7 @@ export const REASONS = {
     ...iam,
     poll: slowly,
     words: ({ name, id }) =>
-      `IAM role ${quoted(name)} was deleted by somebody and has been made anew as ${id}: the cluster’s access entry is bound to the former one, so pods of this profile cannot start`,
+      `IAM role ${quoted(name)} was deleted by somebody and has been made anew as ${id}: the cluster's access entry is bound to the former one, so pods of this profile cannot start`,
     cure: ({ arn, id, cluster }) =>
       `Delete the access entry of ${arn} in EKS cluster ${cluster} and create it again with type FARGATE_LINUX, then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object`,
   }),
@@ -345,7 +345,8 @@ export const REASONS = {
 } as const;
 
 export type Reason = keyof typeof REASONS;
-type Facts = { readonly [R in Reason]: (typeof REASONS)[R] extends Entry<infer F> ? F : never };
+/** What each reason is told with. */
+export type Facts = { readonly [R in Reason]: (typeof REASONS)[R] extends Entry<infer F> ? F : never };
 const TABLE: { readonly [R in Reason]: Entry<Facts[R]> } = REASONS;
 
 /** A reason with its facts: why a pass ended before everything was as desired. */
@@ -369,4 +370,6 @@ export function messageOf<R extends Reason>({ reason, facts }: Why<R>): string {
   return cure === undefined ? matter : `${matter}. ${cure(facts)}.`;
 }
 
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** A sentence that begins with the name of a field keeps that name as it is. */
+const capitalised = (text: string): string =>
+  /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
