@@ -1,17 +1,26 @@
 import { expect } from 'chai';
 import { KernelWorld, SECOND } from './world.ts';
 
-/** Three lives, the manager's in the middle ended and begun anew, with AWS and its delays as drawn from the seed. */
+const NAMES = ['a', 'b', 'c'];
+
+/** As much of what can happen as fits: two managers, one of them killed, failing calls, a leader that loses its server. */
 async function run(seed: number): Promise<string> {
-  const world = new KernelWorld({ seed });
-  const first = world.start();
-  world.apply('a', 'b', 'c');
-  await world.clock.advance(world.random.next() * 90 * SECOND);
-  await world.stop(first);
-  world.start();
-  await world.ready('a', 'b', 'c');
-  world.delete('a', 'b', 'c');
-  await world.gone('a', 'b', 'c');
+  const world = new KernelWorld({ seed, aws: { iam: { readAfterCreateMs: 2 * SECOND } } });
+  for (const kind of ['500-after', 'throttle', 'reset', 'no-answer-after'] as const)
+    for (let count = 0; count < 5; count++)
+      world.aws.admin.addFault({ operation: '*', kind, nth: 1 + Math.floor(100 * world.random.next()) });
+  const first = world.start('--leader-elect');
+  const second = world.start('--leader-elect');
+  world.apply(...NAMES);
+  await world.clock.advance(world.random.next() * 60 * SECOND);
+  first.kubeLine.cut();
+  await world.clock.advance(30 * SECOND);
+  first.kubeLine.restore();
+  world.start('--leader-elect');
+  await world.ready(...NAMES);
+  second.kill();
+  world.delete(...NAMES);
+  await world.gone(...NAMES);
   await world.finish();
   return world.trace();
 }

@@ -313,9 +313,13 @@ export class KernelWorld {
       const finalizer = object.metadata.finalizers?.includes(FINALIZER) === true ? 'has' : 'has not';
       return [`  ${KIND} ${object.metadata.name}, which ${finalizer} our finalizer`, ...conditions].join('\n');
     });
-    const calls = this.trace().split('\n').slice(-15);
+    const calls = this.trace()
+      .split('\n')
+      .filter((line) => !line.includes('/leases'))
+      .slice(-15);
     const said = this.managers.flatMap(({ name, logger }) =>
       logger.lines
+        .filter(({ level }) => level !== 'debug')
         .slice(-10)
         .map(
           ({ level, message, error, keys }) =>
