@@ -17,8 +17,11 @@ export interface EventSpec {
 
 /** The events of a pass, in the order in which it came about: what has ended, what was done, what newly needs a human. */
 export function eventsOf(pass: Pass): readonly EventSpec[] {
-  return [...eventsOfProfile(pass), ...pass.trail.flatMap(eventOfStep), ...eventOfTrouble(pass)];
+  return [...eventsOfProfile(pass), ...eventsOfSteps(pass), ...eventOfTrouble(pass)];
 }
+
+/** What a pass did in AWS, or tried to. */
+export const eventsOfSteps = ({ trail }: Pass): readonly EventSpec[] => trail.flatMap(eventOfStep);
 
 /** The object is let go with everything left in AWS as it is. */
 export const retained = (object: AWSFargateProfile): EventSpec =>

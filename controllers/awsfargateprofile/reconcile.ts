@@ -14,7 +14,7 @@ import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/ty
 import type { Guarding } from '../guard.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
-import { eventsOf, retained } from './events.ts';
+import { eventsOf, eventsOfSteps, retained } from './events.ts';
 import { whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
@@ -164,7 +164,7 @@ export class Reconciler {
       case 'resumeDeletion':
         return this.resumeDeletion(object, context);
       case 'pursue':
-        return this.conclude(await this.pursue(object, goal, sharers, context), context);
+        return this.pursue(object, goal, sharers, context);
     }
   }
 
@@ -180,8 +180,9 @@ export class Reconciler {
     { target, surroundings, surplus }: Extract<Goal, { kind: 'pursue' }>,
     sharers: Inputs['sharers'],
     context: ReconcileContext,
-  ): Promise<Findings> {
+  ): Promise<Requeue> {
     const { clock, sessions, roles } = this.options;
+    const stopFor = (reason: Why) => this.conclude({ object, end: stopped(reason) }, context);
     const guarded = surroundings && (await this.guarded(surroundings, context.signal));
     const opened = await sessions.open({
       region: target.region,
@@ -192,11 +193,11 @@ export class Reconciler {
       logger: context.logger,
       polling: isInTransit(object),
     })();
-    if (E.isLeft(opened)) return { object, end: stopped(whyOfCredentials(opened.left, target)) };
+    if (E.isLeft(opened)) return stopFor(whyOfCredentials(opened.left, target));
     const session = opened.right;
     const recorded = object.status?.account;
     if (recorded !== undefined && recorded !== session.account) {
-      return { object, end: stopped(why('WrongAccount', { recorded, found: session.account })) };
+      return stopFor(why('WrongAccount', { recorded, found: session.account }));
     }
     const desired = desiredBy(object, {
       target,
@@ -206,9 +207,12 @@ export class Reconciler {
       sharers,
       now: clock.now(),
     });
-    if (E.isLeft(desired)) return { object, end: stopped(desired.left) };
+    if (E.isLeft(desired)) return stopFor(desired.left);
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
-    return roles.run(names, context.signal, () => this.withinRole(object, target, session, desired.right, context));
+    // Up to the object's release: until then the next to decide about the role must count this object among its users.
+    return roles.run(names, context.signal, async () =>
+      this.conclude(await this.work(object, target, session, desired.right, context), context),
+    );
   }
 
   /** Nothing is created for a control plane that would not wait for its end; what exists is looked after all the same. */
@@ -224,8 +228,8 @@ export class Reconciler {
     return { ...surroundings, noCreation };
   }
 
-  /** From here to the end of the pass nobody else here decides about the same role. */
-  private async withinRole(
+  /** Observes and changes AWS; nobody else here decides about the same role meanwhile. */
+  private async work(
     object: AWSFargateProfile,
     target: Target,
     session: Session,
@@ -244,10 +248,7 @@ export class Reconciler {
     const sight = seen.right;
     tellRecorded(turns, lane, object, this.options.profiles);
     tellSeen(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
-    if (sight.kind === 'transit') {
-      turns.leave(key);
-      return { object, desired, observed: sight.seen, end: stopped(sight.why) };
-    }
+    if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {
       object,
@@ -271,14 +272,14 @@ export class Reconciler {
     });
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
     this.memories.set(key, flight.memory);
-    if (!isInLine(end)) turns.leave(key);
     return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
   }
 
   /** Says what came of a pass, lets a finished object go, and plans the next pass. */
   private async conclude({ object, end, ...findings }: Findings, context: ReconcileContext): Promise<Requeue> {
-    const { clock, objects, tell, resync } = this.options;
+    const { clock, objects, resync, turns } = this.options;
     const key = keyText(keyOf(object));
+    if (!isInLine(end)) turns.leave(key);
     if (end.kind === 'quit') {
       context.logger.debug('Pass given up', { because: end.because });
       return again(end.because);
@@ -297,11 +298,11 @@ export class Reconciler {
       waited,
       attempts: memory.recovery?.attempts ?? 0,
     };
-    const events = eventsOf(pass);
-    if (end.kind === 'settled' && isDeleting(object)) return this.release(object, events, context);
+    if (end.kind === 'settled' && isDeleting(object)) return this.release(object, eventsOf(pass), context);
     const written = await objects.patchStatus(object, statusOf(pass), context.signal);
+    // What was done is told in any case; what was found will be found again.
+    this.tell(object, written === undefined ? eventsOfSteps(pass) : eventsOf(pass));
     if (written === undefined) return again('the object was changed meanwhile');
-    for (const event of events) tell(object, event);
     if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
     return { kind: 'after', delay: this.delayOf(end.why, memory, waited), why: end.why.reason };
   }
@@ -311,11 +312,14 @@ export class Reconciler {
     events: readonly EventSpec[],
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const { objects, tell } = this.options;
-    const written = await objects.patchMetadata(object, releasePatch(object), context.signal);
+    const written = await this.options.objects.patchMetadata(object, releasePatch(object), context.signal);
     if (written === undefined) return again('the object was changed meanwhile');
-    for (const event of events) tell(object, event);
+    this.tell(object, events);
     return DONE;
+  }
+
+  private tell(object: AWSFargateProfile, events: readonly EventSpec[]): void {
+    for (const event of events) this.options.tell(object, event);
   }
 
   private delayOf(reason: Why, memory: Memory, waited: Ms): Ms {
