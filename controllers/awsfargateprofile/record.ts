@@ -25,7 +25,7 @@ export function recordBefore(
     account: place.account,
     eksClusterName: target.eksCluster,
     ...(target.identity && { identityRef: target.identity }),
-    ...(wanted && { tagKeys: tagKeysOf(before, desired, mutation) }),
+    ...(wanted && { tagKeys: recordedTagKeys(before, desired, mutation) }),
   };
   switch (mutation.kind) {
     case 'createRole':
@@ -69,15 +69,15 @@ function withoutId({ id: _id, ...role }: StatusRole): StatusRole {
 }
 
 /** Keys once set are remembered until they are taken off again: only what stands here is ever removed. */
-function tagKeysOf(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
-  const setting =
-    mutation.kind === 'createProfile' ||
-    mutation.kind === 'createRole' ||
-    mutation.kind === 'tagProfile' ||
-    mutation.kind === 'tagRole';
-  const keys =
-    wanted === undefined || !setting
-      ? []
-      : [...Object.keys(wanted.profile.tags), ...(wanted.role.kind === 'managed' ? Object.keys(wanted.role.tags) : [])];
+function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
+  const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];
   return [...new Set([...(before.tagKeys ?? []), ...keys])].toSorted();
+}
+
+const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];
+
+/** The keys of all tags that this controller sets for the object. */
+export function tagKeysOf({ profile, role }: NonNullable<Desired['wanted']>): readonly string[] {
+  const roleTags = role.kind === 'managed' ? role.tags : {};
+  return [...new Set([...Object.keys(profile.tags), ...Object.keys(roleTags)])].toSorted();
 }

@@ -9,6 +9,7 @@ import type { Desired, Observed, Step } from './model.ts';
 import type { Nature, Part, Why } from './reasons.ts';
 import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
 import { isDeleting } from '../standing.ts';
+import { tagKeysOf } from './record.ts';
 
 /** How a pass ended. */
 export type End = { readonly kind: 'settled' } | { readonly kind: 'stopped'; readonly why: Why };
@@ -94,6 +95,8 @@ function observedStatus({ object, end }: Pass, desired: Desired, observed: Seen)
       subnets: profile.subnets,
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
+    // A key that was given up is off by now, and anybody's.
+    ...(wanted && end.kind === 'settled' && { tagKeys: tagKeysOf(wanted) }),
     ...(role && {
       role: {
         ...before.role,
