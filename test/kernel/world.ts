@@ -257,9 +257,16 @@ export class KernelWorld {
     return this.events().filter((event) => event.startsWith('Warning'));
   }
 
-  /** All that an undisturbed run must not show: failed calls, Warnings, logged errors, panics. */
+  /** Writes that the API server did not take. */
+  private refusedWrites(): readonly string[] {
+    return this.writes
+      .filter(({ status }) => status === undefined || status >= 300)
+      .map(({ method, path, body, status = 'no answer' }) => `${method} ${path} ${body}: ${status}`);
+  }
+
+  /** All that an undisturbed run must not show: failed calls and writes, Warnings, logged errors, panics. */
   troubles(): readonly string[] {
-    return [...this.failedCalls(), ...this.warnings(), ...this.errors(), ...this.panics()];
+    return [...this.failedCalls(), ...this.refusedWrites(), ...this.warnings(), ...this.errors(), ...this.panics()];
   }
 
   /** What the managers logged as an error. */
@@ -271,8 +278,11 @@ export class KernelWorld {
     );
   }
 
-  /** Stops every manager; then no object may be left, and nothing in AWS. */
+  /** Waits for the end of what the managers have begun and stops them; then no object may be left, and nothing in AWS. */
   async finish(): Promise<void> {
+    const controlPlanes = (): readonly KubeObject[] => this.api.storage.list(this.api.kind('awsmanagedcontrolplanes'));
+    const isFree = ({ metadata }: KubeObject): boolean => (metadata.finalizers ?? []).length === 0;
+    await this.until('nothing keeps the control plane', () => controlPlanes().every(isFree), MINUTE);
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
     expect(this.panics(), 'panics').to.deep.equal([]);
     expect(this.afterlife(), 'what managers did after their end').to.deep.equal([]);
