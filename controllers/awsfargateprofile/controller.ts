@@ -45,7 +45,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
   const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
-  const { reconcile, quotaFreed } = new Reconciler({
+  const { reconcile, awaitsSibling } = new Reconciler({
     ...caches,
     clock,
     random,
@@ -60,7 +60,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
       recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
   });
-  connectWatches({ caches, queue, objects, random, resync, quotaFreed });
+  connectWatches({ caches, queue, objects, random, resync, awaitsSibling });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

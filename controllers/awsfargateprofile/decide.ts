@@ -74,8 +74,11 @@ function profileObjection(desired: Desired, observed: Observed, wanted: WantedPr
   if (found === undefined) return undefined;
   const differences = differencesOf(desired, observed, found);
   const owner = ownerOf(desired, found);
-  if (owner.kind === 'foreign' && !isAdoptable(desired, owner, found, differences)) {
-    return stop(why('ProfileNotOwned', { name: found.name, whose: owner.whose }));
+  if (owner.kind === 'foreign') {
+    const obstacles = obstaclesToAdoption(desired, owner, found, differences);
+    if (obstacles === undefined || obstacles.length > 0) {
+      return stop(why('ProfileNotOwned', { name: found.name, whose: owner.whose, ...(obstacles && { obstacles }) }));
+    }
   }
   return differences.length > 0 && found.status === 'ACTIVE' && !isUnfinished(desired)
     ? stop(why('SpecDiffers', { name: found.name, fields: differences }))
@@ -310,18 +313,16 @@ function ownerOf(desired: Desired, found: FargateProfile): Ownership {
     : owner;
 }
 
-/** `Always` takes over what nobody claims, if it is what the spec wants already. */
-const isAdoptable = (
+/** `Always` takes over what nobody claims, if it is what the spec wants already. Absent: it is not to be taken over. */
+function obstaclesToAdoption(
   desired: Desired,
-  owner: Ownership,
+  owner: Extract<Ownership, { kind: 'foreign' }>,
   found: FargateProfile,
   differences: readonly string[],
-): boolean =>
-  desired.adopt === 'Always' &&
-  owner.kind === 'foreign' &&
-  !owner.claimed &&
-  found.status === 'ACTIVE' &&
-  differences.length === 0;
+): readonly string[] | undefined {
+  if (desired.adopt !== 'Always' || owner.claimed) return undefined;
+  return found.status === 'ACTIVE' ? differences : [`its status is ${found.status}`, ...differences];
+}
 
 /** A create was asked for, and its result was never yet what the spec wants: it may be made anew. */
 const isUnfinished = ({ records }: Desired): boolean => records.createRequested && !records.provisioned;

@@ -1,7 +1,7 @@
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Mutation } from './model.ts';
 import { subjectOf } from './model.ts';
-import type { Why } from './reasons.ts';
+import type { Reason, Why } from './reasons.ts';
 
 /**
  * What is remembered of an object between its passes, in memory alone: losing it costs lateness, never safety. All times
@@ -9,7 +9,7 @@ import type { Why } from './reasons.ts';
  */
 export interface Memory {
   /** Since when the object has waited for the same thing. */
-  readonly waiting?: { readonly what: string; readonly since: Ms };
+  readonly waiting?: { readonly what: Reason; readonly since: Ms };
   /** A change that AWS did not take; it is not tried again before its time, however often the object is looked at. */
   readonly refused?: {
     readonly what: string;

@@ -36,6 +36,8 @@ export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 /** After so many failed tries a retry is shown as `Stalled`; it goes on all the same. */
 export const PATIENCE = 5;
 
+export type SiblingNews = 'gone' | 'changed';
+
 interface Entry<F> {
   readonly nature: Nature;
   readonly part?: Part;
@@ -44,6 +46,8 @@ interface Entry<F> {
   readonly words: (facts: F) => string;
   /** What a human can do about it, a whole sentence without the closing full stop. */
   readonly cure?: (facts: F) => string;
+  /** What another object of the same cluster may do to end it: go, or change at all. Then it is looked at again at once. */
+  readonly endedBySibling?: SiblingNews;
 }
 
 const described = <F>(entry: Entry<F>): Entry<F> => entry;
@@ -235,6 +239,7 @@ export const REASONS = {
     nature: 'human',
     ...iam,
     poll: watched,
+    endedBySibling: 'changed',
     words: ({ name, other, settings }) =>
       `IAM role ${quoted(name)} is shared with AWSFargateProfile ${other}, which sets ${listed(settings)} otherwise`,
     cure: () => 'Give both objects the same role settings, or this one a role of its own',
@@ -262,14 +267,19 @@ export const REASONS = {
   }),
 
   // The profile.
-  ProfileNotOwned: described<Named & { readonly whose: string }>({
+  /** `obstacles`: why spec.adoptionPolicy Always does not take it over, where that is what it is to do. */
+  ProfileNotOwned: described<Named & { readonly whose: string; readonly obstacles?: readonly string[] }>({
     nature: 'human',
     ...eks,
     poll: slowly,
-    words: ({ name, whose }) =>
-      `Fargate profile ${quoted(name)} exists already and belongs to ${whose}. It is left untouched`,
-    cure: () =>
-      'Choose another spec.profileName, or set spec.adoptionPolicy to Always if it has no owner and is to be taken over',
+    endedBySibling: 'gone',
+    words: ({ name, whose, obstacles }) =>
+      `Fargate profile ${quoted(name)} exists already and belongs to ${whose}. It is left untouched` +
+      (obstacles === undefined ? '' : `, since it is not what the spec wants: ${obstacles.join('; ')}`),
+    cure: ({ obstacles }) =>
+      obstacles === undefined
+        ? 'Choose another spec.profileName, or set spec.adoptionPolicy to Always if it has no owner and is to be taken over'
+        : 'Choose another spec.profileName, or make the spec match the profile, which is then taken over',
   }),
   SpecDiffers: described<Named & { readonly fields: readonly string[] }>({
     nature: 'human',
@@ -299,6 +309,7 @@ export const REASONS = {
     nature: 'wait',
     ...eks,
     poll: doubling(30 * SECOND, 5 * MINUTE),
+    endedBySibling: 'gone',
     words: ({ words }) =>
       `EKS allows no more Fargate profiles in this cluster (${words}): delete one, or ask AWS to raise the quota`,
   }),
@@ -355,6 +366,12 @@ export type Why<R extends Reason = Reason> = { readonly [K in R]: { readonly rea
 export const why = <R extends Reason>(reason: R, facts: Facts[R]): Why<R> => ({ reason, facts });
 
 export const natureOf = ({ reason }: Why): Nature => TABLE[reason].nature;
+
+/** Whether what a sibling has done may have ended it. */
+export const isEndedBySibling = (reason: Reason, news: SiblingNews): boolean => {
+  const { endedBySibling } = TABLE[reason];
+  return endedBySibling !== undefined && (news === 'gone' || endedBySibling === 'changed');
+};
 
 export const partOf = ({ reason, facts }: Why): Part | undefined =>
   TABLE[reason].part ?? ('about' in facts ? facts.about : undefined);

@@ -29,8 +29,8 @@ import type { End, Pass, Seen } from './report.ts';
 import type { Flight } from './preflight.ts';
 import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { guards } from './preflight.ts';
-import type { Why } from './reasons.ts';
-import { pollOf, why } from './reasons.ts';
+import type { SiblingNews, Why } from './reasons.ts';
+import { isEndedBySibling, pollOf, why } from './reasons.ts';
 import { recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
 import type { StepsEnd } from './steps.ts';
@@ -111,10 +111,10 @@ export class Reconciler {
       : this.follow(object, goal, inputs.sharers, context);
   };
 
-  /** A profile of the cluster has gone: whoever waited for the quota may try at once. True if the object did. */
-  readonly quotaFreed = (key: ObjectKey): boolean => {
+  /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
+  readonly awaitsSibling = (key: ObjectKey, news: SiblingNews): boolean => {
     const memory = this.memories.get(keyText(key));
-    if (memory?.waiting?.what !== 'QuotaExceeded') return false;
+    if (memory?.waiting === undefined || !isEndedBySibling(memory.waiting.what, news)) return false;
     this.memories.set(keyText(key), rememberSuccess(memory));
     return true;
   };

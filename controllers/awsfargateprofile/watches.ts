@@ -8,6 +8,7 @@ import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
 import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf } from '../caches.ts';
 import type { ProfileObjects } from './objects.ts';
+import type { SiblingNews } from './reasons.ts';
 
 export interface WatchesOptions {
   readonly caches: Caches;
@@ -15,8 +16,8 @@ export interface WatchesOptions {
   readonly objects: ProfileObjects;
   readonly random: Random;
   readonly resync: Ms;
-  /** Asked for each object of a cluster that a profile has left; true if it is to look again. */
-  readonly quotaFreed: (key: ObjectKey) => boolean;
+  /** Asked for each sibling of an object that has gone or changed; true if it waits for that, and is to look again. */
+  readonly awaitsSibling: (key: ObjectKey, news: SiblingNews) => boolean;
 }
 
 /** Turns what the watches bring into work: only changes of what a pass reads put an object into the queue. */
@@ -36,12 +37,10 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 function onProfile(options: WatchesOptions, change: Change): void {
-  const { queue, objects, random, resync, caches, quotaFreed } = options;
+  const { queue, objects, random, resync } = options;
   const key = keyOf(change.object);
-  if (change.type === 'deleted') {
-    for (const cluster of clusterOf(change.object))
-      for (const sibling of profilesOf(caches.profiles, cluster)) if (quotaFreed(sibling)) queue.add(sibling);
-  }
+  if (change.type === 'deleted') tellSiblings(options, change.object, 'gone');
+  else if (change.type === 'updated' && isNews(change, wishView)) tellSiblings(options, change.object, 'changed');
   if (change.type === 'added' && change.isInInitialList) {
     // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come.
     if (isAtRest(change.object)) queue.addAfter(key, random.next() * resync, 'low');
@@ -49,6 +48,11 @@ function onProfile(options: WatchesOptions, change: Change): void {
     return;
   }
   if (isNews(change, profileView) && !objects.isOwnWrite(change.object)) queue.add(key);
+}
+
+function tellSiblings({ queue, caches, awaitsSibling }: WatchesOptions, object: KubeObject, news: SiblingNews): void {
+  for (const cluster of clusterOf(object))
+    for (const sibling of profilesOf(caches.profiles, cluster)) if (awaitsSibling(sibling, news)) queue.add(sibling);
 }
 
 /** The first list tells nothing about an object that its own first entry does not tell. */
@@ -63,6 +67,12 @@ function profilesOf(profiles: Store, cluster: string): readonly ObjectKey[] {
 
 const isNews = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type !== 'updated' || !jsonEqual(view(change.previous), view(change.object));
+
+/** What others of the cluster go by. */
+const wishView = ({ metadata }: KubeObject): unknown => ({
+  generation: metadata.generation,
+  deletionTimestamp: metadata.deletionTimestamp,
+});
 
 /** Status is the controller's own word: a change of it alone is no news. */
 const profileView = ({ metadata }: KubeObject): unknown => ({
