@@ -47,6 +47,7 @@ export function newClients({ region, credentials, transport, endpoints, version 
       ignoreConfiguredEndpointUrls: true,
       authSchemePreference: [],
       userAgentAppId: '',
+      disableClockSkewCorrection: false,
     };
   };
   return {

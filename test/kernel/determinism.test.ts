@@ -1,34 +1,27 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { KernelWorld, SECOND } from './world.ts';
+import { eventfulRun } from './eventful-run.ts';
 
-const NAMES = ['a', 'b', 'c'];
+const PRINT_TRACE = fileURLToPath(new URL('print-trace.ts', import.meta.url));
+/** Bytes; a trace has some hundred kilobytes. */
+const MOST_OUTPUT = 10_000_000;
 
-/** As much of what can happen as fits: two managers, one of them killed, failing calls, a leader that loses its server. */
-async function run(seed: number): Promise<string> {
-  const world = new KernelWorld({ seed, aws: { iam: { readAfterCreateMs: 2 * SECOND } } });
-  for (const kind of ['500-after', 'throttle', 'reset', 'no-answer-after'] as const)
-    for (let count = 0; count < 5; count++)
-      world.aws.admin.addFault({ operation: '*', kind, nth: 1 + Math.floor(100 * world.random.next()) });
-  const first = world.start('--leader-elect');
-  const second = world.start('--leader-elect');
-  world.apply(...NAMES);
-  await world.clock.advance(world.random.next() * 60 * SECOND);
-  first.kubeLine.cut();
-  await world.clock.advance(30 * SECOND);
-  first.kubeLine.restore();
-  world.start('--leader-elect');
-  await world.ready(...NAMES);
-  second.kill();
-  world.delete(...NAMES);
-  await world.gone(...NAMES);
-  await world.finish();
-  return world.trace();
-}
+const linesOf = (trace: string): readonly string[] => trace.split('\n');
 
 describe('determinism', () => {
   it('gives the same trace for the same seed, and another for another', async () => {
-    const [first, second, other] = [await run(1), await run(1), await run(2)];
-    expect(second.split('\n')).to.deep.equal(first.split('\n'));
+    const [first, second, other] = [await eventfulRun(1), await eventfulRun(1), await eventfulRun(2)];
+    expect(linesOf(second)).to.deep.equal(linesOf(first));
     expect(other).not.to.equal(first);
+  });
+
+  it('gives it in a fresh process too, where nothing real is waited for, by the first call of all neither', async () => {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [PRINT_TRACE, '3'], {
+      maxBuffer: MOST_OUTPUT,
+    });
+    expect(stderr).to.equal('');
+    expect(linesOf(stdout)).to.deep.equal(linesOf(await eventfulRun(3)));
   });
 });
