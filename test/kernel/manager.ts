@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly accessKeyId: string;
   /** As on the command line. */
   readonly flags: readonly string[];
+  /** How far its wall clock is ahead of everybody else's. */
+  readonly skew: Ms;
 }
 
 /** The whole manager in this process, with lines to its servers that can be cut, and a life that can be ended. */
@@ -30,15 +32,15 @@ export class KernelManager {
   readonly logger = new MemoryLogger();
   readonly kubeLine = new Line();
   readonly awsLine = new Line();
-  /** How it ended, and when (wall clock). */
+  /** How it ended, and when (wall clock of the world). */
   ended: { readonly at: Ms; readonly error?: unknown } | undefined;
   private readonly clock: ProcessClock;
   private readonly stopping = new AbortController();
 
-  constructor({ name, seed, clock, kube, aws, accessKeyId, flags }: Surroundings) {
+  constructor({ name, seed, clock, kube, aws, accessKeyId, flags, skew }: Surroundings) {
     this.name = name;
     this.accessKeyId = accessKeyId;
-    this.clock = new ProcessClock(clock);
+    this.clock = new ProcessClock(clock, skew);
     const command = parseFlags(['--health-addr', '0', '--diagnostics-address', '0', ...flags]);
     if (!isRight(command) || command.right.kind !== 'run') throw new Error(`no flags to run with: ${flags.join(' ')}`);
     const env: Env = {
@@ -54,7 +56,7 @@ export class KernelManager {
     };
     runManager(env, command.right.flags, new Registry(), this.stopping.signal).then(
       () => (this.ended ??= { at: clock.now() }),
-      (error: unknown) => this.exit(error),
+      (error: unknown) => this.exit(error, clock.now()),
     );
   }
 
@@ -65,13 +67,13 @@ export class KernelManager {
 
   /** As SIGKILL: what was sent has its effect, nothing else happens any more. */
   kill(): void {
-    this.exit(new Error('killed'));
+    this.exit(new Error('killed'), this.clock.world.now());
   }
 
   /** A process that ends takes its timers and connections with it. */
-  private exit(error: unknown): void {
+  private exit(error: unknown, at: Ms): void {
     if (this.ended !== undefined) return;
-    this.ended = { at: this.clock.now(), error };
+    this.ended = { at, error };
     this.clock.stop();
     this.kubeLine.kill();
     this.awsLine.kill();
@@ -83,31 +85,33 @@ export class KernelManager {
   }
 }
 
-/** A process's own view of the world's clock: its timers end with it. */
+/** A process's own clock: its hands may be set wrong, and its timers end with it. */
 class ProcessClock implements Clock {
-  private readonly clock: Clock;
+  readonly world: Clock;
   private readonly armed = new Map<Timer, Ms>();
+  private readonly skew: Ms;
   private stopped = false;
 
-  constructor(clock: Clock) {
-    this.clock = clock;
+  constructor(world: Clock, skew: Ms) {
+    this.world = world;
+    this.skew = skew;
   }
 
   get timers(): readonly Ms[] {
-    return [...this.armed.values()].map((due) => due - this.clock.monotonic());
+    return [...this.armed.values()].map((due) => due - this.world.monotonic());
   }
 
   now(): Ms {
-    return this.clock.now();
+    return this.world.now() + this.skew;
   }
 
   monotonic(): Ms {
-    return this.clock.monotonic();
+    return this.world.monotonic();
   }
 
   after(delay: Ms, fire: () => void): Timer {
     if (this.stopped) return { cancel: () => {} };
-    const timer = this.clock.after(delay, () => {
+    const timer = this.world.after(delay, () => {
       this.armed.delete(handle);
       fire();
     });
@@ -117,7 +121,7 @@ class ProcessClock implements Clock {
         timer.cancel();
       },
     };
-    this.armed.set(handle, this.clock.monotonic() + delay);
+    this.armed.set(handle, this.world.monotonic() + delay);
     return handle;
   }
 

@@ -1,10 +1,13 @@
 import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
-import { KernelWorld, SECOND } from './world.ts';
+import { KernelWorld, MINUTE, SECOND } from './world.ts';
 
 const NAMES = ['a', 'b'];
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 
+/** How wrong the clock of a machine may be. */
+const LARGEST_SKEW: Ms = 60 * MINUTE;
 /** EKS in a hurry, so that restarts meet its work more often. */
 const QUICK: ConfigPatch = { eks: { createMs: [10 * SECOND, 30 * SECOND], deleteMs: [5 * SECOND, 20 * SECOND] } };
 /** IAM as it is on a slow day. */
@@ -24,11 +27,11 @@ function expectEachOnce(world: KernelWorld, names: readonly string[]): void {
 }
 
 /** Ends the manager that runs, in good order or not, and begins another. */
-async function restart(world: KernelWorld, how: 'stop' | 'kill'): Promise<void> {
+async function restart(world: KernelWorld, how: 'stop' | 'kill', skew = 0): Promise<void> {
   const manager = world.managers.at(-1);
   if (manager !== undefined && how === 'stop') await world.stop(manager);
   if (manager !== undefined && how === 'kill') manager.kill();
-  world.start();
+  world.startSkewed(skew);
 }
 
 describe('a manager that is ended', () => {
@@ -40,7 +43,8 @@ describe('a manager that is ended', () => {
         for (let count = 0; count < 3; count++) {
           // Half of them while the first calls are made, half while EKS works.
           await aWhile(world.random.next() < 0.5 ? 2 * SECOND : 30 * SECOND);
-          await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill');
+          const skew = seed % 3 === 0 ? (2 * world.random.next() - 1) * LARGEST_SKEW : 0;
+          await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill', Math.round(skew));
         }
       };
       world.start();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { Condition } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfileStatus, Condition } from '../../api/v1beta2/index.ts';
 import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { sleep } from '../../pkg/env/deadline.ts';
@@ -25,6 +25,9 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60_000;
 
 const ACCOUNT = '123456789012';
+/** Characters of a line of the trace in an error. */
+const LONGEST_LINE = 300;
+
 const NAMESPACE = 'default';
 export const CLUSTER = 'prod';
 export const EKS_CLUSTER = 'default_prod-control-plane';
@@ -60,6 +63,8 @@ export class KernelWorld {
   onEffect: () => void = () => {};
   /** For the test's own draws. */
   readonly random: SeededRandom;
+  /** What was made in AWS although no object would let a successor find it. */
+  private readonly violations: string[] = [];
   private readonly seed: number;
   private readonly begin: Ms;
 
@@ -77,8 +82,10 @@ export class KernelWorld {
       env: seededEnv(seed),
       config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
     });
-    this.aws.onCall(({ applied }, phase) => {
-      if (phase === 'after' && applied) this.onEffect();
+    this.aws.onCall((call, phase) => {
+      if (phase === 'before' && !this.isRecorded(call))
+        this.violations.push(`${call.operation} ${JSON.stringify(call.nouns)}`);
+      if (phase === 'after' && call.applied) this.onEffect();
     });
     this.createCluster();
   }
@@ -123,12 +130,33 @@ export class KernelWorld {
     this.api.storage.create(this.api.kind(plural), NAMESPACE, object);
   }
 
+  /** Whether what a call makes can be found by who comes after a crash: its object is held, and its status names it. */
+  private isRecorded({ operation, nouns }: CallRecord): boolean {
+    const names = (status: AWSFargateProfileStatus): boolean => {
+      if (operation === 'CreateRole') return status.role?.name === nouns['RoleName'];
+      return status.profileName === nouns['fargateProfileName'] && status.createRequestedAt !== undefined;
+    };
+    const isCreate = operation === 'CreateRole' || operation === 'CreateFargateProfile';
+    return (
+      !isCreate ||
+      this.api.storage.list(this.kind).some((object) => {
+        const status = statusOf(object);
+        return object.metadata.finalizers?.includes(FINALIZER) === true && status.account === ACCOUNT && names(status);
+      })
+    );
+  }
+
   private get kind(): FakeKind {
     return this.api.kind(PLURAL);
   }
 
   /** Starts a manager: process and access key are its own. */
   start(...flags: readonly string[]): KernelManager {
+    return this.startSkewed(0, ...flags);
+  }
+
+  /** Starts one whose wall clock is ahead by `skew`. */
+  startSkewed(skew: Ms, ...flags: readonly string[]): KernelManager {
     const { clock } = this;
     const name = `manager-${this.managers.length + 1}`;
     const { accessKeyId } = this.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: name });
@@ -145,6 +173,7 @@ export class KernelWorld {
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
       flags,
+      skew,
     });
     this.managers.push(manager);
     return manager;
@@ -190,10 +219,10 @@ export class KernelWorld {
     const changes: { at: Ms; status: string }[] = [];
     const { uid } = this.profile(name)?.metadata ?? {};
     this.api.storage.listen(({ object, previous }) => {
-      const statusOf = (one: KubeObject | undefined): string =>
+      const readyOf = (one: KubeObject | undefined): string =>
         conditionsOf(one).find(({ type }) => type === 'Ready')?.status ?? '';
-      if (object.metadata.uid !== uid || statusOf(object) === statusOf(previous)) return;
-      changes.push({ at: this.clock.now(), status: statusOf(object) });
+      if (object.metadata.uid !== uid || readyOf(object) === readyOf(previous)) return;
+      changes.push({ at: this.clock.now(), status: readyOf(object) });
     });
     return changes;
   }
@@ -285,6 +314,7 @@ export class KernelWorld {
     await this.until('nothing keeps the control plane', () => controlPlanes().every(isFree), MINUTE);
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
     expect(this.panics(), 'panics').to.deep.equal([]);
+    expect(this.violations, 'made before it was recorded').to.deep.equal([]);
     expect(this.afterlife(), 'what managers did after their end').to.deep.equal([]);
     expect(
       this.api.storage.list(this.kind).map(({ metadata }) => metadata.name),
@@ -326,6 +356,7 @@ export class KernelWorld {
     const calls = this.trace()
       .split('\n')
       .filter((line) => !line.includes('/leases'))
+      .map((line) => line.slice(0, LONGEST_LINE))
       .slice(-15);
     const said = this.managers.flatMap(({ name, logger }) =>
       logger.lines
@@ -343,7 +374,9 @@ export class KernelWorld {
 const isAbsence = (errorCode: string): boolean =>
   errorCode === 'ResourceNotFoundException' || errorCode === 'NoSuchEntity';
 
-function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
+const conditionsOf = (object: KubeObject | undefined): readonly Condition[] => statusOf(object).conditions ?? [];
+
+function statusOf(object: KubeObject | undefined): AWSFargateProfileStatus {
   const decoded = decodeAWSFargateProfile(object);
-  return isRight(decoded) ? (decoded.right.status?.conditions ?? []) : [];
+  return isRight(decoded) ? (decoded.right.status ?? {}) : {};
 }
