@@ -11,6 +11,8 @@ export interface ManagerOptions {
   /** After ours. */
   readonly flags?: readonly string[];
   readonly accessKeyId?: string;
+  /** Default: the administrator's. */
+  readonly kubeconfigPath?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default 4: each pass and each call to AWS is in the log. */
   readonly verbosity?: number;
@@ -36,7 +38,7 @@ export async function startManager(controlPlane: ControlPlane, options: ManagerO
     args: [
       MANAGER,
       '--kubeconfig',
-      controlPlane.kubeconfigPath,
+      options.kubeconfigPath ?? controlPlane.kubeconfigPath,
       '--health-addr',
       `127.0.0.1:${healthPort}`,
       '--diagnostics-address',

@@ -9,6 +9,7 @@ import { ApiError } from '../envtest/api.ts';
 import type { KubeObject } from '../envtest/api.ts';
 import type { ControlPlane } from '../envtest/controlplane.ts';
 import { startControlPlane } from '../envtest/controlplane.ts';
+import type { User } from '../envtest/credentials.ts';
 import type { CustomResourceDefinition } from '../envtest/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import type { KubectlResult } from '../envtest/kubectl.ts';
@@ -51,6 +52,8 @@ export interface WorldOptions {
   readonly config?: ConfigPatch;
   /** Absent: our kind, and stand-ins for all that belongs to Cluster API and its AWS provider. */
   readonly crds?: readonly (string | CustomResourceDefinition)[];
+  /** Users of the API server besides the administrator. */
+  readonly users?: readonly User[];
 }
 
 /** A real API server, an emulated AWS and the built manager: what a user of the product has in front of them. */
@@ -99,11 +102,17 @@ export interface World {
   finish(): Promise<void>;
   /** Ends everything. */
   stop(): Promise<void>;
+  /** Has something that a test added to the world ended with it, before the servers are. */
+  endWith(end: () => Promise<void>): void;
 }
 
 /** Starts everything but the manager. */
-export async function startWorld({ config = {}, crds = [STAND_IN_CRDS, OUR_CRD] }: WorldOptions = {}): Promise<World> {
-  const controlPlane = await startControlPlane();
+export async function startWorld({
+  config = {},
+  crds = [STAND_IN_CRDS, OUR_CRD],
+  users = [],
+}: WorldOptions = {}): Promise<World> {
+  const controlPlane = await startControlPlane({ users });
   const aws = await startServer({
     keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
     config: withConfig(withConfig(defaultConfig, QUICK), config),
@@ -134,6 +143,7 @@ class RunningWorld implements World {
   #manager: RunningManager | undefined;
   /** Processes that a test ended itself. */
   readonly #ended = new Set<RunningManager>();
+  readonly #endings: (() => Promise<void>)[] = [];
 
   constructor(controlPlane: ControlPlane, aws: Aws) {
     this.controlPlane = controlPlane;
@@ -318,7 +328,12 @@ class RunningWorld implements World {
     for (const { name, namespace } of names) await this.gone(name, { namespace });
   }
 
+  endWith(end: () => Promise<void>): void {
+    this.#endings.push(end);
+  }
+
   async stop(): Promise<void> {
+    for (const end of this.#endings) await end();
     await this.controlPlane.stop();
     await this.#aws.close();
   }

@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { World } from '../world/world.ts';
+import { clusterPath, fargateProfile, startWorld } from '../world/world.ts';
+
+const MANAGER = 'system:serviceaccount:capaf-system:capaf-manager';
+const CONFIG = fileURLToPath(new URL('../../config/rbac', import.meta.url));
+
+describe('the manager with the permissions of config/rbac, and no others', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({
+      users: [{ name: MANAGER, groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'] }],
+    });
+    const applied = await world.kubectl(['apply', '-k', CONFIG]);
+    expect(applied.code, applied.stderr).to.equal(0);
+    await world.startManager({
+      kubeconfigPath: world.controlPlane.user(MANAGER).kubeconfigPath,
+      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
+    });
+  });
+  after(() => world.finish());
+
+  it('takes a profile from apply to Ready and to its end, and tells events', async () => {
+    await world.createEksCluster('prod');
+    await world.apply(fargateProfile('web'));
+    await world.ready('web');
+    await world.event('web', 'Created new EKS fargate profile');
+    await world.delete('web');
+    await world.gone('web');
+  });
+
+  it('tears down the profiles of a cluster', async () => {
+    await world.createEksCluster('gone');
+    await world.apply(fargateProfile('of-gone', { clusterName: 'gone' }));
+    await world.ready('of-gone');
+    const controlPlane =
+      '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedcontrolplanes/gone-control-plane';
+    await world.controlPlane.api.delete(controlPlane);
+    await world.gone('of-gone');
+    expect(await world.controlPlane.api.exists(controlPlane)).to.equal(false);
+    await world.controlPlane.api.delete(clusterPath('gone'));
+  });
+
+  it('was refused nothing', () => {
+    expect(world.manager.log()).to.not.match(/forbidden/i);
+  });
+});
