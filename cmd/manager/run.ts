@@ -3,6 +3,7 @@ import { awsFargateProfileController } from '../../controllers/awsfargateprofile
 import { newCaches } from '../../controllers/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { Guard } from '../../controllers/guard.ts';
+import { CredentialPool } from '../../pkg/cloud/credentials.ts';
 import { newLimiter } from '../../pkg/cloud/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
@@ -47,6 +48,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const election = flags.election && newElection(env, flags.election, client, metrics);
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
+  const pool = new CredentialPool(clock, stopping.signal);
 
   const sessions = newSessions({
     clock,
@@ -57,6 +59,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     metrics: awsMetrics(registry),
     endpoints: env.endpoints,
     sources: ownSource(env.credentials),
+    pool,
     version: VERSION,
     signal: stopping.signal,
   });

@@ -88,7 +88,7 @@ describe('credentials', () => {
     expect(await wordsOf(credentials)).to.equal('got key-1');
     expect(source.fetched, 'fetches').to.equal(2);
     await clock.advance(3 * MINUTE + 31_000);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal('NoCredentials: no AWS credentials: nothing there');
   });
 
   it('that come close to their end do not make every caller ask', async () => {
@@ -105,11 +105,11 @@ describe('credentials', () => {
     const source = new Source(clock);
     source.fails();
     const credentials = cached(source);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: nothing there');
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal('NoCredentials: no AWS credentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal('NoCredentials: no AWS credentials: nothing there');
     expect(source.fetched).to.equal(1);
     await clock.advance(5_000);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal('NoCredentials: no AWS credentials: nothing there');
     expect(source.fetched).to.equal(2);
   });
 
@@ -125,7 +125,7 @@ describe('credentials', () => {
     source.fetch = () => new Promise(() => {});
     const words = wordsOf(cached(source));
     await clock.advance(10_000);
-    expect(await words).to.equal('NoCredentials: the source of credentials: no result within 10 s');
+    expect(await words).to.equal('NoCredentials: no AWS credentials: the source of credentials: no result within 10 s');
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
@@ -135,6 +135,6 @@ describe('credentials', () => {
     const words = wordsOf(cached(source));
     await clock.settle();
     stop.abort(new Error('the manager stops'));
-    expect(await words).to.equal('NoCredentials: the manager stops');
+    expect(await words).to.equal('NoCredentials: no AWS credentials: the manager stops');
   });
 });

@@ -2,6 +2,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Clock, Ms } from '../env/clock.ts';
 import { errorMessage } from '../env/error-text.ts';
 import { withDeadline } from '../env/deadline.ts';
+import { RecentlyUsed } from './recently-used.ts';
 import { NoCredentials } from './sdk-failure.ts';
 import type { CredentialsProblem, IdentityRef } from './types.ts';
 
@@ -16,8 +17,12 @@ export interface AwsCredentials {
 /** A place that credentials come from. Two sources with the same key give the same identity's credentials. */
 export interface CredentialSource {
   readonly key: string;
-  /** Fetches anew. Throws with words that say where it looked. */
+  /** Fetches anew. Throws with words that say where it looked, or {@link NoCredentials} where it knows what is wrong. */
   fetch(signal: AbortSignal): Promise<AwsCredentials>;
+  /** How long a fetch may take; without, 10 s. */
+  readonly deadline?: Ms;
+  /** AWS has refused what it gave. */
+  refused?(): void;
 }
 
 /** Finds the source of an identity's credentials, for a namespace that may use it. */
@@ -37,7 +42,7 @@ const UNUSABLE_BEFORE: Ms = 30_000;
 const REREAD_AFTER: Ms = 60_000;
 /** A source is not asked again by each of a thousand objects: neither after a failure, nor for credentials about to end. */
 const FAILURE_STANDS: Ms = 5_000;
-/** For a whole chain of sources; a web identity is one call of STS, instance metadata gives up after a second. */
+/** A web identity is one call of STS, instance metadata gives up after a second. */
 const FETCH_DEADLINE: Ms = 10_000;
 
 type State =
@@ -79,13 +84,14 @@ export class CachedCredentials {
     if (this.state.kind === 'have') {
       this.state = { kind: 'none' };
     }
+    this.source.refused?.();
   }
 
   private async fetch(previous: State): Promise<AwsCredentials> {
     try {
       const credentials = await withDeadline(
         this.clock,
-        FETCH_DEADLINE,
+        this.source.deadline ?? FETCH_DEADLINE,
         this.stop,
         'the source of credentials',
         (signal) => this.source.fetch(signal),
@@ -96,7 +102,7 @@ export class CachedCredentials {
       if (previous.kind === 'have' && this.isUsable(previous.credentials)) {
         return this.keep(previous.credentials, FAILURE_STANDS);
       }
-      const error = new NoCredentials(errorMessage(cause), { cause });
+      const error = cause instanceof NoCredentials ? cause : missing(cause);
       this.state = { kind: 'failed', error, retryNotBefore: this.clock.monotonic() + FAILURE_STANDS };
       throw error;
     } finally {
@@ -115,5 +121,39 @@ export class CachedCredentials {
 
   private lasts({ expiresAt }: AwsCredentials, span: Ms): boolean {
     return expiresAt !== undefined && expiresAt - this.clock.now() > span;
+  }
+}
+
+const missing = (cause: unknown): NoCredentials =>
+  new NoCredentials({ reason: 'CredentialsMissing', message: `no AWS credentials: ${errorMessage(cause)}` }, { cause });
+
+/** What is kept of a source that nobody uses any more: longer than objects at rest go without a look at AWS. */
+const KEPT_UNUSED: Ms = 30 * 60_000;
+
+/** The credentials of all sources in use: each is fetched once for all who need it, as themselves or to assume a role. */
+export class CredentialPool {
+  private readonly clock: Clock;
+  private readonly stop: AbortSignal;
+  private readonly cached: RecentlyUsed<CachedCredentials>;
+
+  /** `stop` ends the fetches that are under way. */
+  constructor(clock: Clock, stop: AbortSignal) {
+    this.clock = clock;
+    this.stop = stop;
+    this.cached = new RecentlyUsed(clock, KEPT_UNUSED);
+  }
+
+  /** Throws {@link NoCredentials}. */
+  get(source: CredentialSource): Promise<AwsCredentials> {
+    return this.of(source).get();
+  }
+
+  /** AWS refused them: the next `get` fetches anew. */
+  refused(source: CredentialSource): void {
+    this.of(source).refused();
+  }
+
+  private of(source: CredentialSource): CachedCredentials {
+    return this.cached.get(source.key, () => new CachedCredentials(source, this.clock, this.stop));
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock, Ms, Timer } from '../env/clock.ts';
+import { RecentlyUsed } from './recently-used.ts';
 
 /** Who goes first where calls wait for their turn. */
 export type Priority = 'mutation' | 'read' | 'poll';
@@ -32,6 +33,8 @@ const RECOVERY_PER_SECOND = 1;
 /** Calls a second, at worst. */
 const SLOWEST = 0.5;
 const SECOND: Ms = 1000;
+/** Longer than the slowest bucket needs to be full and at its full rate again. */
+const KEPT_UNUSED: Ms = 60 * 60_000;
 /** A timer set for the next token must find it whole in spite of rounding. */
 const WHOLE_TOKEN = 1 - 1e-6;
 
@@ -41,13 +44,10 @@ const WHOLE_TOKEN = 1 - 1e-6;
  * differ by operation and account, and other tenants of an account use them up too.
  */
 export function newLimiter(clock: Clock): Limiter {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new RecentlyUsed<Bucket>(clock, KEPT_UNUSED);
   return {
-    acquire(key, limit, priority, signal) {
-      const bucket = buckets.get(key) ?? new Bucket(clock, limit);
-      buckets.set(key, bucket);
-      return bucket.acquire(priority, signal);
-    },
+    acquire: (key, limit, priority, signal) =>
+      buckets.get(key, () => new Bucket(clock, limit)).acquire(priority, signal),
   };
 }
 

@@ -3,7 +3,7 @@ interface Partition {
   readonly name: string;
   /** The beginning of its regions' names. */
   readonly regions: RegExp;
-  /** Where requests to its IAM, which is global, are signed for. */
+  /** Where requests to its IAM, which is global, are signed for; one of its oldest regions. */
   readonly iamRegion: string;
 }
 
@@ -25,5 +25,12 @@ export const partitionOf = (region: string): string => partition(region).name;
 
 /** The region that requests to IAM are signed for, seen from a region of the same partition. */
 export const iamRegionOf = (region: string): string => partition(region).iamRegion;
+
+/** Where STS is asked for a session of a role: in `region`, unless the role is in another partition than that. */
+export function stsRegionFor(roleArn: string, region: string | undefined): string {
+  const named = roleArn.split(':')[1];
+  if (region !== undefined && partitionOf(region) === named) return region;
+  return (OTHERS.find(({ name }) => name === named) ?? AWS).iamRegion;
+}
 
 const partition = (region: string): Partition => OTHERS.find(({ regions }) => regions.test(region)) ?? AWS;

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
+import type { CredentialsProblem } from './types.ts';
 
 /** What the SDK throws, as far as it is read. Told by its fields: bundled, its classes have other identities. */
 const Thrown = t.partial({
@@ -21,6 +22,12 @@ const SPEECHLESS: readonly string[] = ['UnknownError', 'Unknown'];
 /** The credentials could not be had; thrown by whoever gives them to the SDK. */
 export class NoCredentials extends Error {
   override readonly name = 'NoCredentials';
+  readonly problem: CredentialsProblem;
+
+  constructor(problem: CredentialsProblem, options?: ErrorOptions) {
+    super(problem.message, options);
+    this.problem = problem;
+  }
 }
 
 /** A failure to throw, for the few places where a call is not handed on as a value. */

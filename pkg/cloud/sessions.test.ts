@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { EksClusterName, RoleName } from '../../api/names.ts';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
-import type { CredentialSource } from './credentials.ts';
+import type { CredentialSource, CredentialSources } from './credentials.ts';
+import { CredentialPool } from './credentials.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
 import { newLimiter } from './limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { newSessions } from './sessions.ts';
-import { ownSource } from './sources.ts';
 import { failureOf } from './testing/calls.ts';
 import { FakeTransport, eksError, json, page, queryError, result, silence } from './testing/fake-transport.ts';
 import type { AwsRequest } from './transport.ts';
@@ -29,6 +30,7 @@ describe('sessions', () => {
   let source: { fetched: number } & CredentialSource;
   let stop: AbortController;
   let sessions: Sessions;
+  let find: CredentialSources['find'];
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -51,6 +53,7 @@ describe('sessions', () => {
         };
       },
     };
+    find = () => TE.right(source);
     sessions = newSessions({
       clock,
       random: new SeededRandom(1),
@@ -59,7 +62,8 @@ describe('sessions', () => {
       limiter: newLimiter(clock),
       metrics: awsMetrics(new Registry()),
       endpoints: AWS_ENDPOINTS,
-      sources: ownSource(source),
+      sources: { find: (...asked) => find(...asked) },
+      pool: new CredentialPool(clock, stop.signal),
       version: 'v1.2.3',
       signal: stop.signal,
     });
@@ -170,7 +174,7 @@ describe('sessions', () => {
       expect(refused).to.include({
         reason: 'CredentialsInvalid',
         message:
-          'AWS refuses the credentials: The security token included in the request is expired ' +
+          'AWS rejects the credentials: The security token included in the request is expired ' +
           '(STS GetCallerIdentity: ExpiredToken)',
       });
       expect(refused.failure).to.include({ code: 'ExpiredToken', statusCode: 403 });
@@ -186,10 +190,11 @@ describe('sessions', () => {
       expect((await open()).account).to.equal('111122223333');
     });
 
-    it('for an identity that is not known', async () => {
-      expect(await problem({ identity: { kind: 'AWSClusterRoleIdentity', name: 'x' } })).to.include({
-        reason: 'IdentityNotSupported',
-      });
+    it('for an identity whose source cannot be found', async () => {
+      const notFound: CredentialsProblem = { reason: 'IdentityNotFound', message: 'there is none' };
+      find = () => TE.left(notFound);
+      expect(await problem()).to.equal(notFound);
+      expect(transport.requests).to.deep.equal([]);
     });
 
     it('when the pass has ended, while others go on waiting for the same account', async () => {
@@ -233,7 +238,7 @@ describe('sessions', () => {
     await clock.advance(60 * 60_000);
     expect(await failureOf(session.roles.delete(RoleName.of('r')))).to.include({
       code: 'NoCredentials',
-      message: 'gone',
+      message: 'no AWS credentials: gone',
     });
     expect(transport.requests.filter((sent) => !isSts(sent))).to.deep.equal([]);
   });

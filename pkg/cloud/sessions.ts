@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AccountId } from '../../api/names.ts';
-import type { Clock } from '../env/clock.ts';
+import type { Clock, Ms } from '../env/clock.ts';
 import { untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
@@ -11,8 +11,7 @@ import type { CallEnv, Caller, Calling } from './call.ts';
 import { calling } from './call.ts';
 import type { Clients } from './clients.ts';
 import { newClients } from './clients.ts';
-import type { AwsCredentials, CredentialSource, CredentialSources } from './credentials.ts';
-import { CachedCredentials } from './credentials.ts';
+import type { AwsCredentials, CredentialPool, CredentialSource, CredentialSources } from './credentials.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -22,6 +21,7 @@ import { podExecutionRoles } from './iam/roles.ts';
 import type { Limiter } from './limiter.ts';
 import type { AwsMetrics } from './metrics.ts';
 import { partitionOf } from './partition.ts';
+import { RecentlyUsed } from './recently-used.ts';
 import { NoCredentials } from './sdk-failure.ts';
 import { callerAccount } from './sts/caller.ts';
 import type { AwsTransport } from './transport.ts';
@@ -36,20 +36,21 @@ export interface SessionsConfig {
   readonly metrics: AwsMetrics;
   readonly endpoints: Endpoints;
   readonly sources: CredentialSources;
+  readonly pool: CredentialPool;
   /** Of this manager, for the user agent. */
   readonly version: string;
   /** Aborted when the manager stops: ends what is done for several sessions at once. */
   readonly signal: AbortSignal;
 }
 
+/** Clients and account of an identity that nobody uses any more go after this; to have them again costs one call. */
+const KEPT_UNUSED: Ms = 30 * 60_000;
+
 /** Opens sessions; credentials, accounts and clients are kept and shared between them. */
 export function newSessions(config: SessionsConfig): Sessions {
-  const identities = new Map<string, Identity>();
-  const identityOf = (source: CredentialSource): Identity => {
-    const identity = identities.get(source.key) ?? new Identity(config, source);
-    identities.set(source.key, identity);
-    return identity;
-  };
+  const identities = new RecentlyUsed<Identity>(config.clock, KEPT_UNUSED);
+  const identityOf = (source: CredentialSource): Identity =>
+    identities.get(source.key, () => new Identity(config, source));
   return {
     open: (request) =>
       pipe(
@@ -63,7 +64,6 @@ export function newSessions(config: SessionsConfig): Sessions {
 class Identity {
   private readonly config: SessionsConfig;
   private readonly source: CredentialSource;
-  private readonly credentials: CachedCredentials;
   private readonly clients = new Map<string, Clients>();
   /** By access key; only one at a time. */
   private account: { readonly accessKeyId: string; readonly id: Promise<E.Either<AwsFailure, AccountId>> } | undefined;
@@ -71,19 +71,18 @@ class Identity {
   constructor(config: SessionsConfig, source: CredentialSource) {
     this.config = config;
     this.source = source;
-    this.credentials = new CachedCredentials(source, config.clock, config.signal);
   }
 
   open(request: SessionRequest): TE.TaskEither<CredentialsProblem, Session> {
     return async () => {
       try {
-        const credentials = await untilAborted(request.signal, () => this.credentials.get());
+        const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
         const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
         return E.isLeft(account) ? E.left(problemOf(account.left)) : E.right(this.session(request, account.right));
       } catch (error) {
         return E.left(
           error instanceof NoCredentials
-            ? { reason: 'CredentialsMissing', message: `no AWS credentials: ${errorMessage(error)}` }
+            ? error.problem
             : { reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` },
         );
       }
@@ -142,15 +141,15 @@ class Identity {
 
   private onFailure(failure: AwsFailure): void {
     if (isCredentialsInvalid(failure) && !isNotDispatched(failure)) {
-      this.credentials.refused();
+      this.config.pool.refused(this.source);
     }
   }
 
   private clientsIn(region: string): Clients {
-    const { transport, endpoints, version } = this.config;
+    const { transport, endpoints, version, pool } = this.config;
     const known = this.clients.get(region);
-    const clients =
-      known ?? newClients({ region, transport, endpoints, version, credentials: () => this.credentials.get() });
+    const credentials = () => pool.get(this.source);
+    const clients = known ?? newClients({ region, transport, endpoints, version, credentials });
     this.clients.set(region, clients);
     return clients;
   }
@@ -159,6 +158,6 @@ class Identity {
 function problemOf(failure: AwsFailure): CredentialsProblem {
   const words = describeFailure(failure);
   return isCredentialsInvalid(failure)
-    ? { reason: 'CredentialsInvalid', message: `AWS refuses the credentials: ${words}`, failure }
+    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials: ${words}`, failure }
     : { reason: 'AccountUnknown', message: `the account of the credentials could not be asked for: ${words}`, failure };
 }

@@ -26,7 +26,7 @@ describe('the source of an identity', () => {
   for (const kind of ['AWSClusterRoleIdentity', 'AWSClusterStaticIdentity']) {
     it(`is refused in words for ${kind}`, async () => {
       const found = await find({ kind, name: 'team' });
-      expect(found).to.have.nested.property('left.reason', 'IdentityNotSupported');
+      expect(found).to.have.nested.property('left.reason', 'IdentityInvalid');
       expect(found).to.have.nested.property('left.message').that.contains(`${kind} "team"`);
     });
   }

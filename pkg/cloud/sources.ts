@@ -20,7 +20,7 @@ export function ownSource(own: CredentialSource): CredentialSources {
               message: `the control plane names ${named}; the only AWSClusterControllerIdentity there can be is "default"`,
             }
           : {
-              reason: 'IdentityNotSupported',
+              reason: 'IdentityInvalid',
               message:
                 `the control plane names ${named}, which this version cannot use: it knows the manager's own ` +
                 'credentials alone, for which the control plane names no identity or AWSClusterControllerIdentity "default"',

@@ -149,9 +149,36 @@ export interface SessionRequest {
   readonly logger?: Logger;
 }
 
-/** Why there is no session. `cure` is what a human can do. */
+/** What keeps credentials from being had. */
+export type CredentialsProblemReason =
+  /** The manager has none of its own. */
+  | 'CredentialsMissing'
+  /** AWS knows them not, or no longer. */
+  | 'CredentialsInvalid'
+  /** Whose they are could not be asked; `failure` says why. */
+  | 'AccountUnknown'
+  /** The caller's signal aborted first: this says nothing about the credentials. */
+  | 'Interrupted'
+  /** The API server does not let identities, namespaces or the Secret be read now. */
+  | 'IdentityUnreadable'
+  | 'IdentityNotFound'
+  /** `allowedNamespaces` of an identity of the chain. */
+  | 'IdentityNotAllowed'
+  | 'IdentityLoop'
+  /** It cannot be understood as it stands. */
+  | 'IdentityInvalid'
+  | 'SecretNotFound'
+  | 'SecretIncomplete'
+  /** AWS does not let the role be assumed, or there is no such role: it does not tell which. */
+  | 'AssumeRoleDenied'
+  /** AWS does not take the request as the identity words it. */
+  | 'AssumeRoleRefused'
+  /** AWS gave no usable answer; `failure` says which. */
+  | 'AssumeRoleFailed';
+
+/** Why there is no session. `message` is what is the matter, without a full stop, and never holds a secret. */
 export interface CredentialsProblem {
-  readonly reason: string;
+  readonly reason: CredentialsProblemReason;
   readonly message: string;
   readonly failure?: AwsFailure;
 }

@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import * as O from 'fp-ts/lib/Option.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import { CredentialPool } from '../../pkg/cloud/credentials.ts';
 import { resolveEndpoints } from '../../pkg/cloud/endpoints.ts';
 import * as errors from '../../pkg/cloud/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import { newLimiter } from '../../pkg/cloud/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
-import { ownSource } from '../../pkg/cloud/sources.ts';
 import type { AwsTransport } from '../../pkg/cloud/transport.ts';
 import type { Call, NewFargateProfile, NewRole, Session, SessionRequest, Sessions } from '../../pkg/cloud/types.ts';
 import { undiciTransport } from '../../pkg/cloud/undici-transport.ts';
@@ -120,7 +121,10 @@ for (const route of routes) {
             environment: way.url === undefined ? {} : { AWS_ENDPOINT_URL: way.url },
           }),
         ),
-        sources: ownSource({ key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey }) }),
+        sources: {
+          find: () => TE.right({ key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey }) }),
+        },
+        pool: new CredentialPool(hurried, new AbortController().signal),
         version: 'test',
         signal: new AbortController().signal,
       });
