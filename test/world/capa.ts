@@ -13,7 +13,10 @@ import type { World } from './world.ts';
 export const CAPA_KEY = 'capa';
 export const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
 
-const GROUPS = { clusters: '/apis/cluster.x-k8s.io/v1beta2', controlPlanes: '/apis/controlplane.cluster.x-k8s.io/v1beta2' };
+const GROUPS = {
+  clusters: '/apis/cluster.x-k8s.io/v1beta2',
+  controlPlanes: '/apis/controlplane.cluster.x-k8s.io/v1beta2',
+};
 /** controller-runtime's rate limiter: the first retry after this time, then doubled each time. */
 const FIRST_RETRY_MS = 5;
 const LONGEST_RETRY_MS = 1_000_000;
@@ -52,7 +55,10 @@ export function playCapa({ controlPlane: { api }, aws }: World, { account = '123
   const queue = new RateLimitedQueue(pass);
   const owners = new Map<string, string>();
   const outcomes = new Map<string, string[]>();
-  const running = [watchKind(`${GROUPS.controlPlanes}/awsmanagedcontrolplanes`, onControlPlane), watchKind(`${GROUPS.clusters}/clusters`, onCluster)];
+  const running = [
+    watchKind(`${GROUPS.controlPlanes}/awsmanagedcontrolplanes`, onControlPlane),
+    watchKind(`${GROUPS.clusters}/clusters`, onCluster),
+  ];
 
   function onControlPlane(object: KubeObject): void {
     const owner = ownerOf(object);
@@ -92,7 +98,8 @@ export function playCapa({ controlPlane: { api }, aws }: World, { account = '123
     const owner = object && ownerOf(object);
     if (object === undefined || owner === undefined) return undefined;
     const cluster = await api.get(`${GROUPS.clusters}/namespaces/${namespace}/clusters/${owner}`);
-    const isPaused = cluster.spec?.['paused'] === true || 'cluster.x-k8s.io/paused' in (object.metadata.annotations ?? {});
+    const isPaused =
+      cluster.spec?.['paused'] === true || 'cluster.x-k8s.io/paused' in (object.metadata.annotations ?? {});
     if (isPaused) return undefined;
     return object.metadata.deletionTimestamp === undefined ? look(path, object) : remove(path, object);
   }
@@ -217,4 +224,5 @@ async function found(reading: Promise<KubeObject>): Promise<KubeObject | undefin
   });
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal }).catch(() => undefined);
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
