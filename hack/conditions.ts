@@ -25,7 +25,37 @@ const EXAMPLES: Facts = {
   InvalidSpec: { words: 'spec.selectors: Fargate Profile requires at least one selector.' },
   TagsInvalid: { words: 'tag "aws:team" of the control plane: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
-  CredentialsUnavailable: { words: 'No AWS credentials were found: looked in …' },
+  CredentialsMissing: { words: 'no AWS credentials: looked in environment variables, shared configuration files' },
+  CredentialsInvalid: {
+    words:
+      'AWS rejects the credentials: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+  },
+  IdentityUnreadable: {
+    words:
+      'AWSClusterRoleIdentity objects cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+  },
+  IdentityNotFound: { words: 'the control plane names AWSClusterStaticIdentity "team-a", which does not exist' },
+  IdentityNotAllowed: {
+    words:
+      'AWSClusterStaticIdentity "team-a" may not be used from namespace default: its spec.allowedNamespaces does not name or select it',
+  },
+  IdentityLoop: {
+    words:
+      'identities name each other as their source: AWSClusterRoleIdentity "a", AWSClusterRoleIdentity "b", and "a" again',
+  },
+  IdentityInvalid: {
+    words: 'AWSClusterRoleIdentity "team-a" cannot be read: spec.roleARN: expected string, got undefined',
+  },
+  SecretNotFound: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
+  SecretIncomplete: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey' },
+  AssumeRoleDenied: {
+    words:
+      'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of AWSClusterStaticIdentity "team-a": User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
+  },
+  AssumeRoleRefused: {
+    words:
+      'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of the manager itself: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
+  },
   WrongAccount: { recorded: '123456789012', found: '210987654321' },
   AccessDenied: { words, about: 'EKSFargateProfileReady' },
   AWSUnavailable: { words: 'No answer within 10 s (EKS DescribeFargateProfile: NoAnswer)' },

@@ -10,6 +10,7 @@ import {
   isUnavailable,
 } from '../../pkg/cloud/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
+import type { CredentialsProblem } from '../../pkg/cloud/types.ts';
 import type { Part, Why } from './reasons.ts';
 import { why } from './reasons.ts';
 
@@ -19,12 +20,30 @@ const PART_OF: Readonly<Record<AwsFailure['service'], Part>> = {
   sts: 'CredentialsReady',
 };
 
+type EksCluster = { readonly name: string; readonly region: string };
+
+/** What it means for the object that there is no session; `undefined`: nothing, the pass was interrupted. */
+export function whyOfCredentials(
+  { reason, message, failure }: CredentialsProblem,
+  cluster: EksCluster,
+): Why | undefined {
+  switch (reason) {
+    case 'Interrupted':
+      return undefined;
+    case 'AccountUnknown':
+    case 'AssumeRoleFailed':
+      return failure === undefined ? why('CredentialsMissing', { words: message }) : whyOfFailure(failure, cluster);
+    default:
+      return why(reason, { words: message });
+  }
+}
+
 /** What a call that failed means for the object, in a user's words. */
-export function whyOfFailure(failure: AwsFailure, cluster: { readonly name: string; readonly region: string }): Why {
+export function whyOfFailure(failure: AwsFailure, cluster: EksCluster): Why {
   const words = describeFailure(failure);
   const said = { words, about: PART_OF[failure.service] };
   if (isCredentialsInvalid(failure))
-    return why('CredentialsUnavailable', { words: `AWS rejects the credentials: ${words}` });
+    return why('CredentialsInvalid', { words: `AWS rejects the credentials: ${words}` });
   if (isThrottled(failure) || isUnavailable(failure)) return why('AWSUnavailable', said);
   if (isAccessDenied(failure)) return why('AccessDenied', said);
   if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster: cluster.name, region: cluster.region });

@@ -1,65 +1,19 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import { CREDENTIAL_REASONS } from './credential-reasons.ts';
+import type { Entry, Nature, Part, SiblingNews, Words } from './reason-entry.ts';
+import { MINUTE, SECOND, described, doubling, every, growing, slowly, watched } from './reason-entry.ts';
 
-/** How long until an object that waits looks for itself, given how long it has waited. */
-type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
+export type { Nature, Part, SiblingNews } from './reason-entry.ts';
+export { PATIENCE } from './reason-entry.ts';
 
-const SECOND: Ms = 1_000;
-const MINUTE: Ms = 60 * SECOND;
-
-/** About a twelfth late on the average, and some 31 calls for a create of two minutes. */
-const growing: Poll = (waited) => Math.min(Math.max(waited / 6, SECOND / 2), 12 * SECOND);
-const every =
-  (interval: Ms): Poll =>
-  () =>
-    interval;
-/** A watch tells; this is the net below it. */
-const watched = every(10 * MINUTE);
-/** A human has to act: AWS is asked again now and then, in case it happened there. */
-const slowly: Poll = (waited) => Math.min(Math.max(waited, MINUTE), 10 * MINUTE);
-/** Doubles from `first` with the time already spent, up to `cap`. */
-const doubling =
-  (first: Ms, cap: Ms): Poll =>
-  (waited) =>
-    Math.min(Math.max(waited, first), cap);
-
-/** The part of the work that a reason is about: it turns this condition False; without one it only delays. */
-export type Part = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
-
-/**
- * `wait`: goes on by itself, `Reconciling` is True. `human`: somebody must act, `Stalled` is True.
- * `retry`: tried again with backoff; `Stalled` joins after {@link PATIENCE} tries. `outage`: what the
- * answer depends on cannot be asked; what was Ready is believed to be so for a while.
- */
-export type Nature = 'wait' | 'human' | 'retry' | 'outage';
-
-/** After so many failed tries a retry is shown as `Stalled`; it goes on all the same. */
-export const PATIENCE = 5;
-
-export type SiblingNews = 'gone' | 'changed';
-
-interface Entry<F> {
-  readonly nature: Nature;
-  readonly part?: Part;
-  readonly poll: Poll<F>;
-  /** What is the matter, a whole sentence without the closing full stop. */
-  readonly words: (facts: F) => string;
-  /** What a human can do about it, a whole sentence without the closing full stop. */
-  readonly cure?: (facts: F) => string;
-  /** What another object of the same cluster may do to end it: go, or change at all. Then it is looked at again at once. */
-  readonly endedBySibling?: SiblingNews;
-}
-
-const described = <F>(entry: Entry<F>): Entry<F> => entry;
 const eks = { part: 'EKSFargateProfileReady' } as const;
 const iam = { part: 'IAMFargateRolesReady' } as const;
-const credentials = { part: 'CredentialsReady' } as const;
 
 const quoted = (text: string): string => `"${text}"`;
 const listed = (texts: readonly string[]): string => texts.join(', ');
 
 type Named = { readonly name: string };
-type Words = { readonly words: string };
 /** What AWS said to a call; `about` is the part of the work that the call belongs to. */
 type Said = { readonly words: string; readonly about?: Part };
 
@@ -165,21 +119,7 @@ export const REASONS = {
     cure: () => "Name private subnets in spec.subnetIDs, or add them to the control plane's spec.network.subnets",
   }),
 
-  // Credentials.
-  CredentialsUnavailable: described<Words>({
-    nature: 'human',
-    ...credentials,
-    poll: doubling(10 * SECOND, 2 * MINUTE),
-    words: ({ words }) => words,
-  }),
-  WrongAccount: described<{ readonly recorded: string; readonly found: string }>({
-    nature: 'human',
-    ...credentials,
-    poll: doubling(30 * SECOND, 5 * MINUTE),
-    words: ({ recorded, found }) =>
-      `the credentials belong to account ${found}, but this object was provisioned in account ${recorded}: nothing is read or changed there`,
-    cure: ({ recorded }) => `Give the identity credentials of account ${recorded}`,
-  }),
+  ...CREDENTIAL_REASONS,
 
   // What AWS says to any call.
   AccessDenied: described<Said>({

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { CredentialsProblem, Session, Sessions } from '../../pkg/cloud/types.ts';
+import type { Session, Sessions } from '../../pkg/cloud/types.ts';
 import { isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -15,7 +15,7 @@ import type { Guarding } from '../guard.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, eventsOfSteps, retained } from './events.ts';
-import { whyOfFailure } from './failures.ts';
+import { whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
@@ -193,7 +193,10 @@ export class Reconciler {
       logger: context.logger,
       polling: isInTransit(object),
     })();
-    if (E.isLeft(opened)) return stopFor(whyOfCredentials(opened.left, target));
+    if (E.isLeft(opened)) {
+      const reason = whyOfCredentials(opened.left, { name: target.eksCluster, region: target.region });
+      return reason === undefined ? again(opened.left.message) : stopFor(reason);
+    }
     const session = opened.right;
     const recorded = object.status?.account;
     if (recorded !== undefined && recorded !== session.account) {
@@ -348,9 +351,3 @@ const isInTransit = ({ status }: AWSFargateProfile): boolean => doingOf(status?.
 
 const isInLine = (end: StepsEnd): boolean =>
   end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');
-
-function whyOfCredentials({ message, failure }: CredentialsProblem, target: Target): Why {
-  return failure === undefined
-    ? why('CredentialsUnavailable', { words: message })
-    : whyOfFailure(failure, { name: target.eksCluster, region: target.region });
-}

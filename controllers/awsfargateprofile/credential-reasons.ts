@@ -1,0 +1,49 @@
+import type { Entry, Words } from './reason-entry.ts';
+import { MINUTE, SECOND, described, doubling, every } from './reason-entry.ts';
+
+const credentials = { part: 'CredentialsReady' } as const;
+
+/** Somebody has to see to identity, Secret or role; what is the matter was said by who looked for the credentials. */
+const noCredentials = (cure: string): Entry<Words> => ({
+  nature: 'human',
+  ...credentials,
+  poll: doubling(10 * SECOND, 2 * MINUTE),
+  words: ({ words }) => words,
+  cure: () => cure,
+});
+
+/** Why AWS cannot be asked for want of credentials: the part of the table of reasons that turns `CredentialsReady` False. */
+export const CREDENTIAL_REASONS = {
+  CredentialsMissing: noCredentials(
+    "Give the manager's pod AWS credentials, or name an identity in spec.identityRef of the control plane",
+  ),
+  CredentialsInvalid: noCredentials('Renew them where they come from; they are read again by themselves'),
+  IdentityUnreadable: described<Words>({
+    nature: 'outage',
+    ...credentials,
+    poll: every(30 * SECOND),
+    words: ({ words }) => words,
+  }),
+  IdentityNotFound: noCredentials('Create it, or correct the reference'),
+  IdentityNotAllowed: noCredentials('Add the namespace to its spec.allowedNamespaces, or name another identity'),
+  IdentityLoop: noCredentials('Let one of them have another spec.sourceIdentityRef'),
+  IdentityInvalid: noCredentials('Correct it'),
+  SecretNotFound: noCredentials(
+    'Create it there with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity',
+  ),
+  SecretIncomplete: noCredentials(
+    'Give the Secret the keys AccessKeyID and SecretAccessKey, and SessionToken where the credentials have one',
+  ),
+  AssumeRoleDenied: noCredentials(
+    'Let the trust policy of the role trust these credentials, with the external ID if it asks for one, and let their own policy allow sts:AssumeRole; it is tried again by itself',
+  ),
+  AssumeRoleRefused: noCredentials('Correct the AWSClusterRoleIdentity or the role; it is tried again by itself'),
+  WrongAccount: described<{ readonly recorded: string; readonly found: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: doubling(30 * SECOND, 5 * MINUTE),
+    words: ({ recorded, found }) =>
+      `the credentials belong to account ${found}, but this object was provisioned in account ${recorded}: nothing is read or changed there`,
+    cure: ({ recorded }) => `Give the identity credentials of account ${recorded}`,
+  }),
+} as const;
