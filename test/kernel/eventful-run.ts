@@ -3,7 +3,7 @@ import { KernelWorld, SECOND } from './world.ts';
 const NAMES = ['a', 'b', 'c'];
 
 /**
- * As much of what can happen as fits into one run: two managers, failing calls, a leader that loses its API server, one
+ * As much of what can happen as fits into one run: two managers, failing calls and requests, a leader that loses its API server, one
  * that is killed. Returns the trace.
  */
 export async function eventfulRun(seed: number): Promise<string> {
@@ -11,6 +11,7 @@ export async function eventfulRun(seed: number): Promise<string> {
   for (const kind of ['500-after', 'throttle', 'reset', 'no-answer-after'] as const)
     for (let count = 0; count < 5; count++)
       world.aws.admin.addFault({ operation: '*', kind, nth: 1 + Math.floor(100 * world.random.next()) });
+  world.api.intercept = () => (world.random.next() < 0.03 ? new Error('read ECONNRESET') : undefined);
   const first = world.start('--leader-elect');
   const second = world.start('--leader-elect');
   world.apply(...NAMES);

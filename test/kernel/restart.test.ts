@@ -84,4 +84,37 @@ describe('a manager that is ended', () => {
         throw new Error(`killed after effect ${count} of ${effects}`, { cause: error });
       });
   });
+
+  for (const skew of [0, LARGEST_SKEW, -LARGEST_SKEW])
+    it(`waits for a profile that was asked for and is not seen yet, but not for ever (clock ahead by ${skew} ms)`, async () => {
+      const world = new KernelWorld({
+        aws: { ...QUICK, eks: { ...QUICK.eks, describeAfterCreateMs: 20 * SECOND, listAfterCreateMs: 20 * SECOND } },
+      });
+      const isAskedFor = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
+      const first = world.startSkewed(skew);
+      world.apply('a');
+      await world.until('the profile is asked for', isAskedFor);
+      first.kill();
+      world.delete('a');
+      world.start();
+      await world.gone('a');
+      expect(world.mutations().filter(({ operation }) => operation === 'DeleteFargateProfile')).to.have.length(1);
+      expect(world.elapsed).to.be.below(2 * MINUTE);
+      await world.finish();
+    });
+
+  it('holds an object whose create never arrived for a minute and no longer', async () => {
+    const world = new KernelWorld({ aws: QUICK });
+    world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before' });
+    const isAskedFor = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
+    const first = world.startSkewed(LARGEST_SKEW);
+    world.apply('a');
+    await world.until('the profile is asked for', isAskedFor);
+    first.kill();
+    world.delete('a');
+    world.start();
+    await world.gone('a');
+    expect(world.elapsed).to.be.below(2 * MINUTE);
+    await world.finish();
+  });
 });
