@@ -60,22 +60,24 @@ export async function goesAway(props: Props): Promise<void> {
   await run(props, ['get', 'awsfargateprofiles']);
 }
 
-/** What to type, and what one then sees. */
-export async function sayHowToGoOn({ page, stage, profiles }: Props): Promise<void> {
+/** What to type, and what one sees then. */
+export async function sayHowToGoOn({ page, stage }: Props): Promise<void> {
   const { controlPlane, aws, awsUrl, manager } = stage;
-  const [profile = ''] = profiles.names();
-  const role = (await aws.roles()).find(({ foreign }) => !foreign)?.name ?? '';
+  const { region, cluster, name } = (await aws.profiles())[0] ?? {};
   page.heading('Go on in another terminal');
   page.line(`  export KUBECONFIG=${controlPlane.kubeconfigPath}`);
   page.line(`  alias kubectl=${controlPlane.kubectlPath}`);
   page.line(`  emulator=${awsUrl}/_emulator`);
   const suggestions: readonly (readonly [words: string, command: string])[] = [
     ['All columns, as they change', 'kubectl get awsfp -o wide -w'],
-    ['Change a tag; then change a subnet, which EKS cannot', `kubectl edit awsfp ${profile}`],
+    ['Change a tag; then a subnet, which EKS cannot change', 'kubectl edit awsfp web'],
     ['What is in AWS; there are roles and calls too', 'curl -s $emulator/profiles | jq'],
-    [`Delete the role by hand: it is made anew`, `curl -s $emulator/removeRole -d '{"name":"${role}"}'`],
-    ['Each pass of the manager, and each of its calls to AWS', `tail -f ${manager.logPath}`],
-    ['Delete profile and role', `kubectl delete awsfp ${profile}`],
+    [
+      'Take the profile away behind its back: it comes again within seconds',
+      `curl -s $emulator/removeProfile -d '${JSON.stringify({ region, cluster, name })}'`,
+    ],
+    ['What the manager does, each call to AWS included', `tail -f ${manager.logPath}`],
+    ['Delete profile and role', 'kubectl delete awsfp web'],
   ];
   for (const [words, command] of suggestions) {
     page.line();

@@ -39,20 +39,31 @@ async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<Ru
   return { folder, exited, text: () => text, kill: (signal) => void child.kill(signal) };
 }
 
-/** The command lines of all processes that have `text` in theirs. */
-async function processesWith(text: string): Promise<readonly string[]> {
-  const all = process.platform === 'linux' ? await linuxCommandLines() : await posixCommandLines();
-  return all.filter((line) => line.includes(text));
+interface Process {
+  readonly pid: number;
+  readonly command: string;
 }
 
-async function linuxCommandLines(): Promise<readonly string[]> {
+/** All processes that have `text` in their command lines. */
+async function processesWith(text: string): Promise<readonly Process[]> {
+  const all = process.platform === 'linux' ? await linuxProcesses() : await posixProcesses();
+  return all.filter(({ command }) => command.includes(text));
+}
+
+async function linuxProcesses(): Promise<readonly Process[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return Promise.all(
+    pids.map(async (pid) => ({
+      pid: Number(pid),
+      // One that has ended meanwhile has none.
+      command: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+    })),
+  );
 }
 
-async function posixCommandLines(): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args']);
-  return stdout.split('\n');
+async function posixProcesses(): Promise<readonly Process[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,args=']);
+  return stdout.split('\n').map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
 }
 
 const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
@@ -147,9 +158,13 @@ describe('the demo', function () {
   });
 
   it('fails with the reason when the manager ends, and leaves nothing', async () => {
-    demo = await startDemo({ ONCE: '1', AWS_ENDPOINT_URL_EKS: 'no url' });
+    demo = await startDemo({ ONCE: '1' });
+    await eventually(() => demo.text().includes('created'), SETTLES_WITHIN);
+    const managers = (await processesWith(demo.folder)).filter(({ command }) => command.includes('manager.mjs'));
+    expect(managers).to.have.length(1);
+    for (const { pid } of managers) process.kill(pid, 'SIGKILL');
     expect(await demo.exited).to.equal(1);
-    expect(demo.text()).to.match(/^The demo failed: .*the manager ended/m);
+    expect(demo.text()).to.match(/^The demo failed: the manager ended with SIGKILL\nThe end of the manager's log:\n/m);
     await expectNothingLeft(demo);
   });
 });
