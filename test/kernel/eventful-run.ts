@@ -11,7 +11,7 @@ export async function eventfulRun(seed: number): Promise<string> {
   for (const kind of ['500-after', 'throttle', 'reset', 'no-answer-after'] as const)
     for (let count = 0; count < 5; count++)
       world.aws.admin.addFault({ operation: '*', kind, nth: 1 + Math.floor(100 * world.random.next()) });
-  world.api.intercept = () => (world.random.next() < 0.03 ? new Error('read ECONNRESET') : undefined);
+  world.api.intercept = () => (world.random.next() < 0.06 ? new Error('read ECONNRESET') : undefined);
   const first = world.start('--leader-elect');
   const second = world.start('--leader-elect');
   world.apply(...NAMES);

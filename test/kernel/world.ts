@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfileStatus, Condition } from '../../api/v1beta2/index.ts';
-import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { sleep } from '../../pkg/env/deadline.ts';
-import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
 import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
@@ -16,6 +14,7 @@ import type { CallRecord } from '../aws/call-log.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
 import { seededEnv } from '../aws/model/env.ts';
 import { EmulatorRequestHandler } from '../aws/request-handler.ts';
+import { afterlifeOf, conditionsOf, describeWorld, panicsOf, statusOf, troublesOf, warningsOf } from './findings.ts';
 import { KINDS } from './kinds.ts';
 import { KernelManager } from './manager.ts';
 import type { KubeWrite } from './trace.ts';
@@ -25,9 +24,6 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60_000;
 
 const ACCOUNT = '123456789012';
-/** Characters of a line of the trace in an error. */
-const LONGEST_LINE = 300;
-
 const NAMESPACE = 'default';
 export const CLUSTER = 'prod';
 export const EKS_CLUSTER = 'default_prod-control-plane';
@@ -66,7 +62,8 @@ export class KernelWorld {
   /** What was made in AWS although no object would let a successor find it. */
   private readonly violations: string[] = [];
   private readonly seed: number;
-  private readonly begin: Ms;
+  /** Wall clock. */
+  readonly begin: Ms;
 
   constructor({ seed = 1, aws = {}, latency = 5, watchLag = 5 }: WorldOptions = {}) {
     const { clock } = this;
@@ -139,7 +136,7 @@ export class KernelWorld {
     const isCreate = operation === 'CreateRole' || operation === 'CreateFargateProfile';
     return (
       !isCreate ||
-      this.api.storage.list(this.kind).some((object) => {
+      this.objects(PLURAL).some((object) => {
         const status = statusOf(object);
         return object.metadata.finalizers?.includes(FINALIZER) === true && status.account === ACCOUNT && names(status);
       })
@@ -202,6 +199,10 @@ export class KernelWorld {
     for (const name of names) this.api.storage.delete(this.kind, { namespace: NAMESPACE, name });
   }
 
+  objects(plural: string): readonly KubeObject[] {
+    return this.api.storage.list(this.api.kind(plural));
+  }
+
   profile(name: string): KubeObject | undefined {
     return this.api.storage.get(this.kind, { namespace: NAMESPACE, name });
   }
@@ -237,7 +238,7 @@ export class KernelWorld {
     try {
       await this.clock.runUntil(holds, { limitMs });
     } catch (error) {
-      throw new Error(`${what}: not within ${limitMs / SECOND} s\n${this.describe()}`, { cause: error });
+      throw new Error(`${what}: not within ${limitMs / SECOND} s\n${describeWorld(this)}`, { cause: error });
     }
   }
 
@@ -263,120 +264,33 @@ export class KernelWorld {
     return this.mutations().filter(isAbout);
   }
 
-  /** Calls that AWS did not answer with success, but for reads that found nothing. */
-  failedCalls(): readonly string[] {
-    return this.aws.admin
-      .calls()
-      .filter(
-        ({ errorCode, mutates, status }) =>
-          status === undefined || (errorCode !== undefined && (mutates || !isAbsence(errorCode))),
-      )
-      .map(({ operation, nouns, errorCode = 'no answer' }) => `${operation} ${JSON.stringify(nouns)}: ${errorCode}`);
-  }
-
-  /** `type reason: message`, in the order of their creation. */
-  events(): readonly string[] {
-    return this.api.storage
-      .list(this.api.kind('events'))
-      .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
-      .map((event) => `${String(event['type'])} ${String(event['reason'])}: ${String(event['message'])}`);
-  }
-
+  /** Events of type Warning. */
   warnings(): readonly string[] {
-    return this.events().filter((event) => event.startsWith('Warning'));
+    return warningsOf(this);
   }
 
-  /** Writes that the API server did not take. */
-  private refusedWrites(): readonly string[] {
-    return this.writes
-      .filter(({ status }) => status === undefined || status >= 300)
-      .map(({ method, path, body, status = 'no answer' }) => `${method} ${path} ${body}: ${status}`);
-  }
-
-  /** All that an undisturbed run must not show: failed calls and writes, Warnings, logged errors, panics. */
+  /** All that an undisturbed run must not show. */
   troubles(): readonly string[] {
-    return [...this.failedCalls(), ...this.refusedWrites(), ...this.warnings(), ...this.errors(), ...this.panics()];
-  }
-
-  /** What the managers logged as an error. */
-  errors(): readonly string[] {
-    return this.managers.flatMap(({ name, logger }) =>
-      logger.lines
-        .filter(({ level }) => level === 'error')
-        .map(({ message, error }) => `${name}: ${message}: ${errorMessage(error)}`),
-    );
+    return troublesOf(this);
   }
 
   /** Waits for the end of what the managers have begun and stops them; then no object may be left, and nothing in AWS. */
   async finish(): Promise<void> {
-    const controlPlanes = (): readonly KubeObject[] => this.api.storage.list(this.api.kind('awsmanagedcontrolplanes'));
+    const controlPlanes = (): readonly KubeObject[] => this.objects('awsmanagedcontrolplanes');
     const isFree = ({ metadata }: KubeObject): boolean => (metadata.finalizers ?? []).length === 0;
     await this.until('nothing keeps the control plane', () => controlPlanes().every(isFree), MINUTE);
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
-    expect(this.panics(), 'panics').to.deep.equal([]);
+    expect(panicsOf(this), 'panics').to.deep.equal([]);
     expect(this.violations, 'made before it was recorded').to.deep.equal([]);
-    expect(this.afterlife(), 'what managers did after their end').to.deep.equal([]);
+    expect(afterlifeOf(this), 'what managers did after their end').to.deep.equal([]);
     expect(
-      this.api.storage.list(this.kind).map(({ metadata }) => metadata.name),
+      this.objects(PLURAL).map(({ metadata }) => metadata.name),
       'objects left',
     ).to.deep.equal([]);
     await expectNothingLeft(this.aws.admin);
   }
 
-  /** What came from managers that had ended. */
-  private afterlife(): readonly string[] {
-    return this.managers.flatMap(({ name, accessKeyId, ended }) => {
-      const end = ended?.at ?? Infinity;
-      const writes = this.writes.filter(({ from, at }) => from === name && at > end);
-      const calls = this.aws.admin.calls({ accessKeyId }).filter(({ at }) => at > end);
-      return traceOf(writes, calls, this.begin)
-        .split('\n')
-        .filter((line) => line !== '');
-    });
-  }
-
-  panics(): readonly string[] {
-    return this.managers.flatMap(({ logger }) =>
-      logger.said('Observed a panic').map(({ error }) => errorStack(error) ?? errorMessage(error)),
-    );
-  }
-
   trace(): string {
     return traceOf(this.writes, this.aws.admin.calls(), this.begin);
   }
-
-  private describe(): string {
-    const objects = this.api.storage.list(this.kind).map((object) => {
-      const conditions = conditionsOf(object).map(
-        ({ type, status, reason = '', message = '' }) => `    ${type}=${status} ${reason} ${message}`,
-      );
-      const finalizer = object.metadata.finalizers?.includes(FINALIZER) === true ? 'has' : 'has not';
-      return [`  ${KIND} ${object.metadata.name}, which ${finalizer} our finalizer`, ...conditions].join('\n');
-    });
-    const calls = this.trace()
-      .split('\n')
-      .filter((line) => !line.includes('/leases'))
-      .map((line) => line.slice(0, LONGEST_LINE))
-      .slice(-15);
-    const said = this.managers.flatMap(({ name, logger }) =>
-      logger.lines
-        .filter(({ level }) => level !== 'debug')
-        .slice(-10)
-        .map(
-          ({ level, message, error, keys }) =>
-            `  ${name} ${level} ${message} ${error === undefined ? '' : errorMessage(error)} ${JSON.stringify(keys)}`,
-        ),
-    );
-    return [...objects, 'the last calls:', ...calls, 'the last lines of the logs:', ...said].join('\n');
-  }
-}
-
-const isAbsence = (errorCode: string): boolean =>
-  errorCode === 'ResourceNotFoundException' || errorCode === 'NoSuchEntity';
-
-const conditionsOf = (object: KubeObject | undefined): readonly Condition[] => statusOf(object).conditions ?? [];
-
-function statusOf(object: KubeObject | undefined): AWSFargateProfileStatus {
-  const decoded = decodeAWSFargateProfile(object);
-  return isRight(decoded) ? (decoded.right.status ?? {}) : {};
 }
