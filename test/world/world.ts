@@ -46,6 +46,8 @@ export interface EksClusterOptions {
 interface Where {
   readonly namespace?: string;
   readonly timeoutMs?: number;
+  /** For conditions: of no earlier generation than this. */
+  readonly generation?: number;
 }
 
 export interface WorldOptions {
@@ -262,7 +264,9 @@ class RunningWorld implements World {
         const object = await this.profile(name, options.namespace);
         const found = object?.status?.conditions?.find((condition) => condition.type === type);
         const isWanted =
-          found?.status === wanted.status && (wanted.reason === undefined || found.reason === wanted.reason);
+          found?.status === wanted.status &&
+          (wanted.reason === undefined || found.reason === wanted.reason) &&
+          (found.observedGeneration ?? 0) >= (options.generation ?? 0);
         if (object === undefined || !isWanted) throw new Error(JSON.stringify(found ?? object ?? 'no such object'));
         return object;
       },
