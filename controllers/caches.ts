@@ -128,7 +128,8 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+/** The control plane that a Cluster names, as an index value. */
+export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldOf(spec, 'controlPlaneRef');
   const name = fieldOf(reference, 'name');
   const namespace = fieldOf(reference, 'namespace') ?? metadata.namespace;

@@ -10,9 +10,9 @@ import type { DecodeProblem } from '../schema/problem.ts';
 export const IDENTITY_GROUP = 'infrastructure.cluster.x-k8s.io';
 export const IDENTITY_VERSION = 'v1beta2';
 
-export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity';
-export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity';
-export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity';
+export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity' as const;
+export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity' as const;
+export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity' as const;
 
 /** The plural of each kind, for its path. */
 export const IDENTITY_PLURALS = {

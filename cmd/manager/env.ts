@@ -18,6 +18,8 @@ export interface Env {
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: CredentialSource;
+  /** Where the manager is, if that is known: roles are assumed there. */
+  readonly awsRegion?: string;
   /** Of this host, for the lease. */
   readonly hostname: string;
   /** The namespace the manager is in, where one is known: the lease is there. */

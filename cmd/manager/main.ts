@@ -62,6 +62,7 @@ async function start(flags: ManagerFlags): Promise<number> {
           aws,
           endpoints: endpoints.right,
           credentials: ownCredentials(aws, environment, logger),
+          ...awsRegionOf(environment),
           hostname: hostname(),
           ownNamespace: namespace,
         },
@@ -81,6 +82,12 @@ async function start(flags: ManagerFlags): Promise<number> {
     await aws.close();
     await logger.flush();
   }
+}
+
+/** As every AWS SDK; on EKS both are set by what gives the pod its role. */
+function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
+  const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
+  return awsRegion === undefined ? {} : { awsRegion };
 }
 
 /** Aborts on the first SIGTERM or SIGINT; a second one ends the process at once, as controller-runtime does. */

@@ -3,11 +3,11 @@ import { awsFargateProfileController } from '../../controllers/awsfargateprofile
 import { newCaches } from '../../controllers/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { Guard } from '../../controllers/guard.ts';
+import { newIdentities } from '../../controllers/identities/identities.ts';
 import { CredentialPool } from '../../pkg/cloud/credentials.ts';
 import { newLimiter } from '../../pkg/cloud/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
-import { ownSource } from '../../pkg/cloud/sources.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events.ts';
 import { observe } from '../../pkg/kube/transport.ts';
@@ -48,21 +48,27 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const election = flags.election && newElection(env, flags.election, client, metrics);
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
-  const pool = new CredentialPool(clock, stopping.signal);
 
-  const sessions = newSessions({
+  const aws = {
     clock,
-    random,
     logger,
     transport: env.aws,
     limiter: newLimiter(clock),
     metrics: awsMetrics(registry),
     endpoints: env.endpoints,
-    sources: ownSource(env.credentials),
-    pool,
+    pool: new CredentialPool(clock, stopping.signal),
     version: VERSION,
-    signal: stopping.signal,
+  };
+  const identities = newIdentities({
+    client,
+    clock,
+    random,
+    logger,
+    namespace: env.ownNamespace ?? DEFAULT_NAMESPACE,
+    own: env.credentials,
+    assuming: { ...aws, region: env.awsRegion },
   });
+  const sessions = newSessions({ ...aws, random, sources: identities.sources, signal: stopping.signal });
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
   const caches = newCaches({
     client,
@@ -90,6 +96,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     client,
     caches,
     guard,
+    identities,
     sessions,
     leadership: election ?? ALONE,
     recorder: events,
@@ -109,7 +116,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const handler = metricsHandler(registry);
     manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
   }
-  for (const cache of caches.runnables) manager.addCache(cache);
+  for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
   manager.addWorker(events);
   manager.addWorker(controller);
   manager.addWorker(teardown);

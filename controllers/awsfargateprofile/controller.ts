@@ -14,6 +14,7 @@ import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
 import type { Guard } from '../guard.ts';
+import type { Identities } from '../identities/identities.ts';
 import { liveReads } from './live.ts';
 import { PROFILES, ProfileObjects } from './objects.ts';
 import { Reconciler } from './reconcile.ts';
@@ -25,6 +26,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly guard: Guard;
+  readonly identities: Pick<Identities, 'onChange'>;
   readonly sessions: Sessions;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -41,7 +43,7 @@ export interface AWSFargateProfileControllerOptions {
 /** Makes profiles and roles in AWS what the AWSFargateProfiles say. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, guard, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { concurrency, resync } = options;
+  const { identities, concurrency, resync } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
   const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
@@ -60,7 +62,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
       recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
   });
-  connectWatches({ caches, queue, objects, random, resync, awaitsSibling });
+  connectWatches({ caches, identities, queue, objects, random, resync, awaitsSibling });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

@@ -1,17 +1,19 @@
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import { keyOf, keyText, parseKeyText } from '../../pkg/kube/paths.ts';
 import type { Change, Store } from '../../pkg/kube/store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
-import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf } from '../caches.ts';
+import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf, controlPlaneOf } from '../caches.ts';
+import type { Affects, Identities } from '../identities/identities.ts';
 import type { ProfileObjects } from './objects.ts';
 import type { SiblingNews } from './reasons.ts';
 
 export interface WatchesOptions {
   readonly caches: Caches;
+  readonly identities: Pick<Identities, 'onChange'>;
   readonly queue: Workqueue;
   readonly objects: ProfileObjects;
   readonly random: Random;
@@ -22,7 +24,12 @@ export interface WatchesOptions {
 
 /** Turns what the watches bring into work: only changes of what a pass reads put an object into the queue. */
 export function connectWatches(options: WatchesOptions): void {
-  const { caches } = options;
+  const { caches, identities, queue } = options;
+  identities.onChange((affects) => {
+    const objects = caches.profiles.list();
+    for (const object of objects.kind === 'listed' ? objects.objects : [])
+      if (isAffected(caches, object, affects)) queue.add(keyOf(object));
+  });
   caches.profiles.onChange((change) => onProfile(options, change));
   caches.clusters.onChange((change) => {
     if (!isNews(change, clusterView)) return;
@@ -33,6 +40,23 @@ export function connectWatches(options: WatchesOptions): void {
     const clusters = caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)));
     for (const cluster of clusters.kind === 'listed' ? clusters.objects : [])
       for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueue(options, key, change);
+  });
+}
+
+/** By the identity that the control plane names now, or by the one it was provisioned with where that is all there is. */
+function isAffected({ clusters, controlPlanes }: Caches, object: KubeObject, affects: Affects): boolean {
+  const found = (store: Store, keys: readonly string[]): readonly KubeObject[] =>
+    keys.flatMap((key) => {
+      const lookup = store.lookup(parseKeyText(key));
+      return lookup.kind === 'found' ? [lookup.object] : [];
+    });
+  const named = found(controlPlanes, found(clusters, clusterOf(object)).flatMap(controlPlaneOf));
+  const references = [...named.map(({ spec }) => field(spec, 'identityRef')), field(object.status, 'identityRef')];
+  return references.some((reference) => {
+    const [kind, name] = [field(reference, 'kind'), field(reference, 'name')];
+    return (
+      typeof kind === 'string' && typeof name === 'string' && affects({ kind, name }, object.metadata.namespace ?? '')
+    );
   });
 }
 

@@ -14,10 +14,6 @@ export class RecentlyUsed<A> {
     this.sweptAt = clock.monotonic();
   }
 
-  get size(): number {
-    return this.entries.size;
-  }
-
   get(key: string, make: () => A): A {
     const now = this.clock.monotonic();
     const known = this.entries.get(key);
@@ -29,14 +25,15 @@ export class RecentlyUsed<A> {
     return value;
   }
 
-  delete(key: string): void {
-    this.entries.delete(key);
+  /** Those used lately, in no order; asking is no use. */
+  all(): readonly (readonly [key: string, value: A])[] {
+    this.sweep(this.clock.monotonic());
+    return [...this.entries].map(([key, { value }]) => [key, value]);
   }
 
-  /** Those used lately, in no order; asking is no use. */
-  keys(): readonly string[] {
-    this.sweep(this.clock.monotonic());
-    return [...this.entries.keys()];
+  /** Asking is no use. */
+  peek(key: string): A | undefined {
+    return this.entries.get(key)?.value;
   }
 
   /** Looking at all entries at each use would cost more than they do. */

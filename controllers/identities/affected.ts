@@ -1,0 +1,21 @@
+import type { Identity } from '../../api/external/identity.ts';
+import { ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
+import type { IdentityRef } from '../../pkg/cloud/types.ts';
+import { nameOf } from './resolve.ts';
+
+/** The identities whose credentials come from one of `changed`, by name, these included. */
+export function dependants(changed: readonly IdentityRef[], identities: readonly Identity[]): ReadonlySet<string> {
+  const affected = new Set(changed.map(nameOf));
+  const followers = identities.flatMap((identity) =>
+    identity.kind === ROLE_IDENTITY_KIND && identity.spec.sourceIdentityRef !== undefined
+      ? [{ name: nameOf(refOf(identity)), source: nameOf(identity.spec.sourceIdentityRef) }]
+      : [],
+  );
+  for (let before = -1; before !== affected.size;) {
+    before = affected.size;
+    for (const { name, source } of followers) if (affected.has(source)) affected.add(name);
+  }
+  return affected;
+}
+
+export const refOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
