@@ -5,7 +5,7 @@ import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import type { ConditionType, Stated } from './conditions.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
 import { isMadeAnew, isRoleEstablished, profileNamed, roleNamed } from './decide.ts';
-import type { Desired, Observed, Step } from './model.ts';
+import type { Desired, Observed, Outcome, Step } from './model.ts';
 import type { Nature, Part, Why } from './reasons.ts';
 import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
 import { isDeleting } from '../standing.ts';
@@ -43,7 +43,7 @@ export function statusOf(pass: Pass): AWSFargateProfileStatus {
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
   const conditions = mergeConditions(before.conditions ?? [], statedBy(pass), formatTimestamp(pass.now));
   const ready = conditionOf(conditions, 'Ready')?.status === 'True';
-  return {
+  const status: AWSFargateProfileStatus = {
     ...before,
     ...(pass.desired && pass.observed && observedStatus(pass, pass.desired, pass.observed)),
     observedGeneration: object.metadata.generation ?? 0,
@@ -51,6 +51,31 @@ export function statusOf(pass: Pass): AWSFargateProfileStatus {
     ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
     conditions,
   };
+  if (!isCreateRefused(pass)) return status;
+  const { createRequestedAt: _withdrawn, ...rest } = status;
+  return rest;
+}
+
+/** EKS took no create, nor may an earlier one still appear: nothing is left to be waited for by a deletion. */
+function isCreateRefused({ desired, trail }: Pass): boolean {
+  const create = trail.findLast(({ mutation }) => mutation.kind === 'createProfile');
+  return desired?.records.createUnseen === false && create !== undefined && isRefusal(create.outcome);
+}
+
+/** Whether the answer says that nothing was done. An answer that never came, or a 500, does not. */
+function isRefusal(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'siblingBusy':
+    case 'clusterUpdating':
+    case 'rolePropagating':
+      return true;
+    case 'failed': {
+      const { statusCode = 0 } = outcome.failure;
+      return statusCode >= 400 && statusCode < 500;
+    }
+    default:
+      return false;
+  }
 }
 
 /** The status of a paused object: all as it was, but that it is paused. `by` in the words of Cluster API. */
