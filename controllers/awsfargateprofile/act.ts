@@ -7,6 +7,8 @@ import {
   busySibling,
   isClusterNotFound,
   isClusterUpdating,
+  isConcurrentModification,
+  isDeleteConflict,
   isNameTaken,
   isNotFound,
   isRoleNotVisible,
@@ -68,6 +70,7 @@ function outcomeOf(mutation: Mutation, failure: AwsFailure): Outcome {
   if (isClusterNotFound(failure)) return { kind: 'clusterGone' };
   if (isNotFound(failure) && isDeletion(mutation)) return { kind: 'vanished' };
   if (isRoleNotVisible(failure)) return { kind: 'notVisible' };
+  if (isDeleteConflict(failure) || isConcurrentModification(failure)) return { kind: 'outdated', failure };
   if (isNameTaken(failure)) return { kind: 'already' };
   const sibling = toUndefined(busySibling(failure));
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };

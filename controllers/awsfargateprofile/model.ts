@@ -197,6 +197,8 @@ export type Outcome =
   | { readonly kind: 'already' }
   /** What was to be changed is there but cannot be seen yet by the part of AWS that was asked. */
   | { readonly kind: 'notVisible' }
+  /** The role is not, or not any more, as it was read. */
+  | { readonly kind: 'outdated'; readonly failure: AwsFailure }
   | { readonly kind: 'clusterGone' }
   /** `doing`: EKS's status word of the profile that is ahead. */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }

@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { isNotDispatched } from '../../pkg/cloud/errors.ts';
+import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
@@ -13,7 +13,7 @@ import { doingOf, tellAnswer } from './lane.ts';
 import { preflight } from './preflight.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
-import type { End } from './report.ts';
+import type { End } from './pass.ts';
 
 /** More changes than any object needs in one pass: a decision that goes round in circles ends here, and shows. */
 const MOST_STEPS = 24;
@@ -87,7 +87,16 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
       return undefined;
     case 'already':
     case 'notVisible':
-      return stopped(notYetVisible(flight, subjectOf(mutation), now));
+      return stopped(
+        disagreement(
+          flight,
+          subjectOf(mutation),
+          'it is said to exist and cannot be found, for over two minutes now',
+          now,
+        ),
+      );
+    case 'outdated':
+      return stopped(disagreement(flight, subjectOf(mutation), describeFailure(outcome.failure), now));
     case 'siblingBusy':
       return stopped(
         why('WaitingForSibling', { ahead: outcome.by, doing: doingOf(outcome.doing) ?? outcome.doing, foreign: true }),
@@ -106,12 +115,12 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
   }
 }
 
-/** AWS contradicts itself about whether something is there: for a while that is nothing to worry about. */
-function notYetVisible({ memory }: Flight, name: string, now: Ms): Why {
+/** AWS contradicts itself about what is there: for a while that is nothing to worry about. `words` are for later. */
+function disagreement({ memory }: Flight, name: string, words: string, now: Ms): Why {
   const propagating = why('Propagating', { what: `"${name}"` });
   return waitedFor(memory, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
-    : why('AWSError', { words: `"${name}" is said to exist and cannot be found, for over two minutes now` });
+    : why('AWSError', { words: `"${name}": ${words}` });
 }
 
 /** EKS says the same of a trust policy that has not spread yet and of one that is wrong: only time tells them apart. */

@@ -8,7 +8,7 @@ import type { Decision, Desired, Mutation, Observed, Outcome, Step } from '../mo
 import type { Why } from '../reasons.ts';
 import { why } from '../reasons.ts';
 import { recordBefore } from '../record.ts';
-import type { End, Seen } from '../report.ts';
+import type { End, Seen } from '../pass.ts';
 import { statusOf } from '../report.ts';
 import { NOW, SURROUNDINGS, TARGET, aDeletedObject, aFailure, anObject, circumstances } from './builders.ts';
 import type { Spec } from './oracle.ts';
@@ -315,6 +315,7 @@ function whyOf(outcome: Exclude<Outcome, { kind: 'done' | 'vanished' | 'clusterG
   switch (outcome.kind) {
     case 'already':
     case 'notVisible':
+    case 'outdated':
     case 'rolePropagating':
       return why('Propagating', { what: 'it' });
     case 'siblingBusy':
