@@ -63,6 +63,10 @@ const EXAMPLES: Facts = {
   Refused: {
     words: 'Subnet subnet-1 provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: …)',
   },
+  AWSQuotaExceeded: {
+    words: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
+    about: 'IAMFargateRolesReady',
+  },
   EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1' },
   RoleNotOwned: { name: ROLE, whose: 'somebody else: no tag names an owner' },
   RoleNotFound: { name: 'my-role' },

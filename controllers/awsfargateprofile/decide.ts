@@ -47,6 +47,17 @@ export const isRoleEstablished = (desired: Desired, observed: Observed): boolean
   roleObjection(desired, observed) === undefined &&
   establishRole(desired, observed, desired.wanted.role) === undefined;
 
+/** Whether the wanted profile is there, ACTIVE, and in order. */
+export const isProfileEstablished = (desired: Desired, observed: Observed): boolean => {
+  const { wanted } = desired;
+  return (
+    wanted !== undefined &&
+    observed.cluster === 'there' &&
+    profileObjection(desired, observed, wanted.profile) === undefined &&
+    establishProfile(desired, observed, wanted.profile, wantedRoleArn(desired, observed, wanted.role)) === undefined
+  );
+};
+
 /** What has to be waited for whatever else there is: EKS is busy with a profile of ours, and takes no other change. */
 export function transitOf(desired: Desired, profiles: Observed['profiles']): Why | undefined {
   for (const { found } of profiles) {
@@ -126,8 +137,7 @@ function retire(desired: Desired, observed: Observed): Answer {
     const answer = found && retireProfile(desired, observed, found);
     if (answer !== undefined) return answer;
   }
-  // A create whose answer never came may still appear: its role must not be gone by then.
-  if (desired.wanted === undefined && observed.cluster === 'there' && desired.records.createUnseen) {
+  if (mayStillAppear(desired, observed)) {
     return stop(why('Propagating', { what: 'the Fargate profile that was asked for a moment ago' }));
   }
   for (const { found } of observed.roles) {
@@ -135,6 +145,15 @@ function retire(desired: Desired, observed: Observed): Answer {
     if (answer !== undefined) return answer;
   }
   return undefined;
+}
+
+/** A create whose answer never came may still appear: neither its name nor its role must be given up by then. */
+function mayStillAppear(desired: Desired, observed: Observed): boolean {
+  if (!desired.records.createUnseen || observed.cluster === 'gone') return false;
+  return (
+    desired.wanted?.profile.name !== desired.records.profileName ||
+    observed.roles.some(({ found }) => found !== undefined && isSurplusRole(desired, observed, found))
+  );
 }
 
 /** What is to stay stays; but a profile that stays keeps EKS from deleting its cluster. */
@@ -232,9 +251,8 @@ function mendRole(desired: Desired, role: ManagedRole, found: FoundRole): Answer
   const missing = role.policies.find((arn) => !found.attached.includes(arn));
   if (missing !== undefined) return perform({ kind: 'attachPolicy', name, policyArn: missing });
   // What somebody else attached stays.
-  const dropped = desired.records.attachedPolicies.find(
-    (arn) => !role.policies.includes(arn) && found.attached.includes(arn),
-  );
+  const attachedByUs = isRecorded(desired, name) ? desired.records.attachedPolicies : [];
+  const dropped = attachedByUs.find((arn) => !role.policies.includes(arn) && found.attached.includes(arn));
   if (dropped !== undefined) return perform({ kind: 'detachPolicy', name, policyArn: dropped, retiring: false });
   return remove.length > 0 ? perform({ kind: 'untagRole', name, keys: remove }) : undefined;
 }
@@ -284,10 +302,15 @@ function renewal(desired: Desired, observed: Observed): Answer {
 
 /** The role has another id than the one that the profile was made with, and nobody has said that this is taken care of. */
 export const isMadeAnew = ({ records, owner }: Desired, found: FoundRole): boolean =>
+  isRecorded({ records }, found.name) &&
   records.roleId !== undefined &&
   records.roleId !== found.id &&
   records.renewedFor !== found.id &&
   roleOwner(found, owner).kind === 'ours';
+
+/** Whether what is recorded of a role is recorded of this one. */
+const isRecorded = ({ records }: Pick<Desired, 'records'>, name: FoundRole['name']): boolean =>
+  records.roleName?.toLowerCase() === name.toLowerCase();
 
 // ---- looking things up
 

@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { isSome, toUndefined } from 'fp-ts/lib/Option.js';
-import type { AccountId, ProfileName } from '../../api/names.ts';
+import type { AccountId, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { parseTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
 import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
 import { roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
@@ -29,8 +27,6 @@ import { profileNameOf, roleNameOf } from './names.ts';
 import { settingsConflict } from './sharing.ts';
 import { why } from './reasons.ts';
 
-/** EKS may say "not found" of a profile whose creation it took within this time. */
-const CREATE_VISIBILITY: Ms = 60_000;
 /** EKS keeps names with this prefix for itself. */
 const RESERVED_PREFIX = 'eks-';
 
@@ -42,8 +38,8 @@ export interface Circumstances {
   readonly account: AccountId;
   /** Living objects of the same cluster that name the same role. */
   readonly sharers: readonly AWSFargateProfile[];
-  /** Wall clock. */
-  readonly now: Ms;
+  /** A create was sent so recently, with its answer never seen, that "not found" does not prove absence yet. */
+  readonly createUnseen: boolean;
 }
 
 /**
@@ -53,7 +49,7 @@ export interface Circumstances {
  */
 export function desiredBy(
   object: AWSFargateProfile,
-  { target, surroundings, surplus, account, sharers, now }: Circumstances,
+  { target, surroundings, surplus, account, sharers, createUnseen }: Circumstances,
 ): E.Either<Why, Desired> {
   const place: Place = { partition: target.partition, region: target.region, account };
   const owner: Owner = {
@@ -74,14 +70,14 @@ export function desiredBy(
     place,
     surplus,
     adopt: object.spec.adoptionPolicy ?? 'Owned',
-    records: recordsOf(object, now),
+    records: recordsOf(object, createUnseen),
     noCreation: surroundings?.noCreation,
   } as const;
   const recordedRole = common.records.roleManaged === false ? undefined : common.records.roleName;
   if (surroundings === undefined) {
     const names = {
       profiles: distinct([owner.profileName, common.records.profileName]),
-      roles: distinct([roleNameOf(object), recordedRole]),
+      roles: distinct([roleNameOf(object), recordedRole, ...formerNames(object, recordedRole, owner)]),
     };
     return E.right({ ...common, names, wanted: undefined });
   }
@@ -113,9 +109,12 @@ export function withRoleInUse(desired: Desired, profiles: readonly ObservedProfi
   return { ...desired, wanted: { ...wanted, role }, names: { ...desired.names, roles } };
 }
 
-function recordsOf({ metadata, status = {} }: AWSFargateProfile, now: Ms): Records {
-  const requestedAt = status.createRequestedAt === undefined ? undefined : parseTimestamp(status.createRequestedAt);
-  const seen = status.profileARN !== undefined;
+/** Where nothing was recorded yet, the role may have any of the names that Cluster API Provider AWS gave. */
+function formerNames({ spec }: AWSFargateProfile, recorded: RoleName | undefined, owner: Owner): readonly RoleName[] {
+  return recorded === undefined && spec.roleName === undefined && spec.roleARN === undefined ? owner.namesOfCapa : [];
+}
+
+function recordsOf({ metadata, status = {} }: AWSFargateProfile, createUnseen: boolean): Records {
   return {
     profileName: status.profileName,
     roleName: status.role?.name,
@@ -125,8 +124,8 @@ function recordsOf({ metadata, status = {} }: AWSFargateProfile, now: Ms): Recor
     attachedPolicies: status.role?.attachedPolicies ?? [],
     tagKeys: status.tagKeys ?? [],
     provisioned: status.initialization?.provisioned === true,
-    createRequested: requestedAt !== undefined,
-    createUnseen: requestedAt !== undefined && !seen && now - requestedAt < CREATE_VISIBILITY,
+    createRequested: status.createRequestedAt !== undefined,
+    createUnseen,
   };
 }
 

@@ -5,7 +5,7 @@ import { profileNamed } from './decide.ts';
 import type { Step } from './model.ts';
 import { subjectOf } from './model.ts';
 import { messageOf, natureOf } from './reasons.ts';
-import type { Pass } from './report.ts';
+import type { Pass } from './pass.ts';
 import { isDeleting } from '../standing.ts';
 
 /** What is told of an object as it happens; reasons and words as Cluster API Provider AWS has them, where it has any. */
@@ -62,16 +62,21 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   }
 }
 
-const FAILURES: Partial<Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: string }>> = {
-  createRole: { reason: 'FailedIAMRoleCreation', doing: 'create fargate IAM role' },
-  deleteRole: { reason: 'FailedIAMRoleDeletion', doing: 'delete fargate IAM role' },
-  createProfile: { reason: 'FailedCreateEKSFargateProfile', doing: 'create EKS fargate profile' },
-  deleteProfile: { reason: 'FailedDeleteEKSFargateProfile', doing: 'delete EKS fargate profile' },
+const FAILURES: Partial<
+  Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: (name: string) => string }>
+> = {
+  createRole: { reason: 'FailedIAMRoleCreation', doing: (name) => `create fargate IAM role "${name}"` },
+  deleteRole: { reason: 'FailedIAMRoleDeletion', doing: (name) => `delete fargate IAM role "${name}"` },
+  createProfile: { reason: 'FailedCreateEKSFargateProfile', doing: (name) => `create EKS fargate profile ${name}` },
+  deleteProfile: { reason: 'FailedDeleteEKSFargateProfile', doing: (name) => `delete EKS fargate profile ${name}` },
 };
 
 function failureOf(kind: Step['mutation']['kind'], subject: string, words: string): readonly EventSpec[] {
-  const { reason, doing } = FAILURES[kind] ?? { reason: 'FailedUpdateAWS', doing: 'update' };
-  return [warning(reason, `Failed to ${doing} ${subject}: ${words}`)];
+  const { reason, doing } = FAILURES[kind] ?? {
+    reason: 'FailedUpdateAWS',
+    doing: (name: string) => `update "${name}"`,
+  };
+  return [warning(reason, `Failed to ${doing(subject)}: ${words}`)];
 }
 
 /** A creation or deletion that EKS has brought to its end since the last pass. */
@@ -79,7 +84,9 @@ function eventsOfProfile({ object, desired, observed }: Pass): readonly EventSpe
   const { profileName, profileStatus } = object.status ?? {};
   if (desired === undefined || observed === undefined || profileName === undefined) return [];
   const now = profileNamed(observed.profiles, profileName)?.status;
-  if (now === 'ACTIVE' && profileStatus === 'CREATING') {
+  // EKS may have finished before it was looked at for the first time.
+  const wasAskedFor = object.status?.createRequestedAt !== undefined;
+  if (now === 'ACTIVE' && wasAskedFor && (profileStatus === 'CREATING' || profileStatus === undefined)) {
     return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
   }
   return now === undefined && profileStatus === 'DELETING'

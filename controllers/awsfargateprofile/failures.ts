@@ -5,6 +5,7 @@ import {
   isClusterNotFound,
   isCredentialsInvalid,
   isInvalidRequest,
+  isNotFound,
   isQuotaExceeded,
   isThrottled,
   isUnavailable,
@@ -48,6 +49,9 @@ export function whyOfFailure(failure: AwsFailure, cluster: EksCluster): Why {
   if (isAccessDenied(failure)) return why('AccessDenied', said);
   if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster: cluster.name, region: cluster.region });
   if (isClusterNotActive(failure)) return why('WaitingForEKSControlPlane', { words });
-  if (isQuotaExceeded(failure)) return why('QuotaExceeded', { words });
+  if (isQuotaExceeded(failure))
+    return failure.service === 'eks' ? why('QuotaExceeded', { words }) : why('AWSQuotaExceeded', said);
+  // A policy that is named and is not there: IAM has no code of its own for it.
+  if (failure.service === 'iam' && isNotFound(failure)) return why('Refused', said);
   return isInvalidRequest(failure) ? why('Refused', said) : why('AWSError', said);
 }

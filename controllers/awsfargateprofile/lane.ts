@@ -7,7 +7,7 @@ import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { BY_CLUSTER } from '../caches.ts';
 import { isDeleting } from '../standing.ts';
 import type { Desired, Outcome, Mutation } from './model.ts';
-import type { Seen } from './report.ts';
+import type { Seen } from './pass.ts';
 
 /** The lane that EKS takes changes in: one profile of a cluster at a time. */
 export const laneOf = (account: string, region: string, eksCluster: string): string =>

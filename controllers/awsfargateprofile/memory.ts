@@ -1,3 +1,4 @@
+import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Mutation } from './model.ts';
 import { subjectOf } from './model.ts';
@@ -19,6 +20,8 @@ export interface Memory {
   };
   /** Since when EKS has not accepted the role's trust policy. */
   readonly trustDoubted?: { readonly generation: number; readonly since: Ms };
+  /** Since when this process has looked in vain for the profile that was asked for at `asked`. */
+  readonly unseen?: { readonly asked: string; readonly since: Ms };
   /** How often a profile that EKS could not create or delete was tried again. */
   readonly recovery?: { readonly generation: number; readonly attempts: number; readonly notBefore: Ms };
 }
@@ -74,6 +77,29 @@ export function rememberAttempt(memory: Memory, generation: number, now: Ms): Me
   const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
   return { ...memory, recovery: { generation, attempts, notBefore: now + pause } };
 }
+
+/** EKS may say "not found" of a profile whose creation it took within this time. */
+const CREATE_VISIBILITY: Ms = 60_000;
+
+/**
+ * Remembers a create whose answer was never seen. The time counts from this process's own first look: the record's was
+ * taken by another process's clock, which may be wrong by any amount.
+ */
+export function rememberUnseen(memory: Memory, { createRequestedAt, profileARN }: Asked = {}, now: Ms): Memory {
+  if (createRequestedAt === undefined || profileARN !== undefined) {
+    const { unseen: _seen, ...rest } = memory;
+    return rest;
+  }
+  return memory.unseen?.asked === createRequestedAt
+    ? memory
+    : { ...memory, unseen: { asked: createRequestedAt, since: now } };
+}
+
+/** Whether "not found" does not prove yet that there is no profile. */
+export const isCreateUnseen = ({ unseen }: Memory, now: Ms): boolean =>
+  unseen !== undefined && now - unseen.since < CREATE_VISIBILITY;
+
+type Asked = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /** All is as desired: what failed before is over. */
 export const rememberSuccess = (_memory: Memory): Memory => BLANK;

@@ -4,7 +4,14 @@ import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
-import type { Call, EksClusters, FargateProfiles, PodExecutionRoles, ProfileLookup } from '../../pkg/cloud/types.ts';
+import type {
+  Call,
+  EksClusters,
+  FargateProfiles,
+  PodExecutionRoles,
+  ProfileLookup,
+  Role,
+} from '../../pkg/cloud/types.ts';
 import { isMadeAnew, transitOf } from './decide.ts';
 import { withRoleInUse } from './desired.ts';
 import type { Desired, FoundRole, Observed, ObservedProfile, ObservedRole } from './model.ts';
@@ -80,6 +87,9 @@ function observeProfile(
 function observeRole({ roles }: Eyes, desired: Desired, name: RoleName): Call<ObservedRole> {
   const { wanted } = desired;
   const isOnlyUsed = wanted?.role.kind === 'existing' && wanted.role.name === name;
+  // What blocks a deletion is of interest only to one.
+  const isToGo = (role: Role): boolean =>
+    wanted?.role.name !== name || (wanted.role.kind === 'managed' && wanted.role.path !== role.path);
   const nothing: Call<readonly string[]> = TE.right([]);
   return pipe(
     roles.get(name),
@@ -90,9 +100,8 @@ function observeRole({ roles }: Eyes, desired: Desired, name: RoleName): Call<Ob
           pipe(
             sequenceT(TE.ApplyPar)(
               isOnlyUsed ? nothing : roles.attachedPolicies(name),
-              // What blocks a deletion is of interest only to one.
-              wanted === undefined ? roles.inlinePolicies(name) : nothing,
-              wanted === undefined ? roles.instanceProfiles(name) : nothing,
+              isToGo(role) ? roles.inlinePolicies(name) : nothing,
+              isToGo(role) ? roles.instanceProfiles(name) : nothing,
             ),
             TE.map(([attached, inline, instanceProfiles]): ObservedRole => ({
               name,

@@ -144,6 +144,12 @@ export const REASONS = {
     words: ({ words }) => `AWS refused the request: ${words}`,
     cure: () => 'Correct the spec, or what it names in AWS; it is tried again by itself',
   }),
+  AWSQuotaExceeded: described<Said>({
+    nature: 'human',
+    poll: slowly,
+    words: ({ words }) => `AWS allows no more of this in the account: ${words}`,
+    cure: () => 'Delete what is not needed, or ask AWS to raise the quota; it is tried again by itself',
+  }),
   EKSClusterNotFound: described<{ readonly cluster: string; readonly region: string }>({
     nature: 'human',
     ...eks,

@@ -19,13 +19,13 @@ import { whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
-import { BLANK, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
+import { BLANK, rememberSuccess, rememberWaiting, waitedFor, isCreateUnseen, rememberUnseen } from './memory.ts';
 import { deletionMark, metadataPatch, releasePatch } from './metadata.ts';
 import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
 import { pausedStatus, statusOf } from './report.ts';
-import type { End, Pass, Seen } from './report.ts';
+import type { End, Pass, Seen } from './pass.ts';
 import type { Flight } from './preflight.ts';
 import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { guards } from './preflight.ts';
@@ -181,7 +181,7 @@ export class Reconciler {
     sharers: Inputs['sharers'],
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const { clock, sessions, roles } = this.options;
+    const { sessions, roles } = this.options;
     const stopFor = (reason: Why) => this.conclude({ object, end: stopped(reason) }, context);
     const guarded = surroundings && (await this.guarded(surroundings, context.signal));
     const opened = await sessions.open({
@@ -208,7 +208,7 @@ export class Reconciler {
       surplus,
       account: session.account,
       sharers,
-      now: clock.now(),
+      createUnseen: this.isCreateUnseen(object),
     });
     if (E.isLeft(desired)) return stopFor(desired.left);
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
@@ -334,6 +334,13 @@ export class Reconciler {
 
   private jittered(span: Ms): Ms {
     return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
+  }
+
+  private isCreateUnseen(object: AWSFargateProfile): boolean {
+    const now = this.options.clock.monotonic();
+    const memory = rememberUnseen(this.memoryOf(object), object.status, now);
+    this.memories.set(keyText(keyOf(object)), memory);
+    return isCreateUnseen(memory, now);
   }
 
   private memoryOf(object: AWSFargateProfile): Memory {

@@ -30,8 +30,9 @@ export function recordBefore(
   switch (mutation.kind) {
     case 'createRole':
     case 'tagRole':
-    case 'attachPolicy':
       return withRole(withProfile(record, desired), desired);
+    case 'attachPolicy':
+      return withPolicies(withRole(withProfile(record, desired), desired), desired);
     case 'createProfile':
       return withCreateRequest(withRole(withProfile(record, desired), desired), now);
     case 'tagProfile':
@@ -45,13 +46,18 @@ function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSF
   return wanted === undefined ? record : { ...record, profileName: wanted.profile.name };
 }
 
+/** Whose the role is, and what is attached to it, is written down once it was seen. */
 function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
-  const { name, policies } = wanted.role;
+  const { name } = wanted.role;
   // Of another role the earlier record says nothing.
-  const before = record.role?.name === name ? record.role : {};
-  const attachedPolicies = [...new Set([...(before.attachedPolicies ?? []), ...policies])];
-  return { ...record, role: { ...before, name, managed: true, attachedPolicies } };
+  return record.role?.name === name ? record : { ...record, role: { name } };
+}
+
+function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  if (wanted?.role.kind !== 'managed') return record;
+  const attachedPolicies = [...new Set([...(record.role?.attachedPolicies ?? []), ...wanted.role.policies])];
+  return { ...record, role: { ...record.role, attachedPolicies } };
 }
 
 /** What was known of an earlier profile of the name says nothing about the one that is asked for now. */
@@ -59,7 +65,8 @@ function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargate
   const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
   const rest = { ...others, ...(role && { role: withoutId(role) }) };
   const requestedAt = record.createRequestedAt === undefined ? undefined : parseTimestamp(record.createRequestedAt);
-  const isFresh = requestedAt !== undefined && now - requestedAt < CREATE_RECORD_FRESH;
+  const age = requestedAt === undefined ? CREATE_RECORD_FRESH : Math.abs(now - requestedAt);
+  const isFresh = age < CREATE_RECORD_FRESH;
   return isFresh ? rest : { ...rest, createRequestedAt: formatTimestamp(now) };
 }
 

@@ -154,7 +154,12 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/\s*Encoded authorization failure message: \S+/gi, '')
     .replace(/[\s,;(]*\b(?:x-amzn-)?request[\s-]?id\b\s*[:=]?\s*[\w-]{16,}\)?/gi, '')
     .replace(/\s+/g, ' ')
+    .replace(/^AWS: no result within/, 'no answer within')
     .trim();
-  const call = `${failure.service.toUpperCase()} ${failure.operation}: ${failure.code}`;
+  const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
+  // A code of ours says nothing that the words do not.
+  const call = isUnanswered(failure) ? operation : `${operation}: ${failure.code}`;
   return words === '' ? call : `${words} (${call})`;
 }
+
+const isUnanswered = is('NoAnswer');

@@ -125,7 +125,7 @@ export class Controller implements Runnable {
         queue.forget(key);
         return 'success';
       case 'after':
-        logger.debug('Reconcile done, requeueing', { after: `${outcome.delay}ms`, why: outcome.why });
+        logger.debug('Reconcile done, requeueing', { after: `${Math.round(outcome.delay)}ms`, why: outcome.why });
         queue.forget(key);
         queue.addAfter(key, outcome.delay);
         return 'requeue_after';

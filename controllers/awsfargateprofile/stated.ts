@@ -1,0 +1,138 @@
+import type { Condition } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { isDeleting } from '../standing.ts';
+import type { ConditionType, Stated } from './conditions.ts';
+import { conditionOf } from './conditions.ts';
+import { isProfileEstablished, isRoleEstablished } from './decide.ts';
+import type { Pass } from './pass.ts';
+import type { Nature, Part, Why } from './reasons.ts';
+import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
+
+/** For so long a profile that was Ready is believed to be so while what says so cannot be asked. */
+const OUTAGE_BELIEVED: Ms = 15 * 60_000;
+
+/** What the conditions say after a pass, in full; they are merged with what they said before. */
+export function statedBy(pass: Pass): readonly Stated[] {
+  const { object, end } = pass;
+  const observedGeneration = object.metadata.generation ?? 0;
+  const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): Stated => ({
+    type,
+    status,
+    observedGeneration,
+    reason,
+    message,
+  });
+  const why = end.kind === 'stopped' ? end.why : undefined;
+  const nature = why && shownNature(why, pass);
+  const words = why === undefined ? '' : messageOf(why);
+  const ready = readyOf(pass, why);
+  const goesOn = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status !== 'True');
+
+  return [
+    state('Ready', ready.status, ready.reason, ready.message),
+    ...partsOf(pass, why).map(([type, part]) => state(type, part.status, part.reason, part.message)),
+    goesOn
+      ? state('Reconciling', 'True', why?.reason ?? 'Reconciling', words)
+      : state('Reconciling', 'False', nature === 'human' ? 'Stalled' : 'Idle'),
+    nature === 'human'
+      ? state('Stalled', 'True', why?.reason ?? 'Stalled', words)
+      : state('Stalled', 'False', 'NotStalled'),
+    isDeleting(object)
+      ? state('Deleting', 'True', why?.reason ?? 'Deleting', words)
+      : state('Deleting', 'False', 'NotDeleting'),
+    state('Paused', 'False', 'NotPaused'),
+  ];
+}
+
+/** What is retried for long without success needs somebody to look at it, though it goes on being retried. */
+function shownNature(why: Why, { attempts }: Pass): Nature {
+  const nature = natureOf(why);
+  return nature === 'retry' && attempts >= PATIENCE ? 'human' : nature;
+}
+
+interface Standing {
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
+
+const good = (reason: string, message = ''): Standing => ({ status: 'True', reason, message });
+const bad = (why: Why): Standing => ({ status: 'False', reason: why.reason, message: messageOf(why) });
+const unknown = (reason: string, message = ''): Standing => ({ status: 'Unknown', reason, message });
+const DELETING: Standing = { status: 'False', reason: 'Deleting', message: '' };
+const WAITING_FOR_ROLE: Standing = {
+  status: 'False',
+  reason: 'WaitingForRole',
+  message: 'The pod execution role is not ready',
+};
+
+function readyOf(pass: Pass, why: Why | undefined): Standing {
+  if (isDeleting(pass.object)) return { ...DELETING, message: why === undefined ? '' : messageOf(why) };
+  if (why === undefined) return good('Ready', 'The Fargate profile is ACTIVE as the spec wants it');
+  const belief = beliefIn(pass, why);
+  if (belief === 'kept') return asBefore(pass, 'Ready');
+  const wasUnknown = conditionOf(pass.object.status?.conditions, 'Ready')?.status === 'Unknown';
+  return belief === 'lost' || (wasUnknown && natureOf(why) === 'outage')
+    ? unknown(why.reason, messageOf(why))
+    : bad(why);
+}
+
+/** Whether what was Ready is still believed to be so, where it cannot be looked at. */
+function beliefIn({ object, waited }: Pass, why: Why): 'kept' | 'lost' | 'none' {
+  const wasReady =
+    conditionOf(object.status?.conditions, 'Ready')?.status === 'True' &&
+    object.status?.observedGeneration === object.metadata.generation;
+  if (natureOf(why) !== 'outage' || !wasReady || isDeleting(object)) return 'none';
+  return waited < OUTAGE_BELIEVED ? 'kept' : 'lost';
+}
+
+function partsOf(pass: Pass, why: Why | undefined): readonly (readonly [Part, Standing])[] {
+  return [
+    ['CredentialsReady', partOfPass(pass, why, 'CredentialsReady', credentialsStanding)],
+    ['EKSFargateProfileReady', partOfPass(pass, why, 'EKSFargateProfileReady', profileStanding)],
+    ['IAMFargateRolesReady', partOfPass(pass, why, 'IAMFargateRolesReady', roleStanding)],
+  ];
+}
+
+/** The part that a reason is about says it; the others say what was found of them. */
+function partOfPass(
+  pass: Pass,
+  why: Why | undefined,
+  part: Part,
+  otherwise: (pass: Pass, why: Why | undefined) => Standing,
+): Standing {
+  if (why === undefined) return otherwise(pass, why);
+  const belief = beliefIn(pass, why);
+  if (belief === 'kept') return asBefore(pass, part);
+  if (partOf(why) !== part) return otherwise(pass, why);
+  return belief === 'lost' ? unknown(why.reason, messageOf(why)) : bad(why);
+}
+
+function credentialsStanding(pass: Pass): Standing {
+  return pass.desired === undefined ? asBefore(pass, 'CredentialsReady') : good('Authenticated');
+}
+
+function roleStanding(pass: Pass, why: Why | undefined): Standing {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired === undefined || observed?.roles === undefined) return asBefore(pass, 'IAMFargateRolesReady');
+  if (isRoleEstablished(desired, { ...observed, roles: observed.roles })) return good('Ready');
+  return why === undefined || partOf(why) !== undefined ? unknown('NotChecked') : bad(why);
+}
+
+function profileStanding(pass: Pass, why: Why | undefined): Standing {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired === undefined || observed?.roles === undefined) return asBefore(pass, 'EKSFargateProfileReady');
+  if (isProfileEstablished(desired, { ...observed, roles: observed.roles })) return good('Active');
+  if (why === undefined) return unknown('NotChecked');
+  return partOf(why) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : bad(why);
+}
+
+/** Nothing new was learnt about it. */
+function asBefore({ object }: Pass, type: ConditionType): Standing {
+  const before = conditionOf(object.status?.conditions, type);
+  return before === undefined
+    ? unknown('NotChecked')
+    : { status: before.status, reason: before.reason ?? 'NotChecked', message: before.message ?? '' };
+}
