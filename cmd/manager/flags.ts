@@ -180,14 +180,15 @@ function flagsOf(text: Text, isSet: IsSet): ManagerFlags {
     asked === undefined || isSet('insecure-diagnostics')
       ? asked
       : onLoopback('diagnostics-address', asked, 'give --insecure-diagnostics');
-  const electionNamespace = text('leader-elect-namespace');
+  const namespace = namespaceName('namespace', text);
+  const electionNamespace = namespaceName('leader-elect-namespace', text);
   return {
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
-    ...(text('namespace') !== '' && { namespace: text('namespace') }),
+    ...(namespace !== undefined && { namespace }),
     resync: duration('sync-period', text),
     concurrency: wholeNumber('awsfargateprofile-concurrency', text, 1),
     ...(isSet('leader-elect') && {
-      election: { timings, ...(electionNamespace !== '' && { namespace: electionNamespace }) },
+      election: { timings, ...(electionNamespace !== undefined && { namespace: electionNamespace }) },
     }),
     ...(health && { health }),
     ...(diagnostics && { diagnostics }),
@@ -197,6 +198,16 @@ function flagsOf(text: Text, isSet: IsSet): ManagerFlags {
       throw new Error(`--service-endpoints: ${problem}`);
     })(parseServiceEndpoints(text('service-endpoints'))),
   };
+}
+
+/** A DNS label, as the API server has it (RFC 1123). */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+function namespaceName(name: FlagName, text: Text): string | undefined {
+  const value = text(name);
+  if (value === '') return undefined;
+  if (NAMESPACE.test(value)) return value;
+  throw new Error(`--${name}: "${value}" is not the name of a namespace: lower-case letters, digits and hyphens`);
 }
 
 function duration(name: FlagName, text: Text): Ms {

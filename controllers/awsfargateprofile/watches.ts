@@ -31,6 +31,7 @@ export function connectWatches(options: WatchesOptions): void {
       if (isAffected(caches, object, affects)) queue.add(keyOf(object));
   });
   caches.profiles.onChange((change) => onProfile(options, change));
+  for (const store of [caches.clusters, caches.controlPlanes]) store.onSync((known) => known && onKnown(options));
   caches.clusters.onChange((change) => {
     if (!isNews(change, clusterView)) return;
     for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object)))) enqueue(options, key, change);
@@ -58,6 +59,13 @@ function isAffected({ clusters, controlPlanes }: Caches, object: KubeObject, aff
       typeof kind === 'string' && typeof name === 'string' && affects({ kind, name }, object.metadata.namespace ?? '')
     );
   });
+}
+
+/** A kind that was not served, or not listed, can be read: whoever waited for that looks again. */
+function onKnown({ caches, queue }: WatchesOptions): void {
+  const listing = caches.profiles.list();
+  for (const object of listing.kind === 'listed' ? listing.objects : [])
+    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
 }
 
 function onProfile(options: WatchesOptions, change: Change): void {

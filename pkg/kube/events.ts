@@ -64,6 +64,8 @@ export class EventWriter implements EventRecorder {
   private readonly correlator: EventCorrelator;
   private readonly queue: Queued[] = [];
   private wake: (() => void) | undefined;
+  /** The number in the name of the last event. */
+  private lastName = 0n;
   private isOver = false;
 
   constructor(options: EventWriterOptions) {
@@ -171,8 +173,11 @@ export class EventWriter implements EventRecorder {
     const { component, instance = '', random } = this.options;
     const { apiVersion, kind, metadata } = object;
     const { name, uid, resourceVersion } = metadata;
-    // As client-go, `name.<time in hex>`, but the nanoseconds that no JavaScript clock has are drawn.
-    const nanoseconds = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(random.next() * 1_000_000));
+    // As client-go, `name.<time in hex>`, but the nanoseconds that no JavaScript clock has are drawn; and always more than
+    // the last, since `kubectl describe` shows the events of one second in the order of their names.
+    const drawn = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(random.next() * 1_000_000));
+    const nanoseconds = drawn > this.lastName ? drawn : this.lastName + 1n;
+    this.lastName = nanoseconds;
     return {
       apiVersion: 'v1',
       kind: 'Event',
