@@ -8,7 +8,9 @@ export const MANAGER = fileURLToPath(new URL('../../dist/manager.mjs', import.me
 
 export interface ManagerOptions {
   readonly awsUrl: string;
-  /** After ours. */
+  /** Of the process and its log; several of one name write into one log. Default `manager`. */
+  readonly name?: string;
+  /** After ours, so that they win. */
   readonly flags?: readonly string[];
   readonly accessKeyId?: string;
   /** Default: the administrator's. */
@@ -30,10 +32,18 @@ export interface RunningManager extends ServerProcess {
 }
 
 export async function startManager(controlPlane: ControlPlane, options: ManagerOptions): Promise<RunningManager> {
-  const { awsUrl, flags = [], accessKeyId = 'test', env = {}, verbosity = 4, waitUntilReady = true } = options;
+  const {
+    awsUrl,
+    name = 'manager',
+    flags = [],
+    accessKeyId = 'test',
+    env = {},
+    verbosity = 4,
+    waitUntilReady = true,
+  } = options;
   const [healthPort = 0, metricsPort = 0] = await freePorts(2);
   const process_ = await controlPlane.run({
-    name: 'manager',
+    name,
     file: process.execPath,
     args: [
       MANAGER,
@@ -68,7 +78,7 @@ export async function startManager(controlPlane: ControlPlane, options: ManagerO
     healthUrl,
     metricsUrl,
     readyz,
-    metric: async (name, labels = {}) => sumOf(await (await fetch(metricsUrl)).text(), name, labels),
+    metric: async (metric, labels = {}) => sumOf(await (await fetch(metricsUrl)).text(), metric, labels),
   };
   if (waitUntilReady) {
     await eventually(
