@@ -3,11 +3,14 @@ import { MINUTE, SECOND, described, doubling, every } from './reason-entry.ts';
 
 const credentials = { part: 'CredentialsReady' } as const;
 
-/** Somebody has to see to identity, Secret or role; what is the matter was said by who looked for the credentials. */
+/**
+ * Somebody has to see to identity, Secret or role; what is the matter was said by who looked for the credentials. The first
+ * look comes soon: a session that AWS took for expired is another one then.
+ */
 const noCredentials = (cure: string): Entry<Words> => ({
   nature: 'human',
   ...credentials,
-  poll: doubling(10 * SECOND, 2 * MINUTE),
+  poll: doubling(SECOND, 2 * MINUTE),
   words: ({ words }) => words,
   cure: () => cure,
 });

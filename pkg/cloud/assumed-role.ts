@@ -5,7 +5,7 @@ import { calling } from './call.ts';
 import { newClients } from './clients.ts';
 import type { AwsCredentials, CredentialPool, CredentialSource } from './credentials.ts';
 import type { Endpoints } from './endpoints.ts';
-import { describeFailure, isAccessDenied, isCredentialsInvalid, isThrottled, isUnavailable } from './errors.ts';
+import { describeFailure, isAccessDenied, isCredentialsInvalid, isThrottled } from './errors.ts';
 import type { AwsFailure } from './failure.ts';
 import type { Limiter } from './limiter.ts';
 import type { AwsMetrics } from './metrics.ts';
@@ -91,7 +91,6 @@ function problemOf(failure: AwsFailure, arn: string, baseName: string): Credenti
 function reasonOf(failure: AwsFailure): CredentialsProblemReason {
   if (isCredentialsInvalid(failure)) return 'CredentialsInvalid';
   if (isAccessDenied(failure)) return 'AssumeRoleDenied';
-  return isThrottled(failure) || isUnavailable(failure) || failure.statusCode === undefined
-    ? 'AssumeRoleFailed'
-    : 'AssumeRoleRefused';
+  const { statusCode = 0 } = failure;
+  return !isThrottled(failure) && statusCode >= 400 && statusCode < 500 ? 'AssumeRoleRefused' : 'AssumeRoleFailed';
 }

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import type { AwsCredentials, CredentialSource } from './credentials.ts';
-import { CachedCredentials } from './credentials.ts';
+import { CachedCredentials, CredentialPool } from './credentials.ts';
+import { NoCredentials } from './sdk-failure.ts';
 
 const MINUTE = 60_000;
 
 /** Gives credentials numbered from 1, until a test says otherwise. */
 class Source implements CredentialSource {
-  readonly key = 'test';
+  readonly key: string = 'test';
   fetched = 0;
   fetch: (signal: AbortSignal) => Promise<AwsCredentials>;
   private readonly clock: VirtualClock;
@@ -136,5 +137,64 @@ describe('credentials', () => {
     await clock.settle();
     stop.abort(new Error('the manager stops'));
     expect(await words).to.equal('NoCredentials: no AWS credentials: the manager stops');
+  });
+
+  it('tell the source that AWS refused them', () => {
+    const source = new Source(clock, 60 * MINUTE);
+    let told = 0;
+    cached(Object.assign(source, { refused: () => (told += 1) })).refused();
+    expect(told).to.equal(1);
+  });
+
+  it('may take as long as their source says', async () => {
+    const source = Object.assign(new Source(clock), { deadline: 40_000 });
+    source.fetch = () => new Promise(() => {});
+    const words = wordsOf(cached(source));
+    await clock.advance(39_999);
+    expect(clock.pendingTimers()).to.deep.equal([1]);
+    await clock.advance(1);
+    expect(await words).to.contain('no result within 40 s');
+  });
+
+  it('that cannot be had for a reason that the source knows tell that reason', async () => {
+    const source = new Source(clock);
+    const error = new NoCredentials({ reason: 'SecretNotFound', message: 'no such Secret' });
+    source.fetch = () => Promise.reject(error);
+    expect(await wordsOf(cached(source))).to.equal('NoCredentials: no such Secret');
+  });
+});
+
+describe('a pool of credentials', () => {
+  let clock: VirtualClock;
+  let pool: CredentialPool;
+  beforeEach(() => {
+    clock = new VirtualClock();
+    pool = new CredentialPool(clock, new AbortController().signal);
+  });
+  const named = (key: string): Source & CredentialSource => Object.assign(new Source(clock, 600 * MINUTE), { key });
+
+  it('fetches once for all sources of one key, and apart for others', async () => {
+    const [one, same, other] = [named('a'), named('a'), named('b')];
+    await Promise.all([one, same, other].map((source) => pool.get(source)));
+    expect([one, same, other].map(({ fetched }) => fetched)).to.deep.equal([1, 0, 1]);
+  });
+
+  it('fetches anew what AWS refused, and nothing else', async () => {
+    const [one, other] = [named('a'), named('b')];
+    await Promise.all([pool.get(one), pool.get(other)]);
+    pool.refused(one);
+    await Promise.all([pool.get(one), pool.get(other)]);
+    expect([one.fetched, other.fetched]).to.deep.equal([2, 1]);
+  });
+
+  it('lets go of what nobody has used for half an hour, and keeps what is used', async () => {
+    const [used, unused] = [named('used'), named('unused')];
+    await Promise.all([pool.get(used), pool.get(unused)]);
+    for (let quarter = 0; quarter < 2; quarter += 1) {
+      await clock.advance(15 * MINUTE);
+      await pool.get(used);
+    }
+    await Promise.all([pool.get(used), pool.get(unused)]);
+    expect([used.fetched, unused.fetched]).to.deep.equal([1, 2]);
   });
 });

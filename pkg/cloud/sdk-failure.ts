@@ -60,5 +60,14 @@ export function toFailure({ service, operation, dispatched }: Sent, thrown: unkn
     return { ...facts, code: 'Undecodable', message: `HTTP ${statusCode} with a body that is no answer of AWS` };
   }
   const message = error.message === undefined || SPEECHLESS.includes(error.message) ? '' : error.message;
-  return { ...facts, code: error.Code ?? error.name, message };
+  return { ...facts, code: error.Code ?? error.name, message: withoutCredentials(message) };
 }
+
+/**
+ * Where AWS finds a signature wrong it may quote what should have been signed, session token included, or the header that
+ * carries the access key's id.
+ */
+const withoutCredentials = (message: string): string =>
+  message
+    .replace(/\s*The Canonical String for this request should have been[\s\S]*/i, '')
+    .replace(/(Authorization header)\b[\s\S]*/i, '$1');
