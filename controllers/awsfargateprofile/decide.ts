@@ -64,11 +64,18 @@ export function transitOf(desired: Desired, profiles: Observed['profiles']): Why
     if (found === undefined || ownerOf(desired, found).kind !== 'ours') continue;
     if (found.status === 'DELETING') return why('DeletingProfile', { name: found.name });
     if (found.status !== 'CREATING') continue;
-    const isWanted = desired.wanted?.profile.name === found.name;
-    return isWanted ? why('Creating', { name: found.name }) : why('WaitingForCreate', { name: found.name });
+    return isAsWanted(desired.wanted?.profile, found)
+      ? why('Creating', { name: found.name })
+      : why('WaitingForCreate', { name: found.name });
   }
   return undefined;
 }
+
+/** As far as the profile itself tells: its role is not looked at yet. */
+const isAsWanted = (wanted: WantedProfile | undefined, found: FargateProfile): boolean =>
+  wanted?.name === found.name &&
+  sameSelectors(wanted.selectors, found.selectors) &&
+  sameSubnets(wanted.subnets, found.subnets);
 
 // ---- whether to begin at all
 

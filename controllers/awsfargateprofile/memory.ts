@@ -22,6 +22,8 @@ export interface Memory {
   readonly trustDoubted?: { readonly generation: number; readonly since: Ms };
   /** Since when this process has looked in vain for the profile that was asked for at `asked`. */
   readonly unseen?: { readonly asked: string; readonly since: Ms };
+  /** The `createRequestedAt` of the create whose profile was seen. */
+  readonly seen?: string;
   /** How often a profile that EKS could not create or delete was tried again. */
   readonly recovery?: { readonly generation: number; readonly attempts: number; readonly notBefore: Ms };
 }
@@ -86,13 +88,22 @@ const CREATE_VISIBILITY: Ms = 60_000;
  * taken by another process's clock, which may be wrong by any amount.
  */
 export function rememberUnseen(memory: Memory, { createRequestedAt, profileARN }: Asked = {}, now: Ms): Memory {
-  if (createRequestedAt === undefined || profileARN !== undefined) {
+  if (createRequestedAt === undefined || profileARN !== undefined || memory.seen === createRequestedAt) {
     const { unseen: _seen, ...rest } = memory;
     return rest;
   }
   return memory.unseen?.asked === createRequestedAt
     ? memory
     : { ...memory, unseen: { asked: createRequestedAt, since: now } };
+}
+
+/**
+ * Remembers that the create of which status speaks came to a profile that was seen: should that vanish, nothing else will
+ * appear. `undefined`: another create was sent since.
+ */
+export function rememberSeen(memory: Memory, createRequestedAt: string | undefined): Memory {
+  const { unseen: _unseen, seen: _seen, ...rest } = memory;
+  return createRequestedAt === undefined ? rest : { ...rest, seen: createRequestedAt };
 }
 
 /** Whether "not found" does not prove yet that there is no profile. */
@@ -102,4 +113,4 @@ export const isCreateUnseen = ({ unseen }: Memory, now: Ms): boolean =>
 type Asked = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /** All is as desired: what failed before is over. */
-export const rememberSuccess = (_memory: Memory): Memory => BLANK;
+export const rememberSuccess = ({ seen }: Memory): Memory => (seen === undefined ? BLANK : { seen });

@@ -19,7 +19,15 @@ import { whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
-import { BLANK, rememberSuccess, rememberWaiting, waitedFor, isCreateUnseen, rememberUnseen } from './memory.ts';
+import {
+  BLANK,
+  rememberSuccess,
+  rememberWaiting,
+  waitedFor,
+  isCreateUnseen,
+  rememberSeen,
+  rememberUnseen,
+} from './memory.ts';
 import { deletionMark, metadataPatch, releasePatch } from './metadata.ts';
 import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
@@ -249,6 +257,7 @@ export class Reconciler {
     const lane = laneOf(session.account, session.region, target.eksCluster);
     const key = keyText(keyOf(object));
     const sight = seen.right;
+    this.noteSeen(object, sight.kind === 'whole' ? sight.observed : sight.seen);
     tellRecorded(turns, lane, object, this.options.profiles);
     tellSeen(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
@@ -341,6 +350,13 @@ export class Reconciler {
     const memory = rememberUnseen(this.memoryOf(object), object.status, now);
     this.memories.set(keyText(keyOf(object)), memory);
     return isCreateUnseen(memory, now);
+  }
+
+  /** Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more. */
+  private noteSeen(object: AWSFargateProfile, { profiles }: Seen): void {
+    const { profileName, createRequestedAt } = object.status ?? {};
+    const isSeen = profiles.some(({ name, found }) => name === profileName && found !== undefined);
+    if (isSeen) this.memories.set(keyText(keyOf(object)), rememberSeen(this.memoryOf(object), createRequestedAt));
   }
 
   private memoryOf(object: AWSFargateProfile): Memory {

@@ -107,7 +107,7 @@ function observedStatus({ object, end }: Pass, desired: Desired, observed: Seen)
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
     // A key that was given up is off by now, and anybody's.
-    ...(wanted && end.kind === 'settled' && { tagKeys: tagKeysOf(wanted) }),
+    ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };
 }

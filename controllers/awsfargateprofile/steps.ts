@@ -5,7 +5,7 @@ import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
 import { decide } from './decide.ts';
 import { whyOfFailure } from './failures.ts';
-import { rememberAttempt, rememberRefusal, waitedFor } from './memory.ts';
+import { rememberAttempt, rememberRefusal, rememberSeen, waitedFor } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
 import type { Flight, Guard, Verdict } from './preflight.ts';
@@ -46,6 +46,7 @@ export async function runSteps(
       continue;
     }
     trail.push({ mutation, outcome: attempt.outcome });
+    if (mutation.kind === 'createProfile') flight.memory = rememberSeen(flight.memory, undefined);
     const end = takeIn(flight, mutation, attempt.outcome, clock);
     if (end !== undefined) return { end, trail };
   }
@@ -83,6 +84,9 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
     case 'vanished':
     case 'clusterGone':
       if (isRecovery(flight, mutation)) flight.memory = rememberAttempt(flight.memory, generation, now);
+      if (mutation.kind === 'createProfile' && outcome.kind === 'done') {
+        flight.memory = rememberSeen(flight.memory, flight.object.status?.createRequestedAt);
+      }
       flight.observed = apply(flight.observed, mutation, outcome);
       return undefined;
     case 'already':
