@@ -17,7 +17,7 @@ const EXAMPLES: Facts = {
   ClusterDeleting: { cluster: 'default/my-cluster' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
-  ClusterVanished: { cluster: 'default/my-cluster' },
+  ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1' },

@@ -144,9 +144,7 @@ function retire(desired: Desired, observed: Observed): Answer {
     const answer = found && retireProfile(desired, observed, found);
     if (answer !== undefined) return answer;
   }
-  if (mayStillAppear(desired, observed)) {
-    return stop(why('Propagating', { what: 'the Fargate profile that was asked for a moment ago' }));
-  }
+  if (mayStillAppear(desired, observed)) return waitForCreate;
   for (const { found } of observed.roles) {
     const answer = found && retireRole(desired, observed, found);
     if (answer !== undefined) return answer;
@@ -163,8 +161,11 @@ function mayStillAppear(desired: Desired, observed: Observed): boolean {
   );
 }
 
+const waitForCreate = stop(why('Propagating', { what: 'the Fargate profile that was asked for a moment ago' }));
+
 /** What is to stay stays; but a profile that stays keeps EKS from deleting its cluster. */
 function retained(desired: Desired, observed: Observed): Answer {
+  if (mayStillAppear(desired, observed)) return waitForCreate;
   const found = observed.profiles.find((profile) => profile.found && ownerOf(desired, profile.found).kind === 'ours');
   return found === undefined
     ? undefined

@@ -62,15 +62,17 @@ export const REASONS = {
     words: ({ controlPlane, why: refusal }) =>
       `AWSManagedControlPlane ${controlPlane} does not take the finalizer that keeps it until this profile is gone, so nothing is created: ${refusal}`,
   }),
-  ClusterVanished: described<{ readonly cluster: string }>({
+  /** `remaining`: how long nothing is changed. */
+  ClusterVanished: described<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
-    poll: every(30 * SECOND),
+    poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     words: ({ cluster }) =>
       `Cluster ${cluster} has vanished; in case it is being moved, nothing is changed in AWS for half a minute`,
   }),
   RetainBlocksClusterDeletion: described<Named & { readonly cluster: string }>({
     nature: 'human',
-    poll: slowly,
+    // A whole cluster waits for it.
+    poll: doubling(15 * SECOND, 2 * MINUTE),
     words: ({ name, cluster }) =>
       `the cluster is being deleted, and EKS cannot delete cluster ${quoted(cluster)} while it has Fargate profile ${quoted(name)}, which deletionPolicy Retain keeps`,
     cure: () =>

@@ -130,18 +130,18 @@ export class Reconciler {
   /** A Cluster that vanishes may be on its way to another management cluster, and this object with it. */
   private patiently({ object, cluster }: Inputs, goal: Goal): Goal {
     const key = keyText(keyOf(object));
-    if (cluster.kind === 'found') this.vanished.delete(key);
-    if (cluster.kind !== 'absent' || goal.kind !== 'pursue') return goal;
+    if (cluster.kind !== 'absent') {
+      if (cluster.kind === 'found') this.vanished.delete(key);
+      return goal;
+    }
     const now = this.options.clock.monotonic();
     const since = this.vanished.get(key) ?? now;
     this.vanished.set(key, since);
+    const remaining = since + MOVE_PATIENCE - now;
+    if (goal.kind !== 'pursue' || remaining <= 0) return goal;
     const { namespace } = object.metadata;
-    return now - since < MOVE_PATIENCE
-      ? {
-          kind: 'hold',
-          why: why('ClusterVanished', { cluster: keyText({ namespace, name: object.spec.clusterName }) }),
-        }
-      : goal;
+    const clusterKey = keyText({ namespace, name: object.spec.clusterName });
+    return { kind: 'hold', why: why('ClusterVanished', { cluster: clusterKey, remaining }) };
   }
 
   private forget(key: ObjectKey): Requeue {
@@ -179,6 +179,13 @@ export class Reconciler {
   /** A move to this management cluster has forgotten that the object was being deleted: the API server is told again. */
   private async resumeDeletion(object: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<Requeue> {
     logger.info('Resuming a deletion that a move has interrupted');
+    await this.options.objects.delete(object, signal);
+    return DONE;
+  }
+
+  /** Nothing is left in AWS that a living object of a cluster that goes could keep: it goes along. */
+  private async letGo(object: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<Requeue> {
+    logger.info('Deleting profile of a cluster that is torn down: it has nothing left to retain');
     await this.options.objects.delete(object, signal);
     return DONE;
   }
@@ -311,6 +318,7 @@ export class Reconciler {
       attempts: memory.recovery?.attempts ?? 0,
     };
     if (end.kind === 'settled' && isDeleting(object)) return this.release(object, eventsOf(pass), context);
+    if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.letGo(object, context);
     const written = await objects.patchStatus(object, statusOf(pass), context.signal);
     // What was done is told in any case; what was found will be found again.
     this.tell(object, written === undefined ? eventsOfSteps(pass) : eventsOf(pass));

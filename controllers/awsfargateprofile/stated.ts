@@ -115,7 +115,7 @@ function credentialsStanding(pass: Pass): Standing {
 function roleStanding(pass: Pass, why: Why | undefined): Standing {
   const { desired, observed, object } = pass;
   if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
-  if (desired === undefined || observed?.roles === undefined) return asBefore(pass, 'IAMFargateRolesReady');
+  if (desired?.wanted === undefined || observed?.roles === undefined) return asBefore(pass, 'IAMFargateRolesReady');
   if (isRoleEstablished(desired, { ...observed, roles: observed.roles })) return good('Ready');
   return why === undefined || partOf(why) !== undefined ? unknown('NotChecked') : bad(why);
 }
@@ -123,7 +123,7 @@ function roleStanding(pass: Pass, why: Why | undefined): Standing {
 function profileStanding(pass: Pass, why: Why | undefined): Standing {
   const { desired, observed, object } = pass;
   if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
-  if (desired === undefined || observed?.roles === undefined) return asBefore(pass, 'EKSFargateProfileReady');
+  if (desired?.wanted === undefined || observed?.roles === undefined) return asBefore(pass, 'EKSFargateProfileReady');
   if (isProfileEstablished(desired, { ...observed, roles: observed.roles })) return good('Active');
   if (why === undefined) return unknown('NotChecked');
   return partOf(why) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : bad(why);

@@ -77,10 +77,12 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
   const recorded = recordedTarget(object);
   const changed = recorded && changeOf(recorded, target);
   if (changed !== undefined) return hold(changed);
+  if (isClusterLeaving(inputs) && isRetained(object) && carriesFinalizer(object)) {
+    return { kind: 'pursue', target, surroundings: undefined, surplus: 'retain' };
+  }
   const noCreation = creationBar(object, cluster.object, controlPlane.object);
   // As long as nothing was begun in AWS there is nothing to look after, and a cluster that goes takes in nobody new.
   if (noCreation !== undefined && (recorded === undefined || !carriesFinalizer(object))) return hold(noCreation);
-  if (isClusterLeaving(inputs) && isRetained(object)) return hold(retainBlocks(object));
   return {
     kind: 'pursue',
     target,
@@ -93,12 +95,6 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
     surplus: 'delete',
   };
 }
-
-const retainBlocks = ({ status, spec }: AWSFargateProfile): Why =>
-  why('RetainBlocksClusterDeletion', {
-    name: status?.profileName ?? spec.profileName ?? '',
-    cluster: status?.eksClusterName ?? '',
-  });
 
 /** The control plane's readiness gates creation alone: what exists is looked after, and deleted, without it. */
 function creationBar(
