@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { apply } from './apply.ts';
 import { decide } from './decide.ts';
-import type { Mutation } from './model.ts';
+import type { Decision, Desired, Mutation } from './model.ts';
 import type { Why } from './reasons.ts';
 import { OWNER_TAG, POD_EXECUTION_POLICY } from './testing/builders.ts';
 import type { Deed, Life, Snapshot } from './testing/life.ts';
-import { live } from './testing/life.ts';
+import { isToGo, live } from './testing/life.ts';
 import {
   equalsSpec,
   isAdoptable,
@@ -58,13 +58,14 @@ describe('decide, in whatever world', () => {
   });
 
   it('leaves nothing of ours when all is deleted', () => {
-    inEveryLife(({ end, mode, spec, status, aws, usedElsewhere }) => {
-      if (end.kind !== 'settled' || mode !== 'delete') return;
-      for (const name of [profileNameIn(spec), status.profileName]) {
+    inEveryLife(({ end, mode, spec, judgements, aws, usedElsewhere }) => {
+      const records = judgements.at(-1)?.desired.records;
+      if (end.kind !== 'settled' || mode !== 'delete' || records === undefined) return;
+      for (const name of [profileNameIn(spec), records.profileName]) {
         const profile = name === undefined ? undefined : aws.profiles.get(name);
         expect(profile !== undefined && isOurProfile(profile, spec), `profile ${name} is left`).to.equal(false);
       }
-      const recorded = status.role?.managed === false ? undefined : status.role?.name;
+      const recorded = records.roleManaged === false ? undefined : records.roleName;
       for (const name of recorded === undefined ? roleNamesIn(spec) : [...roleNamesIn(spec).slice(0, 1), recorded]) {
         const role = aws.roles.get(name.toLowerCase());
         if (role === undefined) continue;
@@ -178,6 +179,16 @@ describe('decide, in whatever world', () => {
     });
   });
 
+  it('waits for a create to appear only where its answer was not seen', () => {
+    inEveryLife(({ judgements, deeds, world }) => {
+      const isUnseen =
+        deeds.some(({ mutation, fault }) => mutation.kind === 'createProfile' && fault !== 'none') ||
+        (world.status.createRequestedAt !== undefined && world.status.profileARN === undefined);
+      const waits = judgements.filter(({ desired, decision }) => isStop(decision, 'Propagating') && isAbsent(desired));
+      if (!isUnseen) expect(waits.map(({ desired }) => desired.records)).to.deep.equal([]);
+    });
+  });
+
   it('makes a profile only with a role that is there and in order', () => {
     atEveryDeed(({ mutation, spec, before }) => {
       if (mutation.kind !== 'createProfile') return;
@@ -231,13 +242,13 @@ describe('decide, in whatever world', () => {
         roles: observed.roles.map(({ name }) => name),
       };
       const folded = apply(observed, mutation, outcome);
-      expect(plain(folded)).to.deep.equal(plain(aws.observe(names, { forBlockers: desired.wanted === undefined })));
+      expect(plain(folded)).to.deep.equal(plain(aws.observe(names, { forBlockers: isToGo(desired) })));
     });
   });
 
   it('shows what is going on or what a human must do, never both, and Ready only when all is as desired', () => {
-    inEveryLife(({ statuses, end, status, mode }) => {
-      for (const each of statuses) {
+    inEveryLife(({ reports, end, status, mode }) => {
+      for (const { status: each } of reports) {
         const isTrue = (type: string): boolean =>
           each.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
         expect(isTrue('Reconciling') && isTrue('Stalled')).to.equal(false);
@@ -248,11 +259,21 @@ describe('decide, in whatever world', () => {
     });
   });
 
-  it('writes nothing once nothing changes', () => {
-    inEveryLife(({ status, statusAgain, end, mode }) => {
-      const isReleased = mode !== 'live' && end.kind === 'settled';
-      if (!isReleased) expect(statusAgain).to.deep.equal(status);
+  it('tells in status what AWS says', () => {
+    inEveryLife(({ reports, spec, world }) => {
+      if (world.happenings.some(({ kind }) => kind === 'specChange')) return;
+      for (const { observed, status } of reports) {
+        if (observed === undefined) continue;
+        const name = status.profileName ?? profileNameIn(spec);
+        const found = observed.profiles.find((profile) => profile.name === name)?.found;
+        const seen = [found?.status, found?.arn, found?.podExecutionRoleArn];
+        expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(seen);
+      }
     });
+  });
+
+  it('writes nothing once nothing changes', () => {
+    inEveryLife(({ status, statusAgain }) => expect(statusAgain).to.deep.equal(status));
   });
 });
 
@@ -261,6 +282,10 @@ describe('decide, in whatever world', () => {
 /** Who takes our records or our tags away takes the way to what we made. */
 const isBlinded = ({ happenings }: World): boolean =>
   happenings.some(({ kind }) => kind === 'recordsLost' || kind === 'profileTagged' || kind === 'roleChanged');
+
+const isStop = (decision: Decision, reason: Why['reason']): boolean =>
+  decision.kind === 'stop' && decision.why.reason === reason;
+const isAbsent = ({ wanted }: Desired): boolean => wanted === undefined;
 
 const isUsed = (role: Pick<SimulatedRole, 'name' | 'path'>, profiles: Snapshot['profiles']): boolean =>
   [...profiles.values()].some((profile) => profile.podExecutionRoleArn === roleArnOf(role));
@@ -330,10 +355,6 @@ function holds({ reason, facts }: Why, life: Life): boolean {
     case 'RoleSettingsConflict':
       return role !== undefined && role.path !== wanted.path && usedElsewhere.includes(wanted.name.toLowerCase());
     case 'RoleBlocked':
-      return (
-        mode === 'delete' && [...aws.roles.values()].some((each) => isOurRole(each, spec) && each.inline.length > 0)
-      );
-    case 'AWSError':
       return [...aws.roles.values()].some((each) => isOurRole(each, spec) && each.inline.length > 0);
     case 'RoleRecreated':
       return role !== undefined && status.role?.id !== role.id && aws.authenticationMode !== 'CONFIG_MAP';

@@ -137,7 +137,7 @@ export function circumstances(over: Partial<Circumstances> = {}): Circumstances 
     surplus: 'delete',
     account: ACCOUNT,
     sharers: [],
-    now: NOW,
+    createUnseen: false,
     ...over,
   };
 }

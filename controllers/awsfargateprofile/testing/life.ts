@@ -4,6 +4,8 @@ import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { apply, keepRole } from '../apply.ts';
 import { decide, isMadeAnew, transitOf } from '../decide.ts';
 import { desiredBy, withRoleInUse } from '../desired.ts';
+import type { Memory } from '../memory.ts';
+import { BLANK, isCreateUnseen, rememberSuccess, rememberUnseen } from '../memory.ts';
 import type { Decision, Desired, Mutation, Observed, Outcome, Step } from '../model.ts';
 import type { Why } from '../reasons.ts';
 import { why } from '../reasons.ts';
@@ -28,6 +30,8 @@ export interface Deed {
   readonly pass: number;
   readonly mutation: Mutation;
   readonly outcome: Outcome;
+  /** What became of the answer on its way. */
+  readonly fault: Fault;
   readonly spec: Spec;
   readonly mode: 'live' | 'delete' | 'retain';
   readonly noCreation: boolean;
@@ -46,11 +50,16 @@ export interface Judgement {
   readonly decision: Decision;
 }
 
+export interface Report {
+  readonly observed: Seen | undefined;
+  readonly status: AWSFargateProfileStatus;
+}
+
 export interface Life {
   readonly deeds: readonly Deed[];
   readonly judgements: readonly Judgement[];
-  /** After each pass that came to report. */
-  readonly statuses: readonly AWSFargateProfileStatus[];
+  /** Each pass that came to report: what it had seen of AWS, if it had looked, and what it wrote. */
+  readonly reports: readonly Report[];
   /** After one more pass, a while later, in which there was nothing to do. */
   readonly statusAgain: AWSFargateProfileStatus;
   /** Names of what this life itself made in AWS; roles in lower case. */
@@ -86,9 +95,10 @@ class Living {
   private controlPlane: World['controlPlane'];
   private status: AWSFargateProfileStatus;
   private now = NOW;
+  private memory: Memory = BLANK;
   private readonly deeds: Deed[] = [];
   private readonly judgements: Judgement[] = [];
-  private readonly statuses: AWSFargateProfileStatus[] = [];
+  private readonly reports: Report[] = [];
   private readonly made = { profiles: new Set<string>(), roles: new Set<string>() };
 
   constructor(world: World) {
@@ -126,11 +136,12 @@ class Living {
     const { deeds, judgements, made, mode, spec, status, aws, world } = this;
     const { usedElsewhere } = world;
     const noCreation = this.controlPlane === 'notReady';
-    const statuses = [...this.statuses];
+    const reports = [...this.reports];
     this.now += PACE;
-    this.pass(MOST_PASSES);
+    const isReleased = mode !== 'live' && end.kind === 'settled';
+    if (!isReleased) this.pass(MOST_PASSES);
     const statusAgain = this.status;
-    const told = { deeds, judgements, statuses, statusAgain, made };
+    const told = { deeds, judgements, reports, statusAgain, made };
     return { ...told, end, mode, spec, noCreation, status, aws, usedElsewhere, world };
   }
 
@@ -143,6 +154,7 @@ class Living {
 
   private pass(number: number): { readonly end: End | undefined; readonly trail: readonly Step[] } {
     const object = this.object();
+    this.memory = rememberUnseen(this.memory, this.status, this.now);
     const surroundings = {
       ...SURROUNDINGS,
       controlPlaneTags: this.world.controlPlaneTags,
@@ -154,11 +166,11 @@ class Living {
       circumstances({
         surroundings: this.mode === 'live' ? surroundings : undefined,
         surplus: this.mode === 'retain' ? 'retain' : 'delete',
-        now: this.now,
+        createUnseen: isCreateUnseen(this.memory, this.now),
       }),
     );
     if (!isRight(wish)) return this.conclude({ kind: 'stopped', why: wish.left }, []);
-    const profiles = this.aws.observe({ profiles: wish.right.names.profiles, roles: [] }, { forBlockers: false });
+    const profiles = this.aws.observe({ profiles: wish.right.names.profiles, roles: [] }, { forBlockers: () => false });
     const transit = transitOf(wish.right, profiles.profiles);
     if (transit !== undefined) {
       return this.conclude({ kind: 'stopped', why: transit }, [], wish.right, {
@@ -167,7 +179,7 @@ class Living {
       });
     }
     const desired = withRoleInUse(wish.right, profiles.profiles);
-    const seen = this.aws.observe(desired.names, { forBlockers: desired.wanted === undefined });
+    const seen = this.aws.observe(desired.names, { forBlockers: isToGo(desired) });
     const isAsked = seen.roles.some(({ found }) => found !== undefined && isMadeAnew(desired, found));
     const observed =
       isAsked && desired.wanted !== undefined ? { ...seen, authenticationMode: this.aws.authenticationMode } : seen;
@@ -191,7 +203,10 @@ class Living {
         continue;
       }
       const outcome = this.act(number, desired, observed, mutation);
-      if (outcome === 'crash') return { end: undefined, trail };
+      if (outcome === 'crash') {
+        this.memory = BLANK;
+        return { end: undefined, trail };
+      }
       trail.push({ mutation, outcome });
       if (outcome.kind === 'done' || outcome.kind === 'vanished' || outcome.kind === 'clusterGone') {
         observed = apply(observed, mutation, outcome);
@@ -216,7 +231,7 @@ class Living {
       fault === 'unsent' ? { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } : this.aws.act(mutation);
     const { mode, spec, status } = this;
     const noCreation = this.controlPlane === 'notReady';
-    this.deeds.push({ pass, mutation, outcome, spec, mode, noCreation, status, desired, observed, before });
+    this.deeds.push({ pass, mutation, outcome, fault, spec, mode, noCreation, status, desired, observed, before });
     if (outcome.kind === 'done') this.remember(mutation, fault);
     if (fault === 'crash') return 'crash';
     return fault === 'lost' ? { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } : outcome;
@@ -237,6 +252,7 @@ class Living {
     desired?: Desired,
     observed?: Seen,
   ): { readonly end: End; readonly trail: readonly Step[] } {
+    if (end.kind === 'settled') this.memory = rememberSuccess(this.memory);
     this.status = statusOf({
       object: this.object(),
       end,
@@ -247,7 +263,7 @@ class Living {
       waited: 0,
       attempts: 0,
     });
-    this.statuses.push(this.status);
+    this.reports.push({ observed, status: this.status });
     return { end, trail };
   }
 
@@ -310,6 +326,12 @@ class Living {
     };
   }
 }
+
+/** A role that is unwanted, or not where it is wanted: then what blocks its deletion counts. */
+export const isToGo =
+  ({ wanted }: Desired) =>
+  ({ name, path }: SimulatedRole): boolean =>
+    wanted?.role.name !== name || (wanted.role.kind === 'managed' && wanted.role.path !== path);
 
 function whyOf(outcome: Exclude<Outcome, { kind: 'done' | 'vanished' | 'clusterGone' }>): Why {
   switch (outcome.kind) {

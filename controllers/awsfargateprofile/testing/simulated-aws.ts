@@ -40,10 +40,10 @@ export class SimulatedAws {
   readonly fates: ('well' | 'badly')[] = [];
   private made = 0;
 
-  /** What a look at these names brings; what blocks a role's deletion is asked for only where it is to be deleted. */
+  /** What a look at these names brings; what blocks a role's deletion is asked for only where it is to go. */
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },
-    look: { readonly forBlockers: boolean },
+    look: { readonly forBlockers: (role: SimulatedRole) => boolean },
   ): Observed {
     return {
       cluster: this.cluster,
@@ -62,7 +62,7 @@ export class SimulatedAws {
           found: role && {
             ...roleOf(role),
             attached: role.attached,
-            blockers: look.forBlockers ? role.inline.map(blocker) : [],
+            blockers: look.forBlockers(role) ? role.inline.map(blocker) : [],
           },
         };
       }),
