@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { createKubeClient } from '../../pkg/kube/client.ts';
+import { FakeApiServer } from '../../pkg/kube/testing/fake-api-server.ts';
+import { Secrets } from './secrets.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const NAMESPACE = 'capaf-system';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const dataOf = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, base64(text)]));
+
+describe('Secrets of identities', () => {
+  let clock: VirtualClock;
+  let api: FakeApiServer;
+  let secrets: Secrets;
+  let stop: AbortController;
+  let changed: string[];
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    api = new FakeApiServer({ clock, random: new SeededRandom(1) });
+    secrets = new Secrets({ client: createKubeClient({ transport: api, clock }), clock, namespace: NAMESPACE });
+    changed = [];
+    secrets.onChange((name) => changed.push(name));
+    stop = new AbortController();
+    running = secrets.run(stop.signal);
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    expect(clock.pendingTimers()).to.deep.equal([]);
+  });
+
+  const create = (name: string, texts: Readonly<Record<string, string>>) =>
+    api.storage.create(api.kind('secrets'), NAMESPACE, { metadata: { name }, data: dataOf(texts) });
+  const change = (name: string, texts: Readonly<Record<string, string>>) =>
+    api.storage.mergePatch(api.kind('secrets'), { namespace: NAMESPACE, name }, { data: dataOf(texts) });
+  const read = (name = 'keys') => secrets.read(name, new AbortController().signal);
+  const credentials = async (name = 'keys') => {
+    const reading = await read(name);
+    return reading.kind === 'complete' ? reading.credentials : reading;
+  };
+  const KEYS = { AccessKeyID: 'AKIA1', SecretAccessKey: 'first' };
+
+  it('hold keys, and a session token where there is one', async () => {
+    create('keys', KEYS);
+    create('session', { ...KEYS, SessionToken: 'token' });
+    expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
+    expect(await credentials('session')).to.deep.equal({
+      accessKeyId: 'AKIA1',
+      secretAccessKey: 'first',
+      sessionToken: 'token',
+    });
+  });
+
+  it('may end in a newline, as many a shell adds one', async () => {
+    create('keys', { AccessKeyID: 'AKIA1\n', SecretAccessKey: ' first\r\n' });
+    expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
+  });
+
+  for (const [data, missing] of [
+    [{}, ['AccessKeyID', 'SecretAccessKey']],
+    [{ AccessKeyID: 'AKIA1' }, ['SecretAccessKey']],
+    [{ AccessKeyID: '', SecretAccessKey: 'x' }, ['AccessKeyID']],
+    [{ accessKeyID: 'AKIA1', SecretAccessKey: 'x' }, ['AccessKeyID']],
+    [{ AccessKeyID: ' \n', SecretAccessKey: 'x' }, ['AccessKeyID']],
+  ] as const)
+    it(`lack ${missing.join(' and ')} with ${JSON.stringify(data)}`, async () => {
+      create('keys', data);
+      expect(await read()).to.deep.include({ kind: 'incomplete', missing });
+    });
+
+  it('may be missing', async () => {
+    expect(await read()).to.deep.equal({ kind: 'absent' });
+  });
+
+  it('are only ever read by name, in the manager’s own namespace', async () => {
+    create('keys', KEYS);
+    await read();
+    await clock.advance(5 * MINUTE);
+    expect(new Set(api.requests.map(({ method, path }) => `${method} ${path}`))).to.deep.equal(
+      new Set(['GET /api/v1/namespaces/capaf-system/secrets/keys']),
+    );
+  });
+
+  it('are read once for all who ask together, and looked at four times a minute', async () => {
+    create('keys', KEYS);
+    await Promise.all([read(), read(), read()]);
+    await read();
+    expect(api.requests).to.have.length(1);
+    await clock.advance(MINUTE);
+    expect(api.requests).to.have.length(5);
+  });
+
+  it('are looked at no more when nothing has used them for a quarter of an hour', async () => {
+    create('keys', KEYS);
+    await read();
+    await clock.advance(20 * MINUTE);
+    const looks = api.requests.length;
+    await clock.advance(20 * MINUTE);
+    expect(api.requests).to.have.length(looks);
+    expect(clock.pendingTimers()).to.deep.equal([]);
+    await read();
+    await clock.advance(MINUTE);
+    expect(api.requests).to.have.length(looks + 5);
+  });
+
+  it('that change are told of, and have another version', async () => {
+    create('keys', KEYS);
+    const before = await read();
+    await clock.advance(MINUTE);
+    expect(changed).to.deep.equal([]);
+    change('keys', { SecretAccessKey: 'second' });
+    await clock.advance(15 * SECOND);
+    expect(changed).to.deep.equal(['keys']);
+    const after = await read();
+    expect(after).to.have.nested.property('credentials.secretAccessKey', 'second');
+    expect(after).to.not.have.property('version', 'version' in before ? before.version : '');
+    await clock.advance(MINUTE);
+    expect(changed).to.deep.equal(['keys']);
+  });
+
+  it('that come, go, and come back as others are told of', async () => {
+    await read();
+    create('keys', KEYS);
+    await clock.advance(15 * SECOND);
+    api.storage.delete(api.kind('secrets'), { namespace: NAMESPACE, name: 'keys' });
+    await clock.advance(15 * SECOND);
+    expect(await read()).to.deep.equal({ kind: 'absent' });
+    create('keys', KEYS);
+    await clock.advance(15 * SECOND);
+    expect(changed).to.deep.equal(['keys', 'keys', 'keys']);
+  });
+
+  it('that AWS refused are read anew at once, and only then', async () => {
+    create('keys', KEYS);
+    await read();
+    change('keys', { SecretAccessKey: 'second' });
+    expect(await credentials()).to.have.property('secretAccessKey', 'first');
+    secrets.forget('keys');
+    expect(await credentials()).to.have.property('secretAccessKey', 'second');
+    expect(changed).to.deep.equal(['keys']);
+  });
+
+  it('serve for ten minutes while the API server does not answer', async () => {
+    create('keys', KEYS);
+    await read();
+    api.intercept = () => new Error('connection refused');
+    await clock.advance(9 * MINUTE);
+    expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
+    await clock.advance(2 * MINUTE);
+    expect(await read()).to.deep.equal({
+      kind: 'unreadable',
+      why: 'getting secrets capaf-system/keys: no answer: connection refused',
+    });
+    api.intercept = () => undefined;
+    await clock.advance(15 * SECOND);
+    expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
+  });
+
+  it('are not asked for again by each object while the API server does not answer', async () => {
+    api.intercept = () => new Error('connection refused');
+    await read();
+    await read();
+    expect(api.requests).to.have.length(1);
+    await clock.advance(5 * SECOND);
+    await read();
+    expect(api.requests).to.have.length(2);
+  });
+
+  it('are quoted from no answer that cannot be understood', async () => {
+    api.intercept = () => ({
+      status: 200,
+      headers: {},
+      body: (async function* () {
+        yield Buffer.from('{"data":{"SecretAccessKey":top-secret');
+      })(),
+    });
+    expect(await read()).to.deep.equal({
+      kind: 'unreadable',
+      why: 'the answer of the API server cannot be understood',
+    });
+  });
+
+  it('are not waited for longer than the caller likes', async () => {
+    api.latency = MINUTE;
+    const pass = new AbortController();
+    const reading = secrets.read('keys', pass.signal).catch((error: unknown) => error);
+    pass.abort(new Error('stop'));
+    expect(await reading).to.have.property('message', 'stop');
+    await clock.advance(2 * MINUTE);
+  });
+});
