@@ -58,8 +58,8 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     guardOf: (controlPlane, signal) => guard.putOn(controlPlane, signal),
     roles: new KeyedMutex(),
     leadership,
-    tell: (object, { type, reason, message }) =>
-      recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
+    tell: ({ metadata }, { type, reason, message }) =>
+      recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
   });
   connectWatches({ caches, identities, queue, objects, random, resync, awaitsSibling });

@@ -1,7 +1,7 @@
 import type { RoleArn } from '../../api/names.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import type { Owner as Ownership } from '../../pkg/fargate/ownership.ts';
-import { profileOwner, roleOwner } from '../../pkg/fargate/ownership.ts';
+import { isSharedByCapa, profileOwner, roleOwner } from '../../pkg/fargate/ownership.ts';
 import { sameSelectors } from '../../pkg/fargate/selectors.ts';
 import { sameSubnets } from '../../pkg/fargate/subnets.ts';
 import type { Tags } from '../../pkg/fargate/tags.ts';
@@ -109,9 +109,9 @@ function roleObjection(desired: Desired, observed: Observed): Answer {
   const found = roleNamed(observed.roles, role.name);
   if (role.kind === 'existing') return existingRoleObjection(desired, role, found);
   if (found === undefined) {
-    return desired.records.roleManaged === false && desired.records.roleName === role.name
-      ? stop(why('RoleNotFound', { name: role.name }))
-      : undefined;
+    // Somebody else's is not made anew, and the one that Cluster API Provider AWS shares between all profiles is always that.
+    const isOthers = desired.records.roleManaged === false && desired.records.roleName === role.name;
+    return isOthers || isSharedByCapa(role.name) ? stop(why('RoleNotFound', { name: role.name })) : undefined;
   }
   const owner = roleOwner(found, desired.owner);
   if (owner.kind === 'ours') {

@@ -5,7 +5,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
 import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
-import { roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
+import { problemOfProfileName, problemOfRoleName, roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
 import { toSelectors } from '../../pkg/fargate/selectors.ts';
 import type { Tags, TagsInvalid } from '../../pkg/fargate/tags.ts';
 import { profileTags, roleTags } from '../../pkg/fargate/tags.ts';
@@ -26,9 +26,6 @@ import { keyText } from '../../pkg/kube/paths.ts';
 import { profileNameOf, roleNameOf } from './names.ts';
 import { settingsConflict } from './sharing.ts';
 import { why } from './reasons.ts';
-
-/** EKS keeps names with this prefix for itself. */
-const RESERVED_PREFIX = 'eks-';
 
 export interface Circumstances {
   readonly target: Target;
@@ -79,7 +76,7 @@ export function desiredBy(
       profiles: distinct([owner.profileName, common.records.profileName]),
       roles: distinct([roleNameOf(object), recordedRole, ...formerNames(object, recordedRole, owner)]),
     };
-    return E.right({ ...common, names, wanted: undefined });
+    return E.right({ ...common, names: possible(names), wanted: undefined });
   }
   const conflict = settingsConflict(object, sharers);
   if (conflict !== undefined) return E.left(conflict);
@@ -136,11 +133,12 @@ function wantedProfile(
 ): E.Either<Why, WantedProfile> {
   const { spec, status } = object;
   const name = profileNameOf(object);
-  if (name.startsWith(RESERVED_PREFIX)) {
+  const problem = problemOfProfileName(name);
+  if (problem !== undefined) {
     return invalid(
       spec.profileName === undefined
-        ? `the computed Fargate profile name "${name}" starts with the prefix "${RESERVED_PREFIX}", which EKS keeps for itself: set spec.profileName`
-        : `spec.profileName: "${name}" starts with the prefix "${RESERVED_PREFIX}", which EKS keeps for itself`,
+        ? `the computed Fargate profile name "${name}" cannot be used, set spec.profileName: ${problem}`
+        : `spec.profileName: "${name}": ${problem}`,
     );
   }
   if (spec.selectors === undefined || spec.selectors.length === 0) {
@@ -178,6 +176,14 @@ function wantedRole(
         );
   }
   const name = spec.roleName ?? roleNameFor(owner.clusterName, profile);
+  const problem = problemOfRoleName(name);
+  if (problem !== undefined) {
+    return invalid(
+      spec.roleName === undefined
+        ? `the computed role name cannot be used, set spec.roleName: ${problem}`
+        : `spec.roleName: ${problem}`,
+    );
+  }
   const path = spec.rolePath ?? '/';
   return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
     kind: 'managed',
@@ -200,6 +206,15 @@ const tagSources = (object: AWSFargateProfile, surroundings: Surroundings, owner
 
 const invalid = (words: string): E.Either<Why, never> => E.left(why('InvalidSpec', { words }));
 const tagsInvalid = ({ problems }: TagsInvalid): Why => why('TagsInvalid', { words: problems.join('; ') });
+/** A name that AWS calls invalid is nobody's there: it is not asked for. */
+const possible = (names: {
+  readonly profiles: readonly ProfileName[];
+  readonly roles: readonly RoleName[];
+}): Desired['names'] => ({
+  profiles: names.profiles.filter((name) => problemOfProfileName(name) === undefined),
+  roles: names.roles.filter((name) => problemOfRoleName(name) === undefined),
+});
+
 const distinct = <A>(names: readonly (A | undefined)[]): readonly A[] => [
   ...new Set(names.filter((name) => name !== undefined)),
 ];

@@ -7,7 +7,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { StoreReader } from '../../pkg/kube/store.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
@@ -21,6 +21,7 @@ import type { LiveReads } from './live.ts';
 import type { Memory } from './memory.ts';
 import {
   BLANK,
+  attemptsOf,
   rememberSuccess,
   rememberWaiting,
   waitedFor,
@@ -62,7 +63,7 @@ export interface ReconcilerOptions {
   /** Role decisions are made one at a time per (account, role name). */
   readonly roles: KeyedMutex;
   readonly leadership: Leadership;
-  readonly tell: (object: AWSFargateProfile, event: EventSpec) => void;
+  readonly tell: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
   /** How often an object at rest is compared with AWS. */
   readonly resync: Ms;
 }
@@ -315,7 +316,7 @@ export class Reconciler {
       ...findings,
       now: clock.now(),
       waited,
-      attempts: memory.recovery?.attempts ?? 0,
+      attempts: attemptsOf(memory, object.metadata.generation ?? 0),
     };
     if (end.kind === 'settled' && isDeleting(object)) return this.release(object, eventsOf(pass), context);
     if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.letGo(object, context);

@@ -1,23 +1,37 @@
 import type { Condition, DecodeProblem } from '../../api/v1beta2/index.ts';
 import { describeProblem } from '../../api/v1beta2/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../pkg/env/timestamp.ts';
+import { isInvalid } from '../../pkg/kube/errors.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { mergeConditions } from './conditions.ts';
+import type { EventSpec } from './events.ts';
 import type { ProfileObjects } from './objects.ts';
+
+export interface UndecodableOptions {
+  readonly clock: Clock;
+  readonly objects: ProfileObjects;
+  readonly tell: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/** Nothing but a change of the object, which the watch brings, can mend it. */
+const REMINDER: Ms = 10 * 60_000;
 
 /**
  * Says on the object itself that it cannot be read, and why: nothing is done for it until somebody mends it, and the
  * others go on. Its status may be what cannot be read, so nothing of it is taken for granted.
+ *
+ * Where a field has a wrong type the API server refuses every write of the object, its status included: then the event is
+ * all that there is.
  */
 export async function reportUndecodable(
-  { clock, objects }: { readonly clock: Clock; readonly objects: ProfileObjects },
+  { clock, objects, tell }: UndecodableOptions,
   raw: KubeObject,
   problems: readonly DecodeProblem[],
   { logger, signal }: ReconcileContext,
 ): Promise<Requeue> {
-  const words = `the object cannot be read: ${problems.map(describeProblem).join('; ')}`;
+  const words = `The object cannot be read: ${problems.map(describeProblem).join('; ')}`;
   const observedGeneration = raw.metadata.generation ?? 0;
   const state = (type: string, status: Condition['status'], reason: string, message = '') => ({
     type,
@@ -36,8 +50,15 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: problems.map(describeProblem) });
-  const written = await objects.patchRawStatus(raw, { observedGeneration, conditions }, signal);
-  return written ? { kind: 'done' } : { kind: 'backoff', why: 'the object was changed meanwhile' };
+  tell(raw, { type: 'Warning', reason: 'InvalidObject', message: words });
+  try {
+    const written = await objects.patchRawStatus(raw, { observedGeneration, conditions }, signal);
+    if (!written) return { kind: 'backoff', why: 'the object was changed meanwhile' };
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    logger.warn('Object cannot be written either', { refusal: error.message });
+  }
+  return { kind: 'after', delay: REMINDER, why: 'InvalidObject' };
 }
 
 function readableConditions({ status }: KubeObject): readonly Condition[] {

@@ -61,6 +61,27 @@ export function eksClusterNameDefault(controlPlaneName: string, namespace: strin
   return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME_BYTES));
 }
 
+/** EKS's rule, in its own words where it is broken; `undefined`: the name is good. */
+export function problemOfProfileName(name: string): string | undefined {
+  if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {
+    return (
+      'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have ' +
+      'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.'
+    );
+  }
+  return [...name].length > MAX_EKS_NAME_BYTES
+    ? `The Fargate profile name parameter should not be greater than ${MAX_EKS_NAME_BYTES} characters.`
+    : undefined;
+}
+
+/** IAM's rule; `undefined`: the name is good. */
+export function problemOfRoleName(name: string): string | undefined {
+  return /^[\w+=,.@-]{1,64}$/.test(name)
+    ? undefined
+    : `"${name}" is not a name of an IAM role: up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
+}
+
 function roleName(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return RoleName.of(generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES));
 }

@@ -57,7 +57,7 @@ export function roleOwner(
     readonly namesOfCapa: readonly RoleName[];
   },
 ): Owner {
-  if (found.name.toLowerCase() === CAPA_SHARED_ROLE) {
+  if (isSharedByCapa(found.name)) {
     return {
       kind: 'foreign',
       whose: 'every profile of Cluster API Provider AWS: it is their shared role',
@@ -74,6 +74,9 @@ export function roleOwner(
     ? { kind: 'ours', stamped: false }
     : unstamped(found.tags, foldCase);
 }
+
+/** Whether it is the one role that Cluster API Provider AWS uses for every profile where it makes none: never ours. */
+export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
 function ownedByCluster(tags: Tags, cluster: ClusterName, fold: KeyFold): boolean {
   return tagValue(tags, clusterTag(cluster), fold) === OWNED;
