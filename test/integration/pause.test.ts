@@ -1,0 +1,224 @@
+import { expect } from 'chai';
+import type { KubeObject } from '../envtest/api.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Calls } from '../world/calls.ts';
+import { callsFromNow } from '../world/calls.ts';
+import { conditionOf } from '../world/standing.ts';
+import type { World } from '../world/world.ts';
+import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
+
+const PAUSED = 'cluster.x-k8s.io/paused';
+const BY_CLUSTER = 'Cluster spec.paused is set to true';
+const BY_ANNOTATION = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
+/** Resumed at once: no poll and no backoff lies between. */
+const AT_ONCE = { timeoutMs: 2_000, intervalMs: 20 };
+
+describe('a paused AWSFargateProfile', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    await world.startManager();
+  });
+  after(() => world.finish());
+
+  const pauseCluster = async (name: string, on: boolean): Promise<void> =>
+    void (await world.controlPlane.api.patch(clusterPath(name), { spec: { paused: on } }));
+
+  const annotate = (name: string, value: string | null): Promise<void> =>
+    world.patch(name, { metadata: { annotations: { [PAUSED]: value } } });
+
+  /** As Cluster API words it for all its kinds. */
+  async function paused(name: string, message: string): Promise<KubeObject> {
+    const object = await eventually(
+      async () => {
+        const now = await world.profile(name);
+        const found = now?.status?.conditions?.find(({ type }) => type === 'Paused');
+        if (now === undefined || found?.status !== 'True' || found.message !== message)
+          throw new Error(JSON.stringify(found));
+        return now;
+      },
+      { what: `${name} being paused` },
+    );
+    expect(conditionOf(object, 'Paused')).to.include({
+      status: 'True',
+      reason: 'Paused',
+      message,
+      observedGeneration: object.metadata.generation,
+    });
+    return object;
+  }
+
+  async function resumed(name: string): Promise<KubeObject> {
+    const object = await world.condition(name, 'Paused', { status: 'False', reason: 'NotPaused' }, AT_ONCE);
+    expect(conditionOf(object, 'Paused')).not.to.have.property('message', BY_CLUSTER);
+    expect(conditionOf(object, 'Paused').message ?? '').to.equal('');
+    expect(conditionOf(object, 'Paused').observedGeneration).to.equal(object.metadata.generation);
+    return object;
+  }
+
+  const operations = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
+  const stage = (name: string): string | undefined => world.inAws.profile(`default_${name}`)?.tags['stage'];
+
+  for (const { how, pause, message } of [
+    { how: 'by its Cluster', pause: (on: boolean) => pauseCluster('still', on), message: BY_CLUSTER },
+    { how: 'by its annotation', pause: (on: boolean) => annotate('still', on ? 'true' : null), message: BY_ANNOTATION },
+    // Its presence counts, not its value.
+    {
+      how: 'by its annotation that says false',
+      pause: (on: boolean) => annotate('still', on ? 'false' : null),
+      message: BY_ANNOTATION,
+    },
+    {
+      how: 'by both',
+      pause: async (on: boolean) => {
+        await pauseCluster('still', on);
+        await annotate('still', on ? '' : null);
+      },
+      message: `${BY_CLUSTER}, ${BY_ANNOTATION}`,
+    },
+  ])
+    it(`${how}, it stays as it was, and goes on at once`, async () => {
+      if ((await world.profile('still')) === undefined) {
+        await world.createEksCluster('still');
+        await world.apply(fargateProfile('still', { clusterName: 'still' }));
+      }
+      const before = await world.ready('still');
+      await pause(true);
+      const asked = await paused('still', message);
+      expect(asked.status?.conditions?.filter(({ type }) => type !== 'Paused')).to.deep.equal(
+        before.status?.conditions?.filter(({ type }) => type !== 'Paused'),
+      );
+
+      const calls = callsFromNow(world.aws);
+      await world.patch('still', { spec: { additionalTags: { stage: how } } });
+      const { generation = 0 } = (await world.profile('still'))?.metadata ?? {};
+      const changed = await eventually(async () => {
+        const object = (await world.profile('still')) as KubeObject;
+        expect(conditionOf(object, 'Paused').observedGeneration).to.equal(generation);
+        return object;
+      });
+      expect(changed.status?.['observedGeneration']).to.equal(generation - 1);
+      expect(conditionOf(changed, 'Ready').status).to.equal('True');
+      expect(calls.all()).to.deep.equal([]);
+
+      await pause(false);
+      await eventually(() => stage('still') === how, AT_ONCE);
+      await resumed('still');
+    });
+
+  it('that is new gets no finalizer and nothing in AWS until it is resumed', async () => {
+    await world.createEksCluster('new');
+    await pauseCluster('new', true);
+    const calls = callsFromNow(world.aws);
+    await world.apply(fargateProfile('new', { clusterName: 'new' }));
+    const object = await paused('new', BY_CLUSTER);
+    expect(object.metadata.finalizers).to.equal(undefined);
+    expect((await world.controlPlane.api.get(controlPlanePath('new'))).metadata.finalizers).to.equal(undefined);
+    expect(calls.all()).to.deep.equal([]);
+    await pauseCluster('new', false);
+    await resumed('new');
+    await world.ready('new');
+  });
+
+  for (const { by, pause } of [
+    { by: 'its Cluster', pause: (name: string, on: boolean) => pauseCluster(name, on) },
+    { by: 'its annotation', pause: (name: string, on: boolean) => annotate(name, on ? '' : null) },
+  ])
+    it(`by ${by}, it is not deleted in AWS before it is resumed`, async () => {
+      const name = `leaving-${by.split(' ')[1]?.toLowerCase()}`;
+      await world.createEksCluster(name);
+      await world.apply(fargateProfile(name, { clusterName: name }));
+      await world.ready(name);
+      await pause(name, true);
+      const calls = callsFromNow(world.aws);
+      await world.delete(name);
+      await eventually(async () => {
+        const object = (await world.profile(name)) as KubeObject;
+        expect(conditionOf(object, 'Paused')).to.include({
+          status: 'True',
+          observedGeneration: object.metadata.generation,
+        });
+        expect(object.metadata.deletionTimestamp).to.be.a('string');
+      });
+      expect(calls.all()).to.deep.equal([]);
+      await pause(name, false);
+      await eventually(() => operations(calls).includes('DeleteFargateProfile'), AT_ONCE);
+      await world.gone(name);
+    });
+
+  it('by its Cluster, it is not part of the cascade, nor is the guard touched, until that is resumed', async () => {
+    await world.createEksCluster('cascade');
+    await world.apply(fargateProfile('cascade', { clusterName: 'cascade' }));
+    await world.ready('cascade');
+    await pauseCluster('cascade', true);
+    await paused('cascade', BY_CLUSTER);
+    const calls = callsFromNow(world.aws);
+    const { finalizers } = (await world.controlPlane.api.get(controlPlanePath('cascade'))).metadata;
+    await world.controlPlane.api.delete(controlPlanePath('cascade'));
+    // A change afterwards that shows: the manager has seen the deletion by now.
+    await annotate('cascade', '');
+    const object = await paused('cascade', `${BY_CLUSTER}, ${BY_ANNOTATION}`);
+    await annotate('cascade', null);
+    await paused('cascade', BY_CLUSTER);
+    expect(object.metadata.deletionTimestamp).to.equal(undefined);
+    expect((await world.controlPlane.api.get(controlPlanePath('cascade'))).metadata.finalizers).to.deep.equal(
+      finalizers,
+    );
+    expect(calls.all()).to.deep.equal([]);
+
+    await pauseCluster('cascade', false);
+    await eventually(() => operations(calls).includes('DeleteFargateProfile'), AT_ONCE);
+    await world.gone('cascade');
+    await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('cascade'))));
+  });
+
+  it('by its annotation, it is left out of the cascade, which takes the others and then waits for it', async () => {
+    await world.createEksCluster('partly');
+    await world.apply(...['held', 'free'].map((name) => fargateProfile(name, { clusterName: 'partly' })));
+    await Promise.all([world.ready('held'), world.ready('free')]);
+    await annotate('held', '');
+    await paused('held', BY_ANNOTATION);
+    await world.controlPlane.api.delete(controlPlanePath('partly'));
+    await world.gone('free');
+    const held = await world.profile('held');
+    expect(held?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(world.inAws.profile('default_held')?.status).to.equal('ACTIVE');
+    expect(await world.controlPlane.api.exists(controlPlanePath('partly'))).to.equal(true);
+    await annotate('held', null);
+    await eventually(() => world.inAws.profile('default_held')?.status !== 'ACTIVE', AT_ONCE);
+    await world.gone('held');
+    await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('partly'))));
+  });
+
+  for (const { by, pause } of [
+    { by: 'its Cluster', pause: (name: string, on: boolean) => pauseCluster(name, on) },
+    { by: 'its annotation', pause: (name: string, on: boolean) => annotate(name, on ? '' : null) },
+  ])
+    it(`by ${by} at the last moment before its role goes, keeps the role: the pause is read live`, async () => {
+      const name = `late-${by.split(' ')[1]?.toLowerCase()}`;
+      await world.createEksCluster(name);
+      await world.apply(fargateProfile(name, { clusterName: name }));
+      await world.ready(name);
+      const calls = callsFromNow(world.aws);
+      const forget = world.aws.onCall(async ({ operation }, phase) => {
+        // The last read before the role is stripped; the answer waits for the pause to be written.
+        const isLast =
+          operation === 'ListInstanceProfilesForRole' && world.inAws.profile(`default_${name}`) === undefined;
+        if (phase === 'after' && isLast) {
+          forget();
+          await pause(name, true);
+        }
+      });
+      await world.delete(name);
+      await eventually(async () => {
+        const object = (await world.profile(name)) as KubeObject;
+        return conditionOf(object, 'Paused').status === 'True';
+      });
+      expect(operations(calls)).to.deep.equal(['DeleteFargateProfile']);
+      expect(world.inAws.profile(`default_${name}`)).to.equal(undefined);
+      expect(world.inAws.role(`${name}-default_${name}_fargate`)?.attachedPolicies).to.have.length(1);
+      await pause(name, false);
+      await world.gone(name, { timeoutMs: 5_000 });
+      expect(operations(calls)).to.deep.equal(['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteRole']);
+    });
+});
