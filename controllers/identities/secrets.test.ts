@@ -158,9 +158,11 @@ describe('Secrets of identities', () => {
       kind: 'unreadable',
       why: 'getting secrets capaf-system/keys: no answer: connection refused',
     });
+    expect(changed).to.deep.equal([]);
     api.intercept = () => undefined;
     await clock.advance(15 * SECOND);
     expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
+    expect(changed, 'told that it can be read again').to.deep.equal(['keys']);
   });
 
   it('are not asked for again by each object while the API server does not answer', async () => {

@@ -136,7 +136,8 @@ export class Secrets implements Runnable {
     if (reading.kind !== 'unreadable') known.answeredAt = now;
     else if (before?.kind === 'complete' && now - known.answeredAt < KEPT_UNREADABLE) return before;
     const state = stateOf(reading);
-    const isNews = known.lastState !== undefined && known.lastState !== state;
+    // That it cannot be read now moves nobody; that it can again does.
+    const isNews = reading.kind !== 'unreadable' && known.lastState !== undefined && known.lastState !== state;
     known.reading = reading;
     known.lastState = state;
     if (isNews) for (const handler of this.handlers) handler(name);

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { parseAllDocuments } from 'yaml';
+import type { AllowedNamespaces } from '../../api/external/identity.ts';
+import { decodeIdentity } from '../../api/external/identity.ts';
+import { permissionFor } from '../../controllers/identities/permission.ts';
+
+const page = readFileSync(fileURLToPath(new URL('../../docs/identities.md', import.meta.url)), 'utf8');
+
+interface Document {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+describe('docs/identities.md', () => {
+  const documents = parseAllDocuments(/```yaml\n([^]+?)```/.exec(page)?.[1] ?? '').map(
+    (document) => document.toJS() as Document,
+  );
+
+  it('has identities that are some', () => {
+    const identities = documents.filter(({ kind }) => kind !== 'Secret');
+    expect(identities.map(({ kind }) => kind)).to.deep.equal(['AWSClusterStaticIdentity', 'AWSClusterRoleIdentity']);
+    for (const { metadata, ...rest } of identities) {
+      const stored = { ...rest, metadata: { ...metadata, uid: 'u', resourceVersion: '1' } };
+      expect(isRight(decodeIdentity(stored)), metadata.name).to.equal(true);
+    }
+  });
+
+  it('tells of allowedNamespaces what is so', () => {
+    const rows: readonly (readonly [words: string, allowed: AllowedNamespaces | null | undefined, allows: string])[] = [
+      ['absent or `null`', undefined, 'none'],
+      ['absent or `null`', null, 'none'],
+      ['`{}`, `{list: null}`, `{selector: {}}`', {}, 'all'],
+      ['`{}`, `{list: null}`, `{selector: {}}`', { list: null }, 'all'],
+      ['`{}`, `{list: null}`, `{selector: {}}`', { selector: {} }, 'all'],
+      ['`{list: []}`', { list: [] }, 'none'],
+    ];
+    for (const [words, allowed, allows] of rows) {
+      expect(page).to.include(`| ${words} | ${allows} |`);
+      expect(permissionFor(allowed, 'any').kind).to.equal(allows === 'all' ? 'granted' : 'refused');
+    }
+  });
+});
