@@ -74,6 +74,10 @@ export function recoveryOf(memory: Memory, generation: number, now: Ms): NonNull
   return recovery.generation === generation ? recovery : { generation, attempts: 0, notBefore: now };
 }
 
+/** How often in a row a failed profile was tried again with this spec. */
+export const attemptsOf = ({ recovery }: Memory, generation: number): number =>
+  recovery?.generation === generation ? recovery.attempts : 0;
+
 export function rememberAttempt(memory: Memory, generation: number, now: Ms): Memory {
   const attempts = recoveryOf(memory, generation, now).attempts + 1;
   const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);

@@ -8,6 +8,9 @@ import type { Pass } from './pass.ts';
 import type { Nature, Part, Why } from './reasons.ts';
 import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
 
+/** An error that nobody knows is tried some five times in this time; from then on somebody should look at it. */
+const ERROR_PATIENCE: Ms = 2 * 60_000;
+
 /** For so long a profile that was Ready is believed to be so while what says so cannot be asked. */
 const OUTAGE_BELIEVED: Ms = 15 * 60_000;
 
@@ -34,9 +37,7 @@ export function statedBy(pass: Pass): readonly Stated[] {
     goesOn
       ? state('Reconciling', 'True', why?.reason ?? 'Reconciling', words)
       : state('Reconciling', 'False', nature === 'human' ? 'Stalled' : 'Idle'),
-    nature === 'human'
-      ? state('Stalled', 'True', why?.reason ?? 'Stalled', words)
-      : state('Stalled', 'False', 'NotStalled'),
+    stalledBy(pass, nature) ?? state('Stalled', 'False', 'NotStalled'),
     isDeleting(object)
       ? state('Deleting', 'True', why?.reason ?? 'Deleting', words)
       : state('Deleting', 'False', 'NotDeleting'),
@@ -45,9 +46,22 @@ export function statedBy(pass: Pass): readonly Stated[] {
 }
 
 /** What is retried for long without success needs somebody to look at it, though it goes on being retried. */
-function shownNature(why: Why, { attempts }: Pass): Nature {
+function shownNature(why: Why, { attempts, waited }: Pass): Nature {
   const nature = natureOf(why);
-  return nature === 'retry' && attempts >= PATIENCE ? 'human' : nature;
+  const isInVain = why.reason === 'AWSError' ? waited >= ERROR_PATIENCE : attempts >= PATIENCE;
+  return nature === 'retry' && isInVain ? 'human' : nature;
+}
+
+/** While a profile that failed often is made or deleted once more, what is wrong with it stays said. */
+function stalledBy({ object, end, attempts }: Pass, nature: Nature | undefined): Stated | undefined {
+  const observedGeneration = object.metadata.generation ?? 0;
+  if (end.kind === 'stopped' && nature === 'human') {
+    const { reason } = end.why;
+    return { type: 'Stalled', status: 'True', observedGeneration, reason, message: messageOf(end.why) };
+  }
+  const before = conditionOf(object.status?.conditions, 'Stalled');
+  const isTriedAgain = nature === 'wait' && attempts >= PATIENCE && before?.status === 'True';
+  return isTriedAgain ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
 interface Standing {
