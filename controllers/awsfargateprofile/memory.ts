@@ -25,7 +25,14 @@ export interface Memory {
   /** The `createRequestedAt` of the create whose profile was seen. */
   readonly seen?: string;
   /** How often a profile that EKS could not create or delete was tried again. */
-  readonly recovery?: { readonly generation: number; readonly attempts: number; readonly notBefore: Ms };
+  readonly recovery?: Recovery;
+}
+
+export interface Recovery {
+  readonly generation: number;
+  readonly attempts: number;
+  /** Absent: the last try has not failed yet. */
+  readonly notBefore?: Ms;
 }
 
 export const BLANK: Memory = {};
@@ -67,21 +74,34 @@ export function refusalOf(memory: Memory, mutation: Mutation, generation: number
     : undefined;
 }
 
-/** When a failed profile may be tried again, counted from when it was first seen failed; at once on a change of the spec. */
-export function recoveryOf(memory: Memory, generation: number, now: Ms): NonNullable<Memory['recovery']> {
+/**
+ * When a profile that is seen failed may be tried again, counted from when it was first seen so after the last try; at once
+ * on a change of the spec.
+ */
+export function rememberFailed(memory: Memory, generation: number, now: Ms): Memory & { recovery: Recovery } {
   const { recovery } = memory;
-  if (recovery === undefined) return { generation, attempts: 0, notBefore: now + FIRST_RECOVERY };
-  return recovery.generation === generation ? recovery : { generation, attempts: 0, notBefore: now };
+  if (recovery !== undefined && recovery.generation !== generation) {
+    return { ...memory, recovery: { generation, attempts: 0, notBefore: now } };
+  }
+  if (recovery?.notBefore !== undefined) return { ...memory, recovery };
+  const { attempts } = recovery ?? { attempts: 0 };
+  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
+  return { ...memory, recovery: { generation, attempts, notBefore: now + pause } };
+}
+
+/** When that for which a pass stopped is due to be tried again. */
+export function notBeforeOf({ recovery, refused }: Memory, why: Why): Ms | undefined {
+  const isRecovering = why.reason === 'CreateFailed' || why.reason === 'DeleteFailed';
+  if (isRecovering) return recovery?.notBefore;
+  return refused?.why === why ? refused.notBefore : undefined;
 }
 
 /** How often in a row a failed profile was tried again with this spec. */
 export const attemptsOf = ({ recovery }: Memory, generation: number): number =>
   recovery?.generation === generation ? recovery.attempts : 0;
 
-export function rememberAttempt(memory: Memory, generation: number, now: Ms): Memory {
-  const attempts = recoveryOf(memory, generation, now).attempts + 1;
-  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
-  return { ...memory, recovery: { generation, attempts, notBefore: now + pause } };
+export function rememberAttempt(memory: Memory, generation: number): Memory {
+  return { ...memory, recovery: { generation, attempts: attemptsOf(memory, generation) + 1 } };
 }
 
 /** EKS may say "not found" of a profile whose creation it took within this time. */

@@ -22,6 +22,7 @@ import type { Memory } from './memory.ts';
 import {
   BLANK,
   attemptsOf,
+  notBeforeOf,
   rememberSuccess,
   rememberWaiting,
   waitedFor,
@@ -345,8 +346,9 @@ export class Reconciler {
 
   private delayOf(reason: Why, memory: Memory, waited: Ms): Ms {
     const now = this.options.clock.monotonic();
-    const isRecovering = reason.reason === 'CreateFailed' || reason.reason === 'DeleteFailed';
-    if (isRecovering && memory.recovery !== undefined) return Math.max(memory.recovery.notBefore - now, 500);
+    const remaining = (notBeforeOf(memory, reason) ?? now) - now;
+    // A pass before that time would change nothing, and wait as long again.
+    if (remaining > 0) return Math.min(remaining * (1 + JITTER * this.options.random.next()), this.options.resync);
     return this.jittered(Math.min(pollOf(reason, waited), this.options.resync));
   }
 

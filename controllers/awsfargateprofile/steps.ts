@@ -83,7 +83,7 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
     case 'done':
     case 'vanished':
     case 'clusterGone':
-      if (isRecovery(flight, mutation)) flight.memory = rememberAttempt(flight.memory, generation, now);
+      if (isRecovery(flight, mutation)) flight.memory = rememberAttempt(flight.memory, generation);
       if (mutation.kind === 'createProfile' && outcome.kind === 'done') {
         flight.memory = rememberSeen(flight.memory, flight.object.status?.createRequestedAt);
       }
