@@ -1,0 +1,280 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { CallRecord } from '../aws/call-log.ts';
+import { EKS_CLUSTER, KernelWorld, MINUTE, SECOND } from './world.ts';
+
+const HOUR: Ms = 60 * MINUTE;
+const ISSUE = {
+  code: 'PodExecutionRoleAlreadyInUse',
+  message: 'The role is used by a node group',
+  resourceIds: ['ng-1'],
+};
+const WORDS = 'PodExecutionRoleAlreadyInUse: The role is used by a node group (ng-1)';
+
+function patch(world: KernelWorld, name: string, change: object): void {
+  world.api.storage.mergePatch(world.api.kind(PLURAL), { namespace: 'default', name }, change);
+}
+
+/** Has the object looked at at once, as anybody's annotation does. */
+const nudge = (world: KernelWorld, name: string): void =>
+  patch(world, name, { metadata: { annotations: { look: String(world.clock.now()) } } });
+
+const callsOf = (world: KernelWorld, operation: string): readonly CallRecord[] =>
+  world.aws.admin.calls().filter((call) => call.operation === operation);
+
+/** `True CreateFailed` and so on, each time it changes from now on. */
+function historyOf(world: KernelWorld, name: string, type: string): readonly string[] {
+  const history: string[] = [];
+  world.api.storage.listen(() => {
+    const { status, reason = '' } = world.condition(name, type) ?? {};
+    const told = `${status} ${reason}`;
+    if (status !== undefined && told !== history.at(-1)) history.push(told);
+  });
+  return history;
+}
+
+/** How long it was from the end of each try to the begin of the next. */
+const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
+  ends.flatMap((end) => {
+    const next = begins.find((begin) => begin > end);
+    return next === undefined ? [] : [next - end];
+  });
+
+/** A failure is seen by a poll within 12 s or so; then the pause begins, which may be a tenth longer. */
+function expectPauses(found: readonly Ms[], expected: readonly Ms[]): void {
+  expect(found.length, `${found.join()} ms`).to.be.at.least(expected.length);
+  for (const [index, span] of expected.entries()) {
+    expect(found[index], `pause ${index} of ${found.join()} ms`).to.be.within(span, 1.1 * span + 15 * SECOND);
+  }
+}
+
+const BACKOFF = [10, 20, 40, 80, 160, 320, 600, 600, 600].map((seconds) => seconds * SECOND);
+
+describe('what fails for long', () => {
+  it('a create that EKS cannot bring to its end is tried ever more slowly, and Stalled stays once it is said', async () => {
+    const world = new KernelWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    const stalled = historyOf(world, 'a', 'Stalled');
+    world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+    world.start();
+    world.apply('a');
+    await world.until('the fifth try', () => callsOf(world, 'CreateFargateProfile').length === 6, HOUR);
+    await world.until('the end of it', () => world.condition('a')?.reason === 'CreateFailed', HOUR);
+    expect(world.condition('a', 'Stalled')).to.deep.include({ status: 'True', reason: 'CreateFailed' });
+    expect(world.condition('a', 'Stalled')?.message).to.contain(WORDS).and.to.contain('Correct what EKS names');
+    expect(world.condition('a', 'Reconciling')?.status, 'said to be stuck').to.equal('False');
+    await world.clock.advance(2 * HOUR);
+
+    const failed = callsOf(world, 'CreateFargateProfile').map(({ at }) => at + MINUTE);
+    const deleted = callsOf(world, 'DeleteFargateProfile').map(({ at }) => at);
+    expectPauses(pauses(failed, deleted), BACKOFF);
+    expect(stalled, 'no flapping').to.deep.equal(['False NotStalled', 'True CreateFailed']);
+    expect(callsOf(world, 'CreateRole'), 'the role is kept').to.have.length(1);
+    expect(world.warnings().join('\n')).to.contain(WORDS);
+
+    world.aws.admin.clearPlannedFailures();
+    await world.ready('a');
+    expect(stalled.at(-1)).to.equal('False NotStalled');
+    expect(world.profile('a')?.['status']).not.to.have.property('health');
+    world.delete('a');
+    await world.gone('a');
+    await world.finish();
+  });
+
+  for (const [what, spec] of [
+    ['of the profile', { selectors: [{ namespace: 'other' }] }],
+    ['of the role alone', { rolePath: '/other/' }],
+    ['of a tag alone', { additionalTags: { team: 'b' } }],
+  ] as const)
+    it(`is tried at once when the spec changes: ${what}`, async () => {
+      const world = new KernelWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+      world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+      world.start();
+      world.apply('a');
+      await world.until('many tries', () => world.condition('a', 'Stalled')?.status === 'True', 2 * HOUR);
+      await world.clock.advance(30 * SECOND);
+      expect(world.condition('a')?.reason).to.equal('CreateFailed');
+      world.aws.admin.clearPlannedFailures();
+      const before = callsOf(world, 'DeleteFargateProfile').length;
+      nudge(world, 'a');
+      await world.clock.advance(20 * SECOND);
+      expect(callsOf(world, 'DeleteFargateProfile'), 'a look alone is no reason').to.have.length(before);
+      patch(world, 'a', { spec });
+      await world.clock.advance(2 * SECOND);
+      expect(callsOf(world, 'DeleteFargateProfile')).to.have.length(before + 1);
+      expect(world.condition('a', 'Stalled')?.status).to.equal('False');
+      await world.ready('a');
+      world.delete('a');
+      await world.gone('a');
+      await world.finish();
+    });
+
+  it('a delete that EKS cannot bring to its end is tried ever more slowly, and its role stays until then', async () => {
+    const world = new KernelWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    world.aws.admin.planFailure({ operation: 'delete', issues: [{ ...ISSUE, code: 'InternalFailure' }] });
+    world.start();
+    world.apply('a');
+    await world.ready('a');
+    const stalled = historyOf(world, 'a', 'Stalled');
+    world.delete('a');
+    await world.clock.advance(3 * HOUR);
+    const begun = callsOf(world, 'DeleteFargateProfile').map(({ at }) => at);
+    const failed = begun.map((at) => at + MINUTE);
+    expectPauses(pauses(failed, begun), BACKOFF);
+    expect(stalled).to.deep.equal(['False NotStalled', 'True DeleteFailed']);
+    expect(world.condition('a', 'Deleting')?.message).to.contain(
+      'InternalFailure: The role is used by a node group (ng-1)',
+    );
+    expect(world.profile('a')?.metadata.finalizers).to.have.length(1);
+    expect(callsOf(world, 'DeleteRole')).to.deep.equal([]);
+    world.aws.admin.clearPlannedFailures();
+    await world.gone('a');
+    await world.finish();
+  });
+
+  it('an error that nobody knows is tried for hours without heat, Stalled after two minutes, and well at its end', async () => {
+    const world = new KernelWorld();
+    const id = world.aws.admin.addFault({
+      operation: 'CreateFargateProfile',
+      kind: 'error:PhaseOfTheMoonException:The moon is full.',
+    });
+    world.start();
+    world.apply('a');
+    await world.until('the error', () => world.condition('a')?.reason === 'AWSError');
+    expect(world.condition('a')?.message).to.equal(
+      'AWS answers with an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException)',
+    );
+    expect(world.condition('a', 'Stalled')?.status).to.equal('False');
+    await world.until('somebody is called', () => world.condition('a', 'Stalled')?.status === 'True');
+    expect(world.elapsed).to.be.within(2 * MINUTE, 5 * MINUTE);
+    const tries = callsOf(world, 'CreateFargateProfile').length;
+    expect(tries).to.be.within(4, 8);
+    for (let look = 0; look < 5; look++) {
+      nudge(world, 'a');
+      await world.clock.advance(2 * SECOND);
+    }
+    expect(callsOf(world, 'CreateFargateProfile').length - tries, 'looks do not hurry it').to.be.at.most(1);
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(callsOf(world, 'CreateFargateProfile').length - before).to.be.within(20, 30);
+    world.aws.admin.removeFault({ id });
+    const mended = world.elapsed;
+    await world.ready('a');
+    expect(world.elapsed - mended).to.be.below(10 * MINUTE);
+    world.delete('a');
+    await world.gone('a');
+    await world.finish();
+  });
+});
+
+describe('a role that EKS does not trust', () => {
+  for (const seconds of [10, 60])
+    it(`for ${seconds} s, since IAM spreads it slowly: a wait, without a Warning`, async () => {
+      const world = new KernelWorld({
+        aws: { eks: { createMs: MINUTE, deleteMs: MINUTE }, iam: { trustVisibleToEksMs: seconds * SECOND } },
+      });
+      const stalled = historyOf(world, 'a', 'Stalled');
+      const ready = historyOf(world, 'a', 'Ready');
+      world.start();
+      world.apply('a');
+      await world.until('EKS has taken it', () => world.condition('a')?.reason === 'Creating');
+      expect(world.elapsed, 'soon after it can be').to.be.within(seconds * SECOND, 1.3 * seconds * SECOND + 3 * SECOND);
+      await world.ready('a');
+      expect(ready).to.deep.equal(['False Propagating', 'False Creating', 'True Ready']);
+      expect(stalled).to.deep.equal(['False NotStalled']);
+      expect(world.warnings()).to.deep.equal([]);
+      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(25);
+      world.delete('a');
+      await world.gone('a');
+      await world.finish();
+    });
+
+  it('for ever: a wait for two minutes, then the truth, and tried on slowly', async () => {
+    const world = new KernelWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    const words =
+      'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
+    const id = world.aws.admin.addFault({
+      operation: 'CreateFargateProfile',
+      kind: `error:InvalidParameterException:${words}`,
+    });
+    const ready = historyOf(world, 'a', 'Ready');
+    world.start();
+    world.apply('a');
+    await world.until('the truth', () => world.condition('a', 'Stalled')?.status === 'True');
+    expect(world.elapsed).to.be.within(2 * MINUTE, 2.5 * MINUTE);
+    expect(ready).to.deep.equal(['False Propagating', 'False RoleTrustInvalid']);
+    expect(world.condition('a')?.message).to.contain('"prod-default_a_fargate"').and.to.contain(words);
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(callsOf(world, 'CreateFargateProfile').length - before).to.be.within(10, 20);
+    expect(ready, 'no flapping').to.deep.equal(['False Propagating', 'False RoleTrustInvalid']);
+    world.aws.admin.removeFault({ id });
+    await world.ready('a');
+    world.delete('a');
+    await world.gone('a');
+    await world.finish();
+  });
+});
+
+describe('the quota of profiles', () => {
+  it('is waited for with few tries; the place of a sibling is taken at once, of somebody else within minutes', async () => {
+    const world = new KernelWorld({ aws: { eks: { maxProfilesPerCluster: 2, createMs: MINUTE, deleteMs: MINUTE } } });
+    world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: 'theirs',
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/theirs',
+    });
+    world.start();
+    world.apply('a');
+    await world.ready('a');
+    world.apply('b', 'c');
+    const isWaiting = (name: string): boolean => world.condition(name)?.reason === 'QuotaExceeded';
+    await world.until('both wait', () => isWaiting('b') && isWaiting('c'));
+    expect(world.condition('b', 'Reconciling')?.status).to.equal('True');
+    expect(world.condition('b')?.message).to.contain('Fargate Profile limit exceeded for cluster.');
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(callsOf(world, 'CreateFargateProfile').length - before, 'tries of two in two hours').to.be.within(40, 64);
+
+    world.delete('a');
+    await world.gone('a');
+    const left = world.elapsed;
+    await world.until('one of them', () => ['b', 'c'].some((name) => world.condition(name)?.reason === 'Creating'));
+    expect(world.elapsed - left, 'after the sibling went').to.be.below(2 * SECOND);
+    await world.until('its end', () => world.isReady('b') || world.isReady('c'));
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    const freed = world.elapsed;
+    await world.ready('b', 'c');
+    expect(world.elapsed - freed).to.be.below(8 * MINUTE);
+    world.delete('b', 'c');
+    await world.gone('b', 'c');
+    await world.finish();
+  });
+});
+
+describe('an update of the cluster', () => {
+  for (const [words, span, most] of [
+    ['half a minute', 30 * SECOND, 4],
+    ['ten minutes', 10 * MINUTE, 50],
+  ] as const)
+    it(`of ${words} is a wait of all five that come meanwhile, of which one asks for all`, async () => {
+      const names = ['a', 'b', 'c', 'd', 'e'];
+      const world = new KernelWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: span });
+      const histories = names.map((name) => historyOf(world, name, 'Stalled'));
+      world.start();
+      world.apply(...names);
+      await world.until('all of them know', () =>
+        names.every((name) => world.condition(name)?.reason === 'ClusterUpdating'),
+      );
+      await world.until('the first', () => names.some((name) => world.condition(name)?.reason === 'Creating'), HOUR);
+      expect(world.elapsed - span, 'soon after it is over').to.be.below(20 * SECOND);
+      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(most);
+      await world.ready(...names);
+      expect(histories).to.deep.equal(names.map(() => ['False NotStalled']));
+      expect(world.warnings()).to.deep.equal([]);
+      world.delete(...names);
+      await world.gone(...names);
+      await world.finish();
+    });
+});
