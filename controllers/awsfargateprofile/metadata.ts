@@ -72,11 +72,12 @@ function mirroredRetain({ metadata, spec }: AWSFargateProfile): ObjectMeta['anno
  */
 function withOwner(object: AWSFargateProfile, cluster: Cluster, apiVersion: string): ObjectMeta['ownerReferences'] {
   const before = object.metadata.ownerReferences;
-  if (cluster.metadata.deletionTimestamp !== undefined || isTrackedByArgo(object.metadata)) return before;
+  if (cluster.metadata.deletionTimestamp !== undefined) return before;
   const isOurs = (reference: OwnerReference): boolean =>
     reference.kind === CLUSTER_KIND &&
     reference.apiVersion.startsWith(`${CLUSTER_GROUP}/`) &&
     reference.name === cluster.metadata.name;
+  if (isTrackedByArgo(object.metadata)) return before?.filter((reference) => !isOurs(reference));
   const wanted = { apiVersion, kind: CLUSTER_KIND, name: cluster.metadata.name, uid: cluster.metadata.uid };
   const known = before?.find(isOurs);
   return known === undefined

@@ -1,0 +1,158 @@
+import { expect } from 'chai';
+import type { KubeObject } from '../envtest/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { callsFromNow } from '../world/calls.ts';
+import type { World } from '../world/world.ts';
+import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
+
+const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
+const LABEL = 'cluster.x-k8s.io/cluster-name';
+
+describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
+  let world: World;
+  let owner: object;
+  before(async () => {
+    world = await startWorld();
+    await world.startManager();
+    await world.createEksCluster('prod');
+    const { metadata } = await world.controlPlane.api.get(clusterPath('prod'));
+    owner = { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'prod', uid: metadata.uid };
+    await world.apply(fargateProfile('web'));
+    await world.ready('web');
+  });
+  after(() => world.finish());
+
+  const metadataOf = async (name: string): Promise<KubeObject['metadata']> =>
+    ((await world.profile(name)) as KubeObject).metadata;
+
+  /** Waits until the metadata of `web` is as it should be, and expects that this took no call to AWS that changes anything. */
+  async function expectRestored(name = 'web'): Promise<void> {
+    await eventually(async () => {
+      const { ownerReferences, finalizers, labels } = await metadataOf(name);
+      expect({ ownerReferences, finalizers, label: labels?.[LABEL] }).to.deep.equal({
+        ownerReferences: [owner],
+        finalizers: [FINALIZER],
+        label: 'prod',
+      });
+    });
+  }
+
+  for (const { what, patch } of [
+    { what: 'the owner reference', patch: { ownerReferences: null } },
+    { what: 'the finalizer', patch: { finalizers: null } },
+    { what: 'the label', patch: { labels: { [LABEL]: null } } },
+    { what: 'a label that was changed', patch: { labels: { [LABEL]: 'other' } } },
+    { what: 'all at once', patch: { ownerReferences: null, finalizers: null, labels: null } },
+  ])
+    it(`puts back ${what}`, async () => {
+      const calls = callsFromNow(world.aws);
+      await world.patch('web', { metadata: patch });
+      await expectRestored();
+      expect(calls.mutations()).to.deep.equal([]);
+    });
+
+  it('puts them back when kubectl replace has written the object as Git has it', async () => {
+    const { code, stderr } = await world.kubectl(['replace', '-f', '-'], JSON.stringify(fargateProfile('web')));
+    expect(code, stderr).to.equal(0);
+    await expectRestored();
+  });
+
+  for (const { what, stale } of [
+    { what: 'its apiVersion is of an older Cluster API', stale: { apiVersion: 'cluster.x-k8s.io/v1alpha4' } },
+    {
+      what: 'its uid is that of a Cluster that was made anew since',
+      stale: { uid: '00000000-0000-4000-8000-000000000000' },
+    },
+  ])
+    it(`brings the owner reference up to date where ${what}`, async () => {
+      await world.patch('web', { metadata: { ownerReferences: [{ ...owner, ...stale }] } });
+      await expectRestored();
+    });
+
+  it('leaves other references, finalizers and labels alone, and what somebody said about its own', async () => {
+    const other = {
+      apiVersion: 'example.org/v1',
+      kind: 'Team',
+      name: 'shop',
+      uid: '00000000-0000-4000-8000-000000000001',
+    };
+    const blocking = { ...owner, blockOwnerDeletion: true };
+    await world.patch('web', {
+      metadata: {
+        ownerReferences: [other, { ...blocking, apiVersion: 'cluster.x-k8s.io/v1beta1' }],
+        finalizers: ['example.org/team', FINALIZER],
+        labels: { team: 'shop', [LABEL]: null },
+      },
+    });
+    await eventually(async () => {
+      const { ownerReferences, finalizers, labels } = await metadataOf('web');
+      expect(ownerReferences).to.deep.equal([other, blocking]);
+      expect(finalizers).to.deep.equal(['example.org/team', FINALIZER]);
+      expect(labels).to.deep.equal({ team: 'shop', [LABEL]: 'prod' });
+    });
+    await world.patch('web', {
+      metadata: { ownerReferences: [owner], finalizers: [FINALIZER], labels: { team: null } },
+    });
+    await expectRestored();
+  });
+
+  describe('of an object that Argo CD tracks', () => {
+    for (const { how, metadata } of [
+      { how: 'by annotation', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:infrastructure…' } } },
+      { how: 'by its own label', metadata: { labels: { 'argocd.argoproj.io/instance': 'shop' } } },
+    ])
+      it(`has no owner reference, or Argo CD would never prune it: ${how}`, async () => {
+        const name = `argo-${how.split(' ').at(-1)}`;
+        await world.apply(fargateProfile(name, {}, metadata));
+        const { metadata: found } = await world.ready(name);
+        expect(found.ownerReferences).to.equal(undefined);
+        expect(found.finalizers).to.deep.equal([FINALIZER]);
+        expect(found.labels?.[LABEL]).to.equal('prod');
+        await world.delete(name);
+        await world.gone(name);
+      });
+
+    it('keeps none when Argo CD takes over an object that had one, and has one again afterwards', async () => {
+      await world.patch('web', { metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } });
+      await eventually(async () => expect((await metadataOf('web')).ownerReferences).to.equal(undefined));
+      await world.patch('web', { metadata: { annotations: { 'argocd.argoproj.io/tracking-id': null } } });
+      await expectRestored();
+    });
+  });
+
+  it('is neither given nor put back while the Cluster is being deleted: that would fight the garbage collector', async () => {
+    await world.createEksCluster('ending');
+    await world.apply(fargateProfile('ending', { clusterName: 'ending' }));
+    await world.ready('ending');
+    await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: ['test.example/held'] } });
+    await world.controlPlane.api.delete(clusterPath('ending'));
+    await world.patch('ending', { metadata: { ownerReferences: null, labels: { [LABEL]: null } } });
+    // The label, which is put back in the same write as the reference would be.
+    await eventually(async () => expect((await metadataOf('ending')).labels?.[LABEL]).to.equal('ending'));
+    expect((await metadataOf('ending')).ownerReferences).to.equal(undefined);
+    await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: null } });
+    await world.delete('ending');
+  });
+
+  it('resourceVersions stand still when nothing happens, whatever is looked at in AWS meanwhile', async () => {
+    await world.apply(...['quiet-1', 'quiet-2'].map((name) => fargateProfile(name)));
+    await Promise.all(['quiet-1', 'quiet-2'].map((name) => world.ready(name)));
+    await world.stopManager();
+    await world.startManager({ flags: ['--sync-period', '300ms'] });
+    const versions = async (): Promise<readonly string[]> => {
+      const objects = await Promise.all(
+        [clusterPath('prod'), controlPlanePath('prod')].map((path) => world.controlPlane.api.get(path)),
+      );
+      return [...(await world.profiles()), ...objects].map(
+        ({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`,
+      );
+    };
+    const before = await versions();
+    const calls = callsFromNow(world.aws);
+    const looksAt = (name: string): number =>
+      calls.about(name).filter(({ operation }) => operation === 'DescribeFargateProfile').length;
+    await eventually(() => ['default_web', 'default_quiet-1', 'default_quiet-2'].every((name) => looksAt(name) >= 10));
+    expect(await versions()).to.deep.equal(before);
+    expect(calls.mutations()).to.deep.equal([]);
+  });
+});
