@@ -213,6 +213,13 @@ describe('decide, in whatever world', () => {
     });
   });
 
+  it('makes no role in the place of somebody else’s that has vanished', () => {
+    atEveryDeed(({ mutation, desired: { records } }) => {
+      if (mutation.kind !== 'createRole' || records.roleManaged !== false) return;
+      expect(records.roleName).not.to.equal(mutation.role.name);
+    });
+  });
+
   it('makes no role in front of a foreign or differing profile', () => {
     atEveryDeed(({ mutation, spec, before, status }) => {
       const profile = mutation.kind === 'createRole' ? before.profiles.get(profileNameIn(spec)) : undefined;
@@ -263,8 +270,9 @@ describe('decide, in whatever world', () => {
     inEveryLife(({ reports, spec, world }) => {
       if (world.happenings.some(({ kind }) => kind === 'specChange')) return;
       for (const { observed, status } of reports) {
-        if (observed === undefined) continue;
-        const name = status.profileName ?? profileNameIn(spec);
+        const name = profileNameIn(spec);
+        // On the way from one name to another, status names the former one.
+        if (observed === undefined || (status.profileName ?? name) !== name) continue;
         const found = observed.profiles.find((profile) => profile.name === name)?.found;
         const seen = [found?.status, found?.arn, found?.podExecutionRoleArn];
         expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(seen);
