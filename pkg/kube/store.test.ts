@@ -246,6 +246,20 @@ describe('Store', () => {
       expect(store.lookup(keyFor('a')).kind).to.equal('absent');
     });
 
+    it('lets rest what the watch has told the end of before the answer to the write that ended it came', () => {
+      const { store, changes } = newSynced();
+      store.upsert(widget('a', '101'));
+      store.remove(widget('a', '102'));
+      changes.length = 0;
+      // The API server answers such a write with the object under the version that it had.
+      store.replaceWith(widget('a', '101'));
+      store.replaceWith(widget('a', '102'));
+      expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });
+      expect(changes).to.deep.equal([]);
+      store.replaceWith(widget('a', '103'));
+      expect(store.lookup(keyFor('a')).kind).to.equal('found');
+    });
+
     it('takes a live "not found"', () => {
       const { store, changes } = newSynced();
       store.upsert(widget('a', '101'));

@@ -159,9 +159,15 @@ export class Store implements StoreReader {
     this.expectations.set(keyText(key), { key, resourceVersion, since: this.clock.monotonic() });
   }
 
-  /** Takes the answer of a live GET: the object is known again, whatever the watch has brought so far. */
+  /**
+   * Takes the API server's answer to a GET or a write: the object is known again, whatever the watch has brought so far. The
+   * answer to a write that ends an object shows it as it was before: if the watch was faster and has told its end, it stays
+   * gone.
+   */
   replaceWith(object: KubeObject): void {
-    this.put(object);
+    const isKnown = this.objects.has(keyText(keyOf(object)));
+    const isOver = !isKnown && this.seen !== undefined && !isOlder(this.seen, object.metadata.resourceVersion);
+    if (!isOver) this.put(object);
     this.settle(keyOf(object));
   }
 
