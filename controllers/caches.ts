@@ -7,13 +7,14 @@ import {
   CONTROL_PLANE_PLURAL,
   CONTROL_PLANE_VERSION,
 } from '../api/external/index.ts';
-import { CLUSTER_NAME_LABEL, GROUP, PLURAL, VERSION } from '../api/v1beta2/index.ts';
+import { CLUSTER_NAME_LABEL, GROUP, PLURAL, VERSION, WATCH_FILTER_LABEL } from '../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../pkg/env/clock.ts';
 import { sleep } from '../pkg/env/deadline.ts';
 import type { Logger } from '../pkg/env/logger.ts';
 import type { Random } from '../pkg/env/random.ts';
 import { findServed } from '../pkg/kube/discovery.ts';
 import { keyText } from '../pkg/kube/paths.ts';
+import type { ReflectorOptions } from '../pkg/kube/reflector.ts';
 import { Reflector } from '../pkg/kube/reflector.ts';
 import type { IndexBy } from '../pkg/kube/store.ts';
 import { Store } from '../pkg/kube/store.ts';
@@ -37,6 +38,7 @@ export interface CachesOptions {
   readonly logger: Logger;
   /** Absent: all namespaces. */
   readonly namespace?: string;
+  /** Only AWSFargateProfiles whose label `cluster.x-k8s.io/watch-filter` has this value. Absent: all. */
   readonly watchFilter?: string;
 }
 
@@ -62,6 +64,7 @@ export function newCaches(options: CachesOptions): Caches {
     findServed(client, { group, plural, versions }, signal);
   const findControlPlanes = served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]);
   const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
+  const filter = options.watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${options.watchFilter}` };
   return {
     profiles,
     clusters,
@@ -69,15 +72,19 @@ export function newCaches(options: CachesOptions): Caches {
     clusterResource: () => clusterResource,
     controlPlaneResource: () => controlPlaneResource,
     runnables: [
-      // Without its own kind there is nothing to do; the others may come later.
-      cache(options, profiles, served(GROUP, PLURAL, [VERSION]), 'needed'),
-      cache(options, clusters, async (signal) => (clusterResource = await findClusters(signal)), 'optional'),
-      cache(
-        options,
-        controlPlanes,
-        async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
-        'optional',
-      ),
+      cache({ ...options, store: profiles, resolve: served(GROUP, PLURAL, [VERSION]), isNeeded: true, ...filter }),
+      cache({
+        ...options,
+        store: clusters,
+        resolve: async (signal) => (clusterResource = await findClusters(signal)),
+        isNeeded: false,
+      }),
+      cache({
+        ...options,
+        store: controlPlanes,
+        resolve: async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
+        isNeeded: false,
+      }),
     ],
   };
 }
@@ -86,27 +93,20 @@ function newStore({ clock, logger }: CachesOptions, name: string, indexes: Reado
   return new Store({ name, clock, logger, indexes });
 }
 
-function cache(
-  { client, clock, random, logger, namespace }: CachesOptions,
-  store: Store,
-  resolve: (signal: AbortSignal) => Promise<Resource | undefined>,
-  need: 'needed' | 'optional',
-): Runnable {
-  const reflector = new Reflector({
-    client,
-    store,
-    resolve,
-    clock,
-    random,
-    logger,
-    ...(namespace !== undefined && { namespace }),
-  });
+interface CacheOptions extends ReflectorOptions {
+  /** Whether there is nothing to do before it is filled; the others may come later. */
+  readonly isNeeded: boolean;
+}
+
+function cache({ isNeeded, ...options }: CacheOptions): Runnable {
+  const { store, clock } = options;
+  const reflector = new Reflector(options);
   return {
     name: reflector.name,
     needsLeadership: false,
     run: (signal) => reflector.run(signal),
     async started(signal) {
-      const mayBeMissing = (): boolean => need === 'optional' && reflector.state.kind === 'unserved';
+      const mayBeMissing = (): boolean => !isNeeded && reflector.state.kind === 'unserved';
       while (!store.synced && !mayBeMissing()) await sleep(clock, START_PAUSE, signal);
     },
   };

@@ -16,6 +16,8 @@ export interface ManagerFlags {
   readonly kubeconfig?: string;
   /** Absent: all namespaces. */
   readonly namespace?: string;
+  /** Absent: all objects. */
+  readonly watchFilter?: string;
   readonly resync: Ms;
   readonly concurrency: number;
   /** Absent: no election, this process leads. */
@@ -47,6 +49,11 @@ const FLAGS = [
     words: "Kubeconfig to use. Default: KUBECONFIG, then the pod's service account, then ~/.kube/config",
   },
   { name: 'namespace', value: 'NAME', words: 'Look after objects of this namespace alone. Default: all namespaces' },
+  {
+    name: 'watch-filter',
+    value: 'VALUE',
+    words: 'Look after objects alone whose label cluster.x-k8s.io/watch-filter has this value. Default: all objects',
+  },
   { name: 'sync-period', value: 'DURATION', default: '10m', words: 'How often an object at rest is compared with AWS' },
   {
     name: 'awsfargateprofile-concurrency',
@@ -185,6 +192,7 @@ function flagsOf(text: Text, isSet: IsSet): ManagerFlags {
   return {
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
     ...(namespace !== undefined && { namespace }),
+    ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
     resync: duration('sync-period', text),
     concurrency: wholeNumber('awsfargateprofile-concurrency', text, 1),
     ...(isSet('leader-elect') && {
@@ -220,6 +228,14 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
   const value = Number(text(name));
   if (/^\d+$/.test(text(name)) && value >= least && Number.isSafeInteger(value)) return value;
   throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
+}
+
+/** What the API server would refuse in a selector is refused here, where it says why. */
+function labelValue(name: FlagName, text: Text): string {
+  if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
+  throw new Error(
+    `--${name}: "${text(name)}" is no value of a label; it has up to 63 letters, digits, "-", "_" and ".", and begins and ends with a letter or digit`,
+  );
 }
 
 function loggingFormat(value: string): LoggingFormat {

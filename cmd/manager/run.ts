@@ -76,6 +76,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     random,
     logger,
     ...(flags.namespace !== undefined && { namespace: flags.namespace }),
+    ...(flags.watchFilter !== undefined && { watchFilter: flags.watchFilter }),
   });
   const guard = new Guard({
     client,

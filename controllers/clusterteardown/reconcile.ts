@@ -98,8 +98,9 @@ export class TeardownReconciler {
       const guarding = await guard.putOn(keyOf(controlPlane), signal);
       return guarding.kind === 'refused' ? again(guarding.why) : DONE;
     }
-    // A cache may be behind: only a live list can say that nobody needs the guard.
-    if (await this.isNeededLive(cluster, signal)) return again('a profile appeared');
+    // A cache may be behind, or see the profiles of one watch filter alone: only a live list says that nobody needs it.
+    // What the watch has yet to bring is looked at then; who looks after the others takes the guard off.
+    if (await this.isNeededLive(cluster, signal)) return DONE;
     logger.info('Letting the control plane go: no profile is left', { AWSManagedControlPlane: keyOf(controlPlane) });
     try {
       await guard.takeOff(controlPlane, signal);
