@@ -96,9 +96,12 @@ function observedStatus({ object, end }: Pass, desired: Desired, observed: Seen)
   const role = roleStatus(before.role, end, desired, observed);
   return {
     ...before,
-    account: place.account,
-    region: place.region,
-    eksClusterName: owner.eksCluster,
+    // Where EKS knows no such cluster the object may have been sought in the wrong account or region: it is not tied to them.
+    ...(observed.cluster === 'there' && {
+      account: place.account,
+      region: place.region,
+      eksClusterName: owner.eksCluster,
+    }),
     ...(profile && {
       profileARN: profile.arn,
       profileStatus: profile.status,
