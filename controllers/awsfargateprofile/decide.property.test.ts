@@ -8,6 +8,7 @@ import { OWNER_TAG, POD_EXECUTION_POLICY } from './testing/builders.ts';
 import type { Deed, Life, Snapshot } from './testing/life.ts';
 import { isToGo, live } from './testing/life.ts';
 import {
+  SHARED_ROLE_OF_CAPA,
   equalsSpec,
   isAdoptable,
   isOurProfile,
@@ -356,7 +357,9 @@ function holds({ reason, facts }: Why, life: Life): boolean {
       return isForeignRole && spec.roleName === undefined && spec.roleARN === undefined;
     case 'RoleNotFound':
       return spec.roleARN === undefined
-        ? role === undefined && status.role?.managed === false && status.role.name === wanted.name
+        ? role === undefined &&
+            (wanted.name === SHARED_ROLE_OF_CAPA ||
+              (status.role?.managed === false && status.role.name === wanted.name))
         : role === undefined || roleArnOf(role) !== spec.roleARN;
     case 'RoleTrustInvalid':
       return isForeignRole && !letsFargateIn(role.trust);

@@ -5,7 +5,7 @@ import { apply, keepRole } from '../apply.ts';
 import { decide, isMadeAnew, transitOf } from '../decide.ts';
 import { desiredBy, withRoleInUse } from '../desired.ts';
 import type { Memory } from '../memory.ts';
-import { BLANK, isCreateUnseen, rememberSuccess, rememberUnseen } from '../memory.ts';
+import { BLANK, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from '../memory.ts';
 import type { Decision, Desired, Mutation, Observed, Outcome, Step } from '../model.ts';
 import type { Why } from '../reasons.ts';
 import { why } from '../reasons.ts';
@@ -171,6 +171,7 @@ class Living {
     );
     if (!isRight(wish)) return this.conclude({ kind: 'stopped', why: wish.left }, []);
     const profiles = this.aws.observe({ profiles: wish.right.names.profiles, roles: [] }, { forBlockers: () => false });
+    this.noteSeen(profiles);
     const transit = transitOf(wish.right, profiles.profiles);
     if (transit !== undefined) {
       return this.conclude({ kind: 'stopped', why: transit }, [], wish.right, {
@@ -184,6 +185,13 @@ class Living {
     const observed =
       isAsked && desired.wanted !== undefined ? { ...seen, authenticationMode: this.aws.authenticationMode } : seen;
     return this.steps(number, desired, observed);
+  }
+
+  private noteSeen({ profiles }: Seen): void {
+    const { profileName, createRequestedAt } = this.status;
+    if (profiles.some(({ name, found }) => name === profileName && found !== undefined)) {
+      this.memory = rememberSeen(this.memory, createRequestedAt);
+    }
   }
 
   private steps(number: number, desired: Desired, first: Observed): ReturnType<Living['pass']> {
@@ -208,6 +216,9 @@ class Living {
         return { end: undefined, trail };
       }
       trail.push({ mutation, outcome });
+      if (mutation.kind === 'createProfile') {
+        this.memory = rememberSeen(this.memory, outcome.kind === 'done' ? this.status.createRequestedAt : undefined);
+      }
       if (outcome.kind === 'done' || outcome.kind === 'vanished' || outcome.kind === 'clusterGone') {
         observed = apply(observed, mutation, outcome);
         continue;
