@@ -29,15 +29,16 @@ export function statedBy(pass: Pass): readonly Stated[] {
   const nature = why && shownNature(why, pass);
   const words = why === undefined ? '' : messageOf(why);
   const ready = readyOf(pass, why);
-  const goesOn = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status !== 'True');
+  const stalled = stalledBy(pass, nature);
+  const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status !== 'True');
 
   return [
     state('Ready', ready.status, ready.reason, ready.message),
     ...partsOf(pass, why).map(([type, part]) => state(type, part.status, part.reason, part.message)),
-    goesOn
+    isUnderWay && stalled === undefined
       ? state('Reconciling', 'True', why?.reason ?? 'Reconciling', words)
-      : state('Reconciling', 'False', nature === 'human' ? 'Stalled' : 'Idle'),
-    stalledBy(pass, nature) ?? state('Stalled', 'False', 'NotStalled'),
+      : state('Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),
+    stalled ?? state('Stalled', 'False', 'NotStalled'),
     isDeleting(object)
       ? state('Deleting', 'True', why?.reason ?? 'Deleting', words)
       : state('Deleting', 'False', 'NotDeleting'),
