@@ -30,7 +30,7 @@ import {
   rememberSeen,
   rememberUnseen,
 } from './memory.ts';
-import { deletionMark, metadataPatch, releasePatch } from './metadata.ts';
+import { deletionMark, markedTarget, metadataPatch, releasePatch } from './metadata.ts';
 import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
@@ -41,7 +41,7 @@ import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
 import { isEndedBySibling, pollOf, why } from './reasons.ts';
-import { recordBefore } from './record.ts';
+import { readyOnlyIfActive, recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
 import type { StepsEnd } from './steps.ts';
 import { runSteps } from './steps.ts';
@@ -78,6 +78,9 @@ const JITTER = 0.1;
 
 /** `clusterctl move` deletes the objects of a cluster one after the other, within a second or two. */
 const MOVE_PATIENCE: Ms = 30_000;
+
+/** Until the limiter lets through what it did not, the lease is surer, or another pass has left a role. */
+const MOMENT: Ms = 1_000;
 
 const DONE: Requeue = { kind: 'done' };
 const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
@@ -212,10 +215,10 @@ export class Reconciler {
     })();
     if (E.isLeft(opened)) {
       const reason = whyOfCredentials(opened.left, { name: target.eksCluster, region: target.region });
-      return reason === undefined ? again(opened.left.message) : stopFor(reason);
+      return reason === undefined ? this.soon(opened.left.message) : stopFor(reason);
     }
     const session = opened.right;
-    const recorded = object.status?.account;
+    const recorded = object.status?.account ?? markedTarget(object)?.account;
     if (recorded !== undefined && recorded !== session.account) {
       return stopFor(why('WrongAccount', { recorded, found: session.account }));
     }
@@ -229,6 +232,8 @@ export class Reconciler {
     });
     if (E.isLeft(desired)) return stopFor(desired.left);
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
+    // A line of passes that wait for one role would hold up all others.
+    if (!roles.isFree(names)) return this.soon('another profile decides about the same role');
     // Up to the object's release: until then the next to decide about the role must count this object among its users.
     return roles.run(names, context.signal, async () =>
       this.conclude(await this.work(object, target, session, desired.right, context), context),
@@ -259,7 +264,8 @@ export class Reconciler {
     const { clock, turns } = this.options;
     const seen = await observe(session, desired)();
     if (E.isLeft(seen)) {
-      if (isNotDispatched(seen.left)) return { object, end: { kind: 'quit', because: seen.left.message } };
+      if (isNotDispatched(seen.left))
+        return { object, end: { kind: 'quit', because: seen.left.message, until: 'later' } };
       const reason = whyOfFailure(seen.left, { name: target.eksCluster, region: target.region });
       return { object, desired, end: stopped(reason) };
     }
@@ -287,9 +293,11 @@ export class Reconciler {
       turns,
       live,
       mutationBudget: this.mutationBudget,
-      mark: (now, signal) => objects.patchMetadata(now, deletionMark(now), signal),
-      record: (mutation, { object: now, signal }) =>
-        objects.patchStatus(now, recordBefore(now, target, wanting, mutation, clock.now()), signal),
+      mark: (now, signal) => objects.patchMetadata(now, deletionMark(now, { ...desired.place, ...target }), signal),
+      record: (mutation, { object: now, observed, signal }) => {
+        const record = recordBefore(now, target, wanting, mutation, clock.now());
+        return objects.patchStatus(now, readyOnlyIfActive(record, now, wanting, observed, clock.now()), signal);
+      },
     });
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
     this.memories.set(key, flight.memory);
@@ -303,7 +311,8 @@ export class Reconciler {
     if (!isInLine(end)) turns.leave(key);
     if (end.kind === 'quit') {
       context.logger.debug('Pass given up', { because: end.because });
-      return again(end.because);
+      this.tell(object, eventsOfSteps({ trail: findings.trail ?? [] }));
+      return end.until === 'changed' ? again(end.because) : this.soon(end.because);
     }
     const now = clock.monotonic();
     const remembered = this.memoryOf(object);
@@ -327,6 +336,11 @@ export class Reconciler {
     if (written === undefined) return again('the object was changed meanwhile');
     if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
     return { kind: 'after', delay: this.delayOf(end.why, memory, waited), why: end.why.reason };
+  }
+
+  /** Again in a moment, however often: nothing is wrong with the object. */
+  private soon(because: string): Requeue {
+    return { kind: 'after', delay: this.jittered(MOMENT), why: because };
   }
 
   private async release(

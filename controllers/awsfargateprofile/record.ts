@@ -1,10 +1,12 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import { formatTimestamp, parseTimestamp } from '../../pkg/env/timestamp.ts';
-import type { Desired, Mutation, Target } from './model.ts';
-
-/** A record of a create this old is renewed before the next attempt, so that it speaks of that one. */
-const CREATE_RECORD_FRESH: Ms = 10_000;
+import { formatTimestamp } from '../../pkg/env/timestamp.ts';
+import { isDeleting } from '../standing.ts';
+import { conditionOf, mergeConditions } from './conditions.ts';
+import { profileNamed } from './decide.ts';
+import type { Desired, Mutation, Observed, Target } from './model.ts';
+import { why } from './reasons.ts';
+import { statedBy } from './stated.ts';
 
 /**
  * The status that must stand before a change may be made in AWS, so that whoever comes after a crash finds what was
@@ -42,8 +44,37 @@ export function recordBefore(
   }
 }
 
+/**
+ * The record of an object that was Ready and whose profile has vanished says so before anything is made anew: its Ready
+ * would stand for as long as AWS takes to answer; and after a crash, where an object at rest is not looked at, for longer.
+ */
+export function readyOnlyIfActive(
+  record: AWSFargateProfileStatus,
+  object: AWSFargateProfile,
+  desired: Desired,
+  observed: Observed,
+  now: Ms,
+): AWSFargateProfileStatus {
+  const { wanted } = desired;
+  const isReady = conditionOf(record.conditions, 'Ready')?.status === 'True';
+  if (!isReady || wanted === undefined || isDeleting(object)) return record;
+  const { name } = wanted.profile;
+  if (profileNamed(observed.profiles, name)?.status === 'ACTIVE') return record;
+  const end = { kind: 'stopped', why: why('Creating', { name }) } as const;
+  const stated = statedBy({ object, end, desired, observed, trail: [], now, waited: 0, attempts: 0 });
+  return {
+    ...record,
+    observedGeneration: object.metadata.generation ?? 0,
+    ready: false,
+    conditions: mergeConditions(record.conditions ?? [], stated, formatTimestamp(now)),
+  };
+}
+
+/** Of a profile of another name the earlier record says nothing. */
 function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
-  return wanted === undefined ? record : { ...record, profileName: wanted.profile.name };
+  if (wanted === undefined || record.profileName === wanted.profile.name) return record;
+  const { createRequestedAt: _at, profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
+  return { ...rest, profileName: wanted.profile.name };
 }
 
 /** Whose the role is, and what is attached to it, is written down once it was seen. */
@@ -64,10 +95,7 @@ function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWS
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
   const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
   const rest = { ...others, ...(role && { role: withoutId(role) }) };
-  const requestedAt = record.createRequestedAt === undefined ? undefined : parseTimestamp(record.createRequestedAt);
-  const age = requestedAt === undefined ? CREATE_RECORD_FRESH : Math.abs(now - requestedAt);
-  const isFresh = age < CREATE_RECORD_FRESH;
-  return isFresh ? rest : { ...rest, createRequestedAt: formatTimestamp(now) };
+  return { ...rest, createRequestedAt: formatTimestamp(now) };
 }
 
 /** EKS makes the access entry of a new profile for the role as it is then. */
