@@ -1,0 +1,203 @@
+import { expect } from 'chai';
+import type { Facts, Reason, Why } from './reasons.ts';
+import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, why } from './reasons.ts';
+
+/** Facts as they really come, for each reason. */
+const FACTS: Facts = {
+  WaitingForCluster: { cluster: 'team-a/prod' },
+  WaitingForAPI: { kind: 'Cluster', why: 'the kind is not served' },
+  ClusterDeleting: { cluster: 'team-a/prod' },
+  WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane team-a/prod-control-plane is not ready yet' },
+  GuardRefused: { controlPlane: 'team-a/prod-control-plane', why: 'it is being changed all the time' },
+  ClusterVanished: { cluster: 'team-a/prod', remaining: 20_000 },
+  RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
+  ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1' },
+  TargetUnknown: { cluster: 'team-a/prod' },
+  InvalidSpec: { words: 'spec.roleARN: "x" is not the ARN of an IAM role' },
+  TagsInvalid: { words: 'tag "aws:x" of the AWSFargateProfile: keys that begin with "aws:" are reserved for AWS' },
+  NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
+  CredentialsMissing: { words: 'there are no AWS credentials' },
+  CredentialsInvalid: { words: 'AWS rejects the credentials: The security token has expired' },
+  IdentityUnreadable: { words: 'the AWSClusterStaticIdentity "tenant" cannot be read: the kind is not served' },
+  IdentityNotFound: { words: 'there is no AWSClusterRoleIdentity "tenant"' },
+  IdentityNotAllowed: { words: 'AWSClusterRoleIdentity "tenant" does not allow namespace "team-a"' },
+  IdentityLoop: { words: 'AWSClusterRoleIdentity "a" comes back to itself' },
+  IdentityInvalid: { words: 'AWSClusterRoleIdentity "tenant" has no spec.roleARN' },
+  SecretNotFound: { words: 'there is no Secret "tenant"' },
+  SecretIncomplete: { words: 'Secret "tenant" has no key AccessKeyID' },
+  AssumeRoleDenied: { words: 'AWS denies sts:AssumeRole of arn:aws:iam::444455556666:role/tenant' },
+  AssumeRoleRefused: { words: 'AWS refuses sts:AssumeRole: The requested DurationSeconds exceeds the limit' },
+  WrongAccount: { recorded: '111122223333', found: '444455556666' },
+  AccessDenied: { words: 'no (EKS CreateFargateProfile: AccessDeniedException)', about: 'EKSFargateProfileReady' },
+  AWSUnavailable: { words: 'no answer within 10 s (EKS DescribeFargateProfile)', about: 'EKSFargateProfileReady' },
+  AWSError: { words: 'I am a teapot (IAM GetRole: Teapot)', about: 'IAMFargateRolesReady' },
+  Refused: { words: 'Subnet subnet-0a provided in Fargate Profile is not a private subnet' },
+  AWSQuotaExceeded: { words: 'Cannot exceed quota for RolesPerAccount: 1000', about: 'IAMFargateRolesReady' },
+  EKSClusterNotFound: { cluster: 'prod', region: 'eu-west-1' },
+  RoleNotOwned: { name: 'shared', whose: 'somebody else: no tag names an owner' },
+  RoleNotFound: { name: 'theirs' },
+  RoleTrustInvalid: { name: 'theirs', problem: 'the trust policy is not a JSON policy document' },
+  RoleSettingsConflict: {
+    name: 'shared',
+    other: 'AWSFargateProfile team-a/api',
+    settings: ['rolePath', 'additionalTags["team"]'],
+  },
+  RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
+  RoleBlocked: { name: 'pods', blockers: ['the inline policy "theirs"', 'the instance profile "nodes"'] },
+  Propagating: { what: '"pods"' },
+  ProfileNotOwned: { name: 'team-a_web', whose: 'the AWSFargateProfile team-b/web' },
+  SpecDiffers: { name: 'team-a_web', fields: ['subnets are subnet-0a, wanted subnet-0b'] },
+  WaitingForSibling: { ahead: 'team-a_api', doing: 'being created', foreign: false },
+  ClusterUpdating: { cluster: 'prod', remaining: 15_000 },
+  QuotaExceeded: { words: 'Fargate Profile limit exceeded for cluster.' },
+  Creating: { name: 'team-a_web' },
+  DeletingProfile: { name: 'team-a_web' },
+  WaitingForCreate: { name: 'team-a_web' },
+  CreateFailed: {
+    name: 'team-a_web',
+    issues: [{ code: 'AccessDenied', message: 'the role may not be used', resourceIds: ['pods'] }],
+  },
+  DeleteFailed: { name: 'team-a_web', issues: [] },
+  UnknownProfileStatus: { name: 'team-a_web', status: 'PAUSED' },
+};
+
+const isReason = (name: string): name is Reason => name in REASONS;
+const whyFor = (reason: Reason): Why => ({ reason, facts: FACTS[reason] }) as Why;
+const all = Object.keys(REASONS).filter(isReason).map(whyFor);
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
+
+describe('the table of reasons', () => {
+  for (const each of all) {
+    const { reason } = each;
+    describe(reason, () => {
+      const words = messageOf(each);
+
+      it('is one word that programs can rely on', () => expect(reason).to.match(/^[A-Z][A-Za-z]{2,60}$/));
+
+      it('reads as sentences', () => {
+        const isField = words.startsWith('spec.');
+        expect(words, 'begins like a sentence, or with a field').to.match(isField ? /^spec\./ : /^[A-Z]/);
+        expect(words).not.to.match(/undefined|null|NaN|\[object|\s\s|\s$|^\s|\.\.|,,|;;/);
+        expect(words.length).to.be.below(700);
+      });
+
+      it('ends with a full stop where a cure follows, and without one elsewhere', () => {
+        const { cure } = REASONS[reason];
+        expect(words.endsWith('.')).to.equal(cure !== undefined);
+        expect(words.endsWith('..')).to.equal(false);
+      });
+
+      it('has a cure where a human has to act', () => {
+        // Its words say what is wrong in which field.
+        if (reason !== 'InvalidSpec' && natureOf(each) === 'human')
+          expect(REASONS[reason].cure).not.to.equal(undefined);
+      });
+
+      it('says the same however long it lasts: no time, no request in it', () => {
+        expect(words).not.to.match(/\d{4}-\d\d-\d\dT|request ?id|[0-9a-f]{8}-[0-9a-f]{4}-/i);
+        expect(messageOf(each)).to.equal(words);
+      });
+
+      it('is looked at again, neither in a rush nor never', () => {
+        for (const waited of WAITS) {
+          expect(pollOf(each, waited), `after ${waited} ms`).to.be.within(SECOND / 2, 10 * MINUTE);
+        }
+      });
+    });
+  }
+
+  it('has facts for each reason here', () =>
+    expect(Object.keys(FACTS).toSorted()).to.deep.equal(Object.keys(REASONS).toSorted()));
+});
+
+describe('how soon something is looked at again', () => {
+  const sumOf = (reason: Why, until: number): number => {
+    let [waited, calls] = [0, 0];
+    while (waited < until) [waited, calls] = [waited + pollOf(reason, waited), calls + 1];
+    return calls;
+  };
+
+  it('of a create of two minutes in about thirty calls, never more than a tenth late', () => {
+    expect(sumOf(whyFor('Creating'), 2 * MINUTE)).to.be.within(20, 35);
+    for (const waited of WAITS) expect(pollOf(whyFor('Creating'), waited)).to.be.at.most(Math.max(waited / 5, 500));
+    expect(pollOf(whyFor('Creating'), 0)).to.equal(500);
+    expect(pollOf(whyFor('Creating'), 60 * MINUTE)).to.be.at.most(15 * SECOND);
+  });
+
+  it('of a sibling after half a minute at most, sooner where nobody looks after it', () => {
+    expect(pollOf(why('WaitingForSibling', { ahead: 'a', doing: 'being created', foreign: false }), 0)).to.equal(
+      30 * SECOND,
+    );
+    expect(pollOf(why('WaitingForSibling', { ahead: 'a', doing: 'being created', foreign: true }), 0)).to.equal(
+      5 * SECOND,
+    );
+  });
+
+  it('of a pause when it is over', () => {
+    expect(pollOf(why('ClusterUpdating', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
+    expect(pollOf(why('ClusterUpdating', { cluster: 'prod', remaining: -3 }), 0)).to.equal(500);
+    expect(pollOf(why('ClusterVanished', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
+  });
+
+  it('of an outage soon, then every minute', () => {
+    expect(pollOf(whyFor('AWSUnavailable'), 0)).to.equal(2 * SECOND);
+    expect(pollOf(whyFor('AWSUnavailable'), 60 * MINUTE)).to.equal(MINUTE);
+  });
+});
+
+describe('messageOf', () => {
+  it('says what is the matter and what to do about it', () => {
+    expect(messageOf(whyFor('RoleBlocked'))).to.equal(
+      'IAM role "pods" cannot be deleted while it has the inline policy "theirs", the instance profile "nodes". Remove them from the role; the deletion goes on by itself.',
+    );
+    expect(messageOf(whyFor('CreateFailed'))).to.equal(
+      'EKS failed to create Fargate profile "team-a_web": AccessDenied: the role may not be used (pods). Correct what EKS names; the profile is made anew by itself.',
+    );
+    expect(messageOf(whyFor('DeleteFailed'))).to.match(/: EKS gives no reason\. /);
+    expect(messageOf(whyFor('RoleRecreated'))).to.include(
+      'then set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
+    );
+    expect(messageOf(whyFor('Creating'))).to.equal('EKS is creating Fargate profile "team-a_web"');
+  });
+
+  it('leaves the name of a field as it is', () => {
+    expect(messageOf(whyFor('InvalidSpec'))).to.equal('spec.roleARN: "x" is not the ARN of an IAM role');
+  });
+
+  it('says why a profile was not adopted that was to be', () => {
+    const facts = { name: 'team-a_web', whose: 'somebody else', obstacles: ['subnets are a, wanted b'] };
+    const told = messageOf(why('ProfileNotOwned', facts));
+    expect(told).to.include('since it is not what the spec wants: subnets are a, wanted b');
+    expect(told).to.include('make the spec match the profile');
+  });
+});
+
+describe('partOf', () => {
+  it('is the reason’s own, or the one that the call belongs to', () => {
+    expect(partOf(whyFor('RoleNotFound'))).to.equal('IAMFargateRolesReady');
+    expect(partOf(whyFor('WrongAccount'))).to.equal('CredentialsReady');
+    expect(partOf(why('AccessDenied', { words: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
+      'IAMFargateRolesReady',
+    );
+    expect(partOf(whyFor('WaitingForCluster'))).to.equal(undefined);
+  });
+});
+
+describe('isEndedBySibling', () => {
+  const rows: readonly (readonly [Reason, 'gone' | 'changed', boolean])[] = [
+    ['QuotaExceeded', 'gone', true],
+    ['QuotaExceeded', 'changed', false],
+    ['ProfileNotOwned', 'gone', true],
+    ['RoleSettingsConflict', 'gone', true],
+    ['RoleSettingsConflict', 'changed', true],
+    ['Creating', 'gone', false],
+  ];
+  for (const [reason, news, ends] of rows) {
+    it(`${reason} is ${ends ? '' : 'not '}ended by a sibling that is ${news}`, () =>
+      expect(isEndedBySibling(reason, news)).to.equal(ends));
+  }
+});
