@@ -71,7 +71,7 @@ const EXAMPLES: Facts = {
   RoleNotOwned: { name: ROLE, whose: 'somebody else: no tag names an owner' },
   RoleNotFound: { name: 'my-role' },
   RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document' },
-  RoleSettingsConflict: { name: 'my-role', other: 'default/older', settings: ['rolePath'] },
+  RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
   RoleRecreated: { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: 'default_my-control-plane' },
   RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
   Propagating: { what: 'the trust policy of the pod execution role' },

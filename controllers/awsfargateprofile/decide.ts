@@ -236,7 +236,17 @@ function establishRole(desired: Desired, observed: Observed, role: WantedRole): 
         })
       : stop(desired.noCreation);
   }
-  return roleOwner(found, desired.owner).kind === 'ours' ? mendRole(desired, role, found) : undefined;
+  if (roleOwner(found, desired.owner).kind !== 'ours') return undefined;
+  // It could not be made anew where it is wanted: something else uses it where it is.
+  return isMisplaced(role, found)
+    ? stop(
+        why('RoleSettingsConflict', {
+          name: role.name,
+          other: 'a Fargate profile that uses it',
+          settings: ['rolePath'],
+        }),
+      )
+    : mendRole(desired, role, found);
 }
 
 /** The tags come first: they say whose the role is. */
@@ -356,7 +366,8 @@ function obstaclesToAdoption(
 }
 
 /** A create was asked for, and its result was never yet what the spec wants: it may be made anew. */
-const isUnfinished = ({ records }: Desired): boolean => records.createRequested && !records.provisioned;
+const isUnfinished = ({ records, wanted }: Desired): boolean =>
+  records.createRequested && records.profileName === wanted?.profile.name && !records.provisioned;
 
 /** In which of the things that EKS cannot change a profile is not what is wanted, in words. */
 function differencesOf(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {

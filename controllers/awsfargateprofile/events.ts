@@ -21,7 +21,7 @@ export function eventsOf(pass: Pass): readonly EventSpec[] {
 }
 
 /** What a pass did in AWS, or tried to. */
-export const eventsOfSteps = ({ trail }: Pass): readonly EventSpec[] => trail.flatMap(eventOfStep);
+export const eventsOfSteps = ({ trail }: Pick<Pass, 'trail'>): readonly EventSpec[] => trail.flatMap(eventOfStep);
 
 /** The object is let go with everything left in AWS as it is. */
 export const retained = (object: AWSFargateProfile): EventSpec =>

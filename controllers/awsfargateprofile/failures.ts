@@ -5,6 +5,7 @@ import {
   isClusterNotFound,
   isCredentialsInvalid,
   isInvalidRequest,
+  isNotDispatched,
   isNotFound,
   isQuotaExceeded,
   isThrottled,
@@ -45,7 +46,7 @@ export function whyOfFailure(failure: AwsFailure, cluster: EksCluster): Why {
   const said = { words, about: PART_OF[failure.service] };
   if (isCredentialsInvalid(failure))
     return why('CredentialsInvalid', { words: `AWS rejects the credentials: ${words}` });
-  if (isThrottled(failure) || isUnavailable(failure)) return why('AWSUnavailable', said);
+  if (isThrottled(failure) || isUnavailable(failure) || isNotDispatched(failure)) return why('AWSUnavailable', said);
   if (isAccessDenied(failure)) return why('AccessDenied', said);
   if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster: cluster.name, region: cluster.region });
   if (isClusterNotActive(failure)) return why('WaitingForEKSControlPlane', { words });

@@ -1,7 +1,7 @@
 import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import type { Mutation } from './model.ts';
-import { subjectOf } from './model.ts';
 import type { Reason, Why } from './reasons.ts';
 
 /**
@@ -42,8 +42,9 @@ const SECOND: Ms = 1_000;
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
-/** What identifies a change from pass to pass. */
-export const whatOf = (mutation: Mutation): string => `${mutation.kind} ${subjectOf(mutation)}`;
+/** What identifies a change from pass to pass, to the last tag, and who asks for it. */
+export const whatOf = (mutation: Mutation, identity: IdentityRef | undefined): string =>
+  JSON.stringify([mutation, identity]);
 
 /** How long the object has waited for what it waits for now. */
 export function waitedFor(memory: Memory, why: Why, now: Ms): Ms {
@@ -58,18 +59,14 @@ export function rememberWaiting(memory: Memory, why: Why | undefined, now: Ms): 
   return memory.waiting?.what === why.reason ? memory : { ...memory, waiting: { what: why.reason, since: now } };
 }
 
-export function rememberRefusal(
-  memory: Memory,
-  mutation: Mutation,
-  facts: { readonly why: Why; readonly generation: number; readonly notBefore: Ms },
-): Memory {
-  return { ...memory, refused: { what: whatOf(mutation), ...facts } };
+export function rememberRefusal(memory: Memory, refused: NonNullable<Memory['refused']>): Memory {
+  return { ...memory, refused };
 }
 
 /** Why a change is not due yet: it was refused a moment ago, and the spec has not changed since. */
-export function refusalOf(memory: Memory, mutation: Mutation, generation: number, now: Ms): Why | undefined {
+export function refusalOf(memory: Memory, what: string, generation: number, now: Ms): Why | undefined {
   const { refused } = memory;
-  return refused?.what === whatOf(mutation) && refused.generation === generation && now < refused.notBefore
+  return refused?.what === what && refused.generation === generation && now < refused.notBefore
     ? refused.why
     : undefined;
 }

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { OwnerReference } from '../../api/meta.ts';
+import { AccountId, EksClusterName } from '../../api/names.ts';
 import { DELETION_REQUESTED_ANNOTATION, FINALIZER, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Inputs } from './inputs.ts';
-import { deletionMark, metadataPatch, releasePatch } from './metadata.ts';
+import { deletionMark, markedTarget, metadataPatch, releasePatch } from './metadata.ts';
 import type { Goal } from './model.ts';
 import { why } from './reasons.ts';
 import type { ObjectParts } from './testing/builders.ts';
@@ -171,14 +172,23 @@ describe('releasePatch', () => {
 });
 
 describe('deletionMark', () => {
-  it('is an annotation, which a move keeps', () => {
-    expect(deletionMark(aDeletedObject({ metadata: { annotations: { theirs: 'x' } } }))).to.deep.equal({
-      metadata: { annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } },
+  const where = { account: AccountId.of('123456789012'), region: 'eu-west-1', eksCluster: EksClusterName.of('prod') };
+  const MARK = '123456789012/eu-west-1/prod';
+  const marked = (value: string) =>
+    aDeletedObject({ metadata: { annotations: { [DELETION_REQUESTED_ANNOTATION]: value } } });
+
+  it('is an annotation, which a move keeps, and says where the deletion has begun', () => {
+    expect(deletionMark(aDeletedObject({ metadata: { annotations: { theirs: 'x' } } }), where)).to.deep.equal({
+      metadata: { annotations: { [DELETION_REQUESTED_ANNOTATION]: MARK } },
     });
   });
 
-  it('is written once, and not over what is there', () => {
-    const annotations = { [DELETION_REQUESTED_ANNOTATION]: 'yes' };
-    expect(deletionMark(aDeletedObject({ metadata: { annotations } }))).to.equal(undefined);
+  it('is written once', () => expect(deletionMark(marked(MARK), where)).to.equal(undefined));
+
+  it('is read as it was written', () => expect(markedTarget(marked(MARK))).to.deep.equal(where));
+
+  it('says nothing where it is not of this form', () => {
+    expect(markedTarget(marked('true'))).to.equal(undefined);
+    expect(markedTarget(anObject())).to.equal(undefined);
   });
 });

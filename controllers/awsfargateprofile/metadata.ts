@@ -1,6 +1,7 @@
 import type { Cluster } from '../../api/external/index.ts';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../api/meta.ts';
+import { AccountId, EksClusterName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   CLUSTER_NAME_LABEL,
@@ -43,9 +44,30 @@ export function releasePatch({ metadata }: AWSFargateProfile): Readonly<Record<s
  * The merge patch that says on the object that its deletion has begun in AWS: `clusterctl move` makes it anew without its
  * deletionTimestamp, but with its annotations.
  */
-export function deletionMark({ metadata }: AWSFargateProfile): Readonly<Record<string, unknown>> | undefined {
-  const annotations = { [DELETION_REQUESTED_ANNOTATION]: 'true', ...metadata.annotations };
-  return metadataDiff(metadata, { ...metadata, annotations });
+export function deletionMark(
+  { metadata }: AWSFargateProfile,
+  { account, region, eksCluster }: MarkedTarget,
+): Readonly<Record<string, unknown>> | undefined {
+  const mark = [account, region, eksCluster].join('/');
+  return metadataDiff(metadata, {
+    ...metadata,
+    annotations: { ...metadata.annotations, [DELETION_REQUESTED_ANNOTATION]: mark },
+  });
+}
+
+/** Where the deletion has begun. A move drops status, and "not found" anywhere else proves nothing. */
+export interface MarkedTarget {
+  readonly account: AccountId;
+  readonly region: string;
+  readonly eksCluster: EksClusterName;
+}
+
+/** What {@link deletionMark} wrote; `undefined` where it did not. */
+export function markedTarget({ metadata }: AWSFargateProfile): MarkedTarget | undefined {
+  const [account, region, eksCluster] = metadata.annotations?.[DELETION_REQUESTED_ANNOTATION]?.split('/') ?? [];
+  return account === undefined || region === undefined || eksCluster === undefined
+    ? undefined
+    : { account: AccountId.of(account), region, eksCluster: EksClusterName.of(eksCluster) };
 }
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };

@@ -9,7 +9,7 @@ import { isRoleInUse } from './roleuse.ts';
 import { profileNamed } from './decide.ts';
 import { doingOf } from './lane.ts';
 import type { LiveReads } from './live.ts';
-import { refusalOf, rememberFailed } from './memory.ts';
+import { refusalOf, rememberFailed, whatOf } from './memory.ts';
 import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
@@ -34,8 +34,8 @@ export type Verdict =
   | { readonly kind: 'stop'; readonly why: Why }
   /** The role is used by something else: leave it, and go on without it. `by` in words. */
   | { readonly kind: 'keep'; readonly role: RoleName; readonly by: string }
-  /** The world is not what the pass believes (any more): drop the pass, look again at once, say nothing. */
-  | { readonly kind: 'quit'; readonly because: string };
+  /** The world is not what the pass believes (any more): drop the pass, say nothing, and look again: at once, or later. */
+  | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
 
 /** A safety rule: asked before each change in AWS, in the order of {@link guards}; the first objection holds. */
 export type Guard = (mutation: Mutation, flight: Flight) => Promise<Verdict>;
@@ -83,7 +83,7 @@ export function pace({ clock }: Pick<GuardServices, 'clock'>): Guard {
   return async (mutation, flight) => {
     const now = clock.monotonic();
     const generation = flight.object.metadata.generation ?? 0;
-    const refused = refusalOf(flight.memory, mutation, generation, now);
+    const refused = refusalOf(flight.memory, whatOf(mutation, flight.target.identity), generation, now);
     if (refused !== undefined) return { kind: 'stop', why: refused };
     if (mutation.kind !== 'deleteProfile') return GO;
     const found = profileNamed(flight.observed.profiles, mutation.name);
@@ -99,7 +99,8 @@ export function pace({ clock }: Pick<GuardServices, 'clock'>): Guard {
 
 /** A process whose lease may have run out changes nothing. */
 export function leads({ mutationBudget }: Pick<GuardServices, 'mutationBudget'>): Guard {
-  return async () => (mutationBudget() > 0 ? GO : { kind: 'quit', because: 'the lease may have run out' });
+  return async () =>
+    mutationBudget() > 0 ? GO : { kind: 'quit', because: 'the lease may have run out', until: 'later' };
 }
 
 /** A pause holds up deletions too, and a cache may not have seen it yet: asked live before anything is taken away. */
@@ -107,7 +108,7 @@ export function unpaused({ live }: Pick<GuardServices, 'live'>): Guard {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return GO;
     const objection = await live.objectionTo(object, signal);
-    return objection === undefined ? GO : { kind: 'quit', because: objection };
+    return objection === undefined ? GO : { kind: 'quit', because: objection, until: 'later' };
   };
 }
 
@@ -127,7 +128,7 @@ export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
   return async (mutation, flight) => {
     if (!isDestructive(mutation) || !isDeleting(flight.object)) return GO;
     const written = await mark(flight.object, flight.signal);
-    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile' };
+    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
     flight.object = written;
     return GO;
   };
@@ -137,10 +138,10 @@ export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
 export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
   return async (mutation, flight) => {
     if (!carriesFinalizer(flight.object)) {
-      return { kind: 'quit', because: 'the finalizer is gone' };
+      return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
     }
     const written = await record(mutation, flight);
-    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile' };
+    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
     flight.object = written;
     return GO;
   };

@@ -189,7 +189,7 @@ export const REASONS = {
     poll: watched,
     endedBySibling: 'changed',
     words: ({ name, other, settings }) =>
-      `IAM role ${quoted(name)} is shared with AWSFargateProfile ${other}, which sets ${listed(settings)} otherwise`,
+      `IAM role ${quoted(name)} is shared with ${other}, which has ${listed(settings)} otherwise`,
     cure: () => 'Give both objects the same role settings, or this one a role of its own',
   }),
   RoleRecreated: described<Named & { readonly arn: string; readonly id: string; readonly cluster: string }>({

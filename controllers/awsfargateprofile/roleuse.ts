@@ -24,15 +24,14 @@ interface Question {
 
 /**
  * Whether anything but the object itself uses the role, asked live: another AWSFargateProfile that carries our finalizer
- * and names it, or, for a role that spec.roleName names (so that anybody may know of it), a profile of the EKS cluster.
+ * and names it, or, for a role whose name somebody chose (so that anybody may know of it), a profile of the EKS cluster.
  */
 export async function isRoleInUse(live: LiveReads, question: Question, name: RoleName): Promise<RoleUse> {
   const { object, signal } = question;
   const other = await live.otherUserOf(object, name, signal);
   if (other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${other}` };
-  return object.spec.roleName === undefined || question.observed.cluster === 'gone'
-    ? { kind: 'unused' }
-    : usedByProfile(question, name);
+  const isComputed = question.desired.owner.namesOfCapa.some((each) => each.toLowerCase() === name.toLowerCase());
+  return isComputed || question.observed.cluster === 'gone' ? { kind: 'unused' } : usedByProfile(question, name);
 }
 
 async function usedByProfile(question: Question, name: RoleName): Promise<RoleUse> {

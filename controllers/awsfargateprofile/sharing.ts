@@ -15,7 +15,7 @@ export function settingsConflict(object: AWSFargateProfile, sharers: readonly AW
     const settings = differencesOf(object, other);
     if (settings.length > 0) {
       const { namespace, name: otherName } = other.metadata;
-      return why('RoleSettingsConflict', { name, other: `${namespace}/${otherName}`, settings });
+      return why('RoleSettingsConflict', { name, other: `AWSFargateProfile ${namespace}/${otherName}`, settings });
     }
   }
   return undefined;

@@ -5,7 +5,7 @@ import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
 import { decide } from './decide.ts';
 import { whyOfFailure } from './failures.ts';
-import { rememberAttempt, rememberRefusal, rememberSeen, waitedFor } from './memory.ts';
+import { rememberAttempt, rememberRefusal, rememberSeen, waitedFor, whatOf } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
 import type { Flight, Guard, Verdict } from './preflight.ts';
@@ -25,7 +25,7 @@ const TRUST_PATIENCE: Ms = 120_000;
 /** IAM and EKS are eventually consistent; in practice within seconds. */
 const VISIBILITY_PATIENCE: Ms = 120_000;
 
-export type StepsEnd = End | { readonly kind: 'quit'; readonly because: string };
+export type StepsEnd = End | Extract<Verdict, { kind: 'quit' }>;
 
 /** Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. */
 export async function runSteps(
@@ -110,10 +110,15 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
     case 'rolePropagating':
       return stopped(trustDoubt(flight, outcome.failure.message, generation, now));
     case 'failed': {
-      if (isNotDispatched(outcome.failure)) return { kind: 'quit', because: outcome.failure.message };
+      if (isNotDispatched(outcome.failure)) return { kind: 'quit', because: outcome.failure.message, until: 'later' };
       const reason = whyOfFailure(outcome.failure, { name: flight.target.eksCluster, region: flight.target.region });
       const notBefore = now + pollOf(reason, waitedFor(flight.memory, reason, now));
-      flight.memory = rememberRefusal(flight.memory, mutation, { why: reason, generation, notBefore });
+      flight.memory = rememberRefusal(flight.memory, {
+        what: whatOf(mutation, flight.target.identity),
+        why: reason,
+        generation,
+        notBefore,
+      });
       return stopped(reason);
     }
   }

@@ -7,6 +7,11 @@ export class KeyedMutex {
   /** Per name the end of the line: resolves when the last in it has left. */
   private readonly tails = new Map<string, Promise<void>>();
 
+  /** Whether {@link run} would begin at once. */
+  isFree(names: readonly string[]): boolean {
+    return names.every((name) => !this.tails.has(name));
+  }
+
   /** Rejects with the signal's reason when it aborts before the turn has come; `work` is then not begun. */
   async run<A>(names: readonly string[], signal: AbortSignal, work: () => Promise<A>): Promise<A> {
     const releases: (() => void)[] = [];

@@ -45,12 +45,16 @@ interface Lane {
   reserved: { readonly id: string; readonly until: Ms } | undefined;
   /** Was told to go and has not said yet what came of it. */
   going: Ticket | undefined;
+  /** When it was last heard of (monotonic). */
+  touched: Ms;
 }
 
 /** What was seen busy and not seen again for so long is asked after: whoever looked after it may be gone. */
 export const BUSY_TRUSTED: Ms = 35_000;
 /** How long the place is kept for the one whose turn it is. */
 const RESERVATION: Ms = 5_000;
+/** A lane that was not heard of for so long is forgotten: its cluster may be gone. */
+const LANE_KEPT: Ms = 600_000;
 /** A waiter looks for itself every 30 s; one that did not is gone. */
 const WAITER_TRUSTED: Ms = 40_000;
 
@@ -170,12 +174,29 @@ export class Turns {
   }
 
   private laneOf(name: string): Lane {
+    const now = this.clock.monotonic();
     const known = this.lanes.get(name);
-    if (known !== undefined) return known;
-    const lane: Lane = { busy: undefined, closedUntil: 0, waiting: new Map(), reserved: undefined, going: undefined };
+    if (known !== undefined) {
+      known.touched = now;
+      return known;
+    }
+    for (const [other, lane] of this.lanes) if (isForgotten(lane, now)) this.lanes.delete(other);
+    const lane: Lane = {
+      busy: undefined,
+      closedUntil: 0,
+      waiting: new Map(),
+      reserved: undefined,
+      going: undefined,
+      touched: now,
+    };
     this.lanes.set(name, lane);
     return lane;
   }
+}
+
+/** What was seen in a lane is worth nothing any more, and nobody is in it. */
+function isForgotten({ going, waiting, closedUntil, touched }: Lane, now: Ms): boolean {
+  return going === undefined && waiting.size === 0 && closedUntil <= now && now - touched >= LANE_KEPT;
 }
 
 function precedes(a: Ticket, b: Ticket): boolean {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { eventually } from '../support/eventually.ts';
 import type { World } from '../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../world/world.ts';
 
@@ -38,7 +39,9 @@ describe('the manager with the permissions of config/rbac, and no others', () =>
       '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedcontrolplanes/gone-control-plane';
     await world.controlPlane.api.delete(controlPlane);
     await world.gone('of-gone');
-    expect(await world.controlPlane.api.exists(controlPlane)).to.equal(false);
+    await eventually(async () => !(await world.controlPlane.api.exists(controlPlane)), {
+      what: 'the end of the control plane',
+    });
     await world.controlPlane.api.delete(clusterPath('gone'));
   });
 
