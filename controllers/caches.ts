@@ -89,8 +89,8 @@ export function newCaches(options: CachesOptions): Caches {
   };
 }
 
-function newStore({ clock, logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexBy>>): Store {
-  return new Store({ name, clock, logger, indexes });
+function newStore({ logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexBy>>): Store {
+  return new Store({ name, logger, indexes });
 }
 
 interface CacheOptions extends ReflectorOptions {

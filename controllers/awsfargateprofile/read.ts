@@ -62,8 +62,6 @@ function looked<A>(lookup: Lookup, decode: (input: unknown) => Either<readonly D
       return { kind: 'absent' };
     case 'unknown':
       return { kind: 'unknown', why: lookup.why };
-    case 'stale':
-      return { kind: 'unknown', why: 'the cache is behind a write of this controller' };
     case 'found': {
       const decoded = decode(lookup.object);
       return E.isRight(decoded)

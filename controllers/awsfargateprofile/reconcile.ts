@@ -107,7 +107,7 @@ export class Reconciler {
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const lookup = this.options.profiles.lookup(key);
-    if (lookup.kind === 'unknown' || lookup.kind === 'stale') return again('the object cannot be read yet');
+    if (lookup.kind === 'unknown') return again('the object cannot be read yet');
     if (lookup.kind === 'absent') return this.forget(key);
     const decoded = decodeAWSFargateProfile(lookup.object);
     if (E.isLeft(decoded)) return reportUndecodable(this.options, lookup.object, decoded.left, context);

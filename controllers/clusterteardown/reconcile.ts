@@ -42,7 +42,7 @@ export class TeardownReconciler {
     const { clusters, profiles, leadership } = this.options;
     const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
     const found = clusters.lookup(key);
-    if (listing.kind === 'unknown' || found.kind === 'unknown' || found.kind === 'stale') {
+    if (listing.kind === 'unknown' || found.kind === 'unknown') {
       return again('what the teardown reads is not listed yet');
     }
     const cluster = found.kind === 'found' ? decoded(decodeCluster, found.object) : undefined;

@@ -65,7 +65,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
   const tell = (affects: Affects): void => {
     for (const handler of handlers) handler(affects);
   };
-  const newStore = (name: string): Store => new Store({ name, clock, logger });
+  const newStore = (name: string): Store => new Store({ name, logger });
   const stores = {
     [CONTROLLER_IDENTITY_KIND]: newStore(`${IDENTITY_PLURALS[CONTROLLER_IDENTITY_KIND]}.${IDENTITY_GROUP}`),
     [STATIC_IDENTITY_KIND]: newStore(`${IDENTITY_PLURALS[STATIC_IDENTITY_KIND]}.${IDENTITY_GROUP}`),

@@ -78,8 +78,6 @@ function find(reference: IdentityRef, namedBy: string, world: World): Result<Ide
       return problem('IdentityNotFound', `${words}, which does not exist`);
     case 'unknown':
       return problem('IdentityUnreadable', `${words}, which cannot be read: ${lookup.why}`);
-    case 'stale':
-      return problem('IdentityUnreadable', `${words}, which is being read anew`);
     case 'found':
       return E.mapLeft((problems: readonly Parameters<typeof describeProblem>[0][]): CredentialsProblem => ({
         reason: 'IdentityInvalid',

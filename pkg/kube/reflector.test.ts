@@ -32,7 +32,7 @@ const textOf = (change: Change): string => {
 function start(world: World): Running {
   const { clock, random, client } = world;
   const logger = new MemoryLogger();
-  const store = new Store({ name: 'widgets.example.org', clock, logger });
+  const store = new Store({ name: 'widgets.example.org', logger });
   const changes: string[] = [];
   store.onChange((change) => changes.push(textOf(change)));
   const resolve = (signal: AbortSignal) =>

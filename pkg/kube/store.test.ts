@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
-import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import { isOlder } from './resource-version.ts';
 import { Store, type Change, type IndexBy } from './store.ts';
 import { keyFor, widget } from './testing/fixtures.ts';
@@ -17,18 +16,15 @@ function painted(name: string, version: string, colour: string) {
 }
 
 function newStore() {
-  const clock = new VirtualClock();
   const logger = new MemoryLogger();
-  const store = new Store({ name: 'widgets.example.org', clock, logger, indexes: { colour: byColour } });
+  const store = new Store({ name: 'widgets.example.org', logger, indexes: { colour: byColour } });
   const changes: Change[] = [];
   store.onChange((change) => changes.push(change));
-  const caughtUp: string[] = [];
-  store.onCaughtUp(({ name }) => caughtUp.push(name));
   const namesOf = (colour: string) => {
     const listing = store.byIndex('colour', colour);
     return listing.kind === 'listed' ? listing.objects.map(({ metadata }) => metadata.name) : listing.kind;
   };
-  return { clock, logger, store, changes, caughtUp, namesOf };
+  return { logger, store, changes, namesOf };
 }
 
 function newSynced(version = '100') {
@@ -167,72 +163,9 @@ describe('Store', () => {
   });
 
   describe('after an own write', () => {
-    it('is stale until the watch brings that version', async () => {
-      const { store, clock, caughtUp } = newSynced();
-      store.upsert(widget('a', '101'));
-      await clock.advance(7_000);
-      store.expect(keyFor('a'), '103');
-      expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'stale', since: 7_000 });
-      store.upsert(widget('a', '102'));
-      expect(store.lookup(keyFor('a')).kind).to.equal('stale');
-      expect(caughtUp).to.deep.equal([]);
-      store.upsert(widget('a', '103'));
-      expect(store.lookup(keyFor('a')).kind).to.equal('found');
-      expect(caughtUp).to.deep.equal(['a']);
-    });
-
-    it('is not stale when the watch was faster than the answer', () => {
-      const { store } = newSynced();
-      store.upsert(widget('a', '1000'));
-      store.expect(keyFor('a'), '999');
-      expect(store.lookup(keyFor('a')).kind).to.equal('found');
-    });
-
-    it('waits for the newest of several writes', () => {
-      const { store } = newSynced();
-      store.expect(keyFor('a'), '1001');
-      store.expect(keyFor('a'), '999');
-      store.upsert(widget('a', '1000'));
-      expect(store.lookup(keyFor('a')).kind).to.equal('stale');
-      store.upsert(widget('a', '1001'));
-      expect(store.lookup(keyFor('a')).kind).to.equal('found');
-    });
-
-    it('has caught up by whatever came later: another object, a bookmark, a list, the deletion', () => {
-      const later: readonly ((store: Store) => void)[] = [
-        (store) => store.upsert(widget('b', '103')),
-        (store) => store.advance('103'),
-        (store) => store.replaceAll([], '103'),
-        (store) => store.remove(widget('a', '103')),
-      ];
-      for (const come of later) {
-        const { store, caughtUp } = newSynced();
-        store.expect(keyFor('a'), '102');
-        come(store);
-        expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });
-        expect(caughtUp).to.deep.equal(['a']);
-      }
-    });
-
-    it('has not caught up by what came earlier', () => {
-      const earlier: readonly ((store: Store) => void)[] = [
-        (store) => store.upsert(widget('b', '101')),
-        (store) => store.advance('101'),
-        (store) => store.replaceAll([], '101'),
-        (store) => store.remove(widget('a', '101')),
-      ];
-      for (const come of earlier) {
-        const { store } = newSynced();
-        store.expect(keyFor('a'), '102');
-        come(store);
-        expect(store.lookup(keyFor('a')).kind).to.equal('stale');
-      }
-    });
-
-    it('takes a live GET, and is not thrown back by a watch that is behind it', () => {
+    it('takes the answer, and is not thrown back by a watch that is behind it', () => {
       const { store, changes } = newSynced();
       store.upsert(widget('a', '101'));
-      store.expect(keyFor('a'), '105');
       store.replaceWith(widget('a', '105'));
       changes.length = 0;
       store.upsert(widget('a', '103'));
@@ -259,22 +192,12 @@ describe('Store', () => {
       store.replaceWith(widget('a', '103'));
       expect(store.lookup(keyFor('a')).kind).to.equal('found');
     });
-
-    it('takes a live "not found"', () => {
-      const { store, changes } = newSynced();
-      store.upsert(widget('a', '101'));
-      store.expect(keyFor('a'), '102');
-      store.confirmAbsent(keyFor('a'));
-      expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });
-      expect(changes.map(({ type }) => type)).to.deep.equal(['added', 'deleted']);
-    });
   });
 
   it('believes a server whose history was turned back', () => {
     const { store, changes } = newSynced('5000');
     store.upsert(widget('a', '5001'));
     store.upsert(widget('b', '5002'));
-    store.expect(keyFor('a'), '5003');
     changes.length = 0;
     // etcd was restored from a backup.
     store.replaceAll([widget('a', '90')], '120');
@@ -285,8 +208,6 @@ describe('Store', () => {
     ]);
     store.upsert(widget('a', '121'));
     expect(store.lookup(keyFor('a'))).to.have.nested.property('object.metadata.resourceVersion', '121');
-    store.expect(keyFor('a'), '122');
-    expect(store.lookup(keyFor('a')).kind).to.equal('stale');
   });
 });
 

@@ -1,18 +1,12 @@
-import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import { keyOf, keyText } from './paths.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from './types.ts';
 
-/**
- * What the store knows of one object. `stale`: our own last write of it is newer than what the watch has brought so far;
- * `since` is the monotonic time of that write. `unknown`: the kind is not served or not listed yet, which says nothing
- * about the object.
- */
+/** What the store knows of one object. `unknown`: the kind is not served or not listed yet, which says nothing about it. */
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'stale'; readonly since: Ms }
   | { readonly kind: 'unknown'; readonly why: string };
 
 export type Listing =
@@ -39,15 +33,8 @@ export interface StoreReader {
 export interface StoreOptions {
   /** What is kept, for messages: `awsfargateprofiles.infrastructure.cluster.x-k8s.io`. */
   readonly name: string;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly indexes?: Readonly<Record<string, IndexBy>>;
-}
-
-interface Expectation {
-  readonly key: ObjectKey;
-  readonly resourceVersion: string;
-  readonly since: Ms;
 }
 
 /** Told of every change, in order, synchronously. What it throws is logged and hurts nobody else. */
@@ -62,29 +49,24 @@ export type Unsubscribe = () => void;
  * The reflector writes it, controllers read it. Absent is not unknown: while the kind is not served, or before the first
  * complete list, every question is answered `unknown`, though what was known before is kept and no deletion is told.
  *
- * A controller that wrote an object says so with {@link expect}: until the watch has come to that version
- * the object is `stale`, so that no decision is made on a state that the controller itself has changed already. Kubernetes'
- * own controllers do the same (pkg/controller/util/consistency, KEP-5647).
+ * A controller that wrote an object hands the answer in with {@link replaceWith}, so that no decision is made on a state
+ * that it has changed itself already, however late the watch is.
  */
 export class Store implements StoreReader {
   readonly name: string;
-  private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly indexBy: Readonly<Record<string, IndexBy>>;
   private readonly objects = new Map<string, KubeObject>();
   /** Index → value → keys. */
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
-  private readonly expectations = new Map<string, Expectation>();
   private readonly changeHandlers = new Set<ChangeHandler>();
-  private readonly caughtUpHandlers = new Set<(key: ObjectKey) => void>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
   /** The newest version that list or watch has brought, of whatever object. */
   private seen: string | undefined;
   private unknown: string | undefined;
 
-  constructor({ name, clock, logger, indexes = {} }: StoreOptions) {
+  constructor({ name, logger, indexes = {} }: StoreOptions) {
     this.name = name;
-    this.clock = clock;
     this.logger = logger;
     this.indexBy = indexes;
     this.unknown = `${name} are not listed yet`;
@@ -97,10 +79,7 @@ export class Store implements StoreReader {
 
   lookup(key: ObjectKey): Lookup {
     if (this.unknown !== undefined) return { kind: 'unknown', why: this.unknown };
-    const text = keyText(key);
-    const expectation = this.expectations.get(text);
-    if (expectation !== undefined) return { kind: 'stale', since: expectation.since };
-    const object = this.objects.get(text);
+    const object = this.objects.get(keyText(key));
     return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
   }
 
@@ -118,12 +97,6 @@ export class Store implements StoreReader {
   onChange(handler: ChangeHandler): Unsubscribe {
     this.changeHandlers.add(handler);
     return () => this.changeHandlers.delete(handler);
-  }
-
-  /** Told when the watch has caught up with our own write of an object. */
-  onCaughtUp(handler: (key: ObjectKey) => void): Unsubscribe {
-    this.caughtUpHandlers.add(handler);
-    return () => this.caughtUpHandlers.delete(handler);
   }
 
   /** Told when answers become known (`true`) and when they stop being so. */
@@ -151,31 +124,15 @@ export class Store implements StoreReader {
     });
   }
 
-  /** We wrote this version ourselves: the object is stale until the watch has come that far. */
-  expect(key: ObjectKey, resourceVersion: string): void {
-    const hasCaughtUp = this.seen !== undefined && !isOlder(this.seen, resourceVersion);
-    const earlier = this.expectations.get(keyText(key));
-    if (hasCaughtUp || (earlier !== undefined && isOlder(resourceVersion, earlier.resourceVersion))) return;
-    this.expectations.set(keyText(key), { key, resourceVersion, since: this.clock.monotonic() });
-  }
-
   /**
-   * Takes the API server's answer to a GET or a write: the object is known again, whatever the watch has brought so far. The
-   * answer to a write that ends an object shows it as it was before: if the watch was faster and has told its end, it stays
-   * gone.
+   * Takes the API server's answer to a write: from now on the object is as that says, and what the watch brings of before
+   * is passed over. The answer to a write that ends an object shows it as it was before: if the watch was faster and has
+   * told its end, it stays gone.
    */
   replaceWith(object: KubeObject): void {
     const isKnown = this.objects.has(keyText(keyOf(object)));
     const isOver = !isKnown && this.seen !== undefined && !isOlder(this.seen, object.metadata.resourceVersion);
     if (!isOver) this.put(object);
-    this.settle(keyOf(object));
-  }
-
-  /** Takes a live GET's "not found": the object is known to be gone. */
-  confirmAbsent(key: ObjectKey): void {
-    const known = this.objects.get(keyText(key));
-    if (known !== undefined) this.drop(known);
-    this.settle(key);
   }
 
   /** For the reflector: a complete list. What is not in it is gone. */
@@ -189,15 +146,12 @@ export class Store implements StoreReader {
       if (!listed.has(text) && (isRewound || !isYoungerThanList)) this.drop(known);
     }
     for (const item of items) this.put(item, { isInInitialList, evenIfOlder: isRewound });
-    if (isRewound) {
-      this.seen = undefined;
-      for (const { key } of this.expectations.values()) this.settle(key);
-    }
+    if (isRewound) this.seen = undefined;
     this.advance(resourceVersion);
     this.setUnknown(undefined);
   }
 
-  /** For the reflector: the object as it is now. One older than what a live GET brought is passed over. */
+  /** For the reflector: the object as it is now. One older than the answer to a write of ours is passed over. */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);
@@ -215,8 +169,6 @@ export class Store implements StoreReader {
   /** For the reflector: everything up to this version has been told. Events of one kind come in the order of versions. */
   advance(resourceVersion: string): void {
     if (this.seen === undefined || isOlder(this.seen, resourceVersion)) this.seen = resourceVersion;
-    for (const expectation of this.expectations.values())
-      if (!isOlder(resourceVersion, expectation.resourceVersion)) this.settle(expectation.key);
   }
 
   /** For the reflector: from now on nothing is known, until the next complete list. */
@@ -241,11 +193,6 @@ export class Store implements StoreReader {
     this.objects.delete(text);
     this.unindex(text, known);
     this.tell({ type: 'deleted', object: last });
-  }
-
-  private settle(key: ObjectKey): void {
-    if (!this.expectations.delete(keyText(key))) return;
-    for (const handler of this.caughtUpHandlers) this.guarded(() => handler(key));
   }
 
   private put(object: KubeObject, { isInInitialList = false, evenIfOlder = false } = {}): void {

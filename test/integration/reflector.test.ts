@@ -58,7 +58,7 @@ describe('Reflector on a real API server', function () {
 
   function start(plural: string) {
     const logger = new MemoryLogger();
-    const store = new Store({ name: `${plural}.${GROUP}`, clock: systemClock, logger });
+    const store = new Store({ name: `${plural}.${GROUP}`, logger });
     const changes: string[] = [];
     store.onChange(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
     const { client } = connected;
