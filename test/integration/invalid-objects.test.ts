@@ -64,7 +64,7 @@ const ACCEPTED_BY_CAPA: readonly Case[] = [
     what: 'with a profile name that EKS keeps for itself',
     spec: { profileName: 'eks-mine' },
     reason: 'InvalidSpec',
-    says: 'spec.profileName: "eks-mine" starts with the prefix "eks-", which EKS keeps for itself',
+    says: `spec.profileName: "eks-mine": The fargate profile name starts with the reserved prefix: 'eks-'.`,
     mend: { profileName: 'mine' },
   },
   {
@@ -87,8 +87,8 @@ const ACCEPTED_BY_CAPA: readonly Case[] = [
     name: 'bad-role',
     what: 'with a role name of characters that IAM does not take',
     spec: { roleName: 'a/b' },
-    reason: 'Refused',
-    says: 'The specified value for roleName is invalid.',
+    reason: 'InvalidSpec',
+    says: 'spec.roleName: "a/b" is not a name of an IAM role',
     mend: { roleName: 'ab' },
   },
   {
@@ -233,7 +233,9 @@ describe('an object that is not as it should be', () => {
       const { name, says } = WITHOUT_CLUSTER;
       const object = await stops(name, 'InvalidObject');
       expect(standing(object)).to.deep.equal(stalled('InvalidObject'));
-      expect(messageOf(object, 'Ready')).to.contain('the object cannot be read: ').and.to.contain(says);
+      expect(messageOf(object, 'Ready'))
+        .to.match(/^The object cannot be read: /)
+        .and.to.contain(says);
       expect(messageOf(object, 'Stalled')).to.equal(messageOf(object, 'Ready'));
       expect(object.metadata.finalizers).to.equal(undefined);
       expect(object.metadata.ownerReferences).to.equal(undefined);
