@@ -3,7 +3,21 @@ import { decide } from './decide.ts';
 import type { Observed } from './model.ts';
 import type { Pass } from './pass.ts';
 import { statusOf } from './report.ts';
-import { ACCOUNT, EKS_CLUSTER, NOW, anObject, asWanted, desiredOf, observed } from './testing/builders.ts';
+import { why } from './reasons.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  NOW,
+  POD_EXECUTION_POLICY,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  observed,
+} from './testing/builders.ts';
+
+const FORMER_POLICY = 'arn:aws:iam::aws:policy/Former';
 
 /** The pass in which an object is looked at, and nothing is changed. */
 function lookAt(seen: Observed, object = anObject()): Pass {
@@ -36,5 +50,18 @@ describe('statusOf', () => {
       region: 'eu-west-1',
       eksClusterName: EKS_CLUSTER,
     });
+  });
+
+  it('keeps on record a policy of ours that is to go, until it is off', () => {
+    const before = statusOf(lookAt(asWanted()));
+    const given = { ...before, role: { ...before.role, attachedPolicies: [POD_EXECUTION_POLICY, FORMER_POLICY] } };
+    const attachedAfter = (...attached: readonly string[]) =>
+      statusOf({
+        ...lookAt(asWanted(), anObject({ status: given })),
+        observed: observed({ profile: aProfile(), role: aRole({ attached }) }),
+        end: { kind: 'stopped', why: why('AWSUnavailable', { words: 'Rate exceeded' }) },
+      }).role?.attachedPolicies;
+    expect(attachedAfter(POD_EXECUTION_POLICY, FORMER_POLICY)).to.deep.equal([POD_EXECUTION_POLICY, FORMER_POLICY]);
+    expect(attachedAfter(POD_EXECUTION_POLICY, 'theirs')).to.deep.equal([POD_EXECUTION_POLICY]);
   });
 });

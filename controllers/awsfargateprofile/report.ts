@@ -137,6 +137,7 @@ function roleStatus(
     roleNamed(roles, records.roleName) !== undefined;
   if (!isNamed || (isFormerLeft && end.kind !== 'settled')) return before;
   const managed = wanted?.role.kind !== 'existing' && roleOwner(role, owner).kind === 'ours';
+  const isRecorded = records.roleName?.toLowerCase() === role.name.toLowerCase();
   return {
     ...before,
     name: role.name,
@@ -145,7 +146,10 @@ function roleStatus(
     managed,
     ...(managed &&
       wanted?.role.kind === 'managed' && {
-        attachedPolicies: wanted.role.policies.filter((arn) => role.attached.includes(arn)),
+        // One that is not wanted any more stays on record until it is off: nothing else tells that it is ours to take off.
+        attachedPolicies: [
+          ...new Set([...wanted.role.policies, ...(isRecorded ? records.attachedPolicies : [])]),
+        ].filter((arn) => role.attached.includes(arn)),
       }),
   };
 }
