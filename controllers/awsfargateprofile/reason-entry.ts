@@ -6,8 +6,13 @@ export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
-/** About a twelfth late on the average, and some 31 calls for a create of two minutes. */
+/** Ends within seconds as a rule, and each look may be a refused call: about a twelfth late on the average. */
 export const growing: Poll = (waited) => Math.min(Math.max(waited / 6, SECOND / 2), 12 * SECOND);
+/**
+ * EKS is busy with a profile, and a whole line may wait for its end: about a sixteenth late on the average, which with the
+ * calls in between keeps ten profiles in a row below a tenth; some 38 reads for two minutes.
+ */
+export const following: Poll = (waited) => Math.min(Math.max(waited / 8, SECOND / 2), 10 * SECOND);
 export const every =
   (interval: Ms): Poll =>
   () =>

@@ -2,7 +2,7 @@ import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { CREDENTIAL_REASONS } from './credential-reasons.ts';
 import type { Entry, Nature, Part, SiblingNews, Words } from './reason-entry.ts';
-import { MINUTE, SECOND, described, doubling, every, growing, slowly, watched } from './reason-entry.ts';
+import { MINUTE, SECOND, described, doubling, every, following, growing, slowly, watched } from './reason-entry.ts';
 
 export type { Nature, Part, SiblingNews } from './reason-entry.ts';
 export { PATIENCE } from './reason-entry.ts';
@@ -264,19 +264,19 @@ export const REASONS = {
   Creating: described<Named>({
     nature: 'wait',
     ...eks,
-    poll: growing,
+    poll: following,
     words: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
   }),
   DeletingProfile: described<Named>({
     nature: 'wait',
     ...eks,
-    poll: growing,
+    poll: following,
     words: ({ name }) => `EKS is deleting Fargate profile ${quoted(name)}`,
   }),
   WaitingForCreate: described<Named>({
     nature: 'wait',
     ...eks,
-    poll: growing,
+    poll: following,
     words: ({ name }) =>
       `Fargate profile ${quoted(name)} is still being created; EKS deletes it only once that has ended`,
   }),
@@ -297,7 +297,7 @@ export const REASONS = {
   UnknownProfileStatus: described<Named & { readonly status: string }>({
     nature: 'wait',
     ...eks,
-    poll: growing,
+    poll: following,
     words: ({ name, status }) =>
       `EKS gives Fargate profile ${quoted(name)} the status ${status}, which this version does not know`,
   }),
