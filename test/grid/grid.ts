@@ -1,0 +1,250 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { OWN_NAMESPACE } from '../world/identities.ts';
+import type { World } from '../world/world.ts';
+import { startWorld } from '../world/world.ts';
+import { Cell, callText } from './cell.ts';
+import type { GridCell } from './cells.ts';
+import { cellText } from './cells.ts';
+import { Kill } from './kill.ts';
+import type { Scenario } from './scenarios.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { comparable, differencesOf } from './comparable.ts';
+import type { Comparable } from './comparable.ts';
+
+const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
+/** Time is driven by looks (see Cell). */
+const NEVER = 3_600_000;
+/** Cells at once: most of their time they wait. */
+const PARALLEL = 48;
+/** Cells that share one `kill -9`: so few that all get to their call within seconds. */
+const PER_KILL = 24;
+/** No call for so long: the manager is done. */
+const QUIET_MS = 1_500;
+
+/** How a scenario goes where nothing goes wrong: what each cell is measured by. */
+export interface Twin {
+  /** The operations between the scenario's beginning and its end, in order. */
+  readonly operations: readonly string[];
+  readonly end: Comparable;
+  /** How many profiles and roles were made in all. */
+  readonly made: readonly number[];
+}
+
+export interface Failure {
+  readonly cell: GridCell;
+  readonly words: string;
+}
+
+/** One control plane, one emulated AWS and one manager at a time, for all cells. */
+export class Grid {
+  readonly #world: World;
+  readonly #cells = new Map<string, Cell>();
+  readonly #byKey = new Map<string, Cell>();
+  readonly #watching: AbortController;
+  readonly #watched: Promise<void>;
+  #twins: ReadonlyMap<string, Twin> = new Map();
+
+  static async start(): Promise<Grid> {
+    const world = await startWorld({ config: { eks: { createMs: NEVER, deleteMs: NEVER } } });
+    try {
+      await world.createNamespace(OWN_NAMESPACE);
+      const grid = new Grid(world);
+      await grid.#startManager();
+      return grid;
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+  }
+
+  private constructor(world: World) {
+    this.#world = world;
+    this.#watching = new AbortController();
+    this.#watched = this.#watch();
+    this.#watched.catch(() => undefined);
+    world.aws.onCall((call, phase) => this.#byKey.get(call.accessKeyId ?? '')?.onCall(call, phase));
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#watching;
+    for await (const event of this.#world.controlPlane.api.watch(PROFILES, {}, signal)) {
+      this.#cells.get(event.object.metadata.namespace ?? '')?.told(event);
+    }
+    if (!signal.aborted) throw new Error('the API server ended the watch of the profiles');
+  }
+
+  async #startManager(): Promise<void> {
+    await this.#world.startManager({ flags: ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'] });
+  }
+
+  async stop(): Promise<void> {
+    this.#watching.abort();
+    try {
+      await this.#watched;
+    } finally {
+      await this.#world.finish();
+    }
+  }
+
+  /** Lives through each scenario once without faults: tells the calls that can go wrong. */
+  async rehearse(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const twins = await Promise.all(
+      SCENARIOS.map((scenario) =>
+        this.#inCell(async (cell) => [scenario.name, await this.#rehearsal(scenario, cell)] as const),
+      ),
+    );
+    this.#twins = new Map(twins);
+    return new Map(twins.map(([name, { operations }]) => [name, operations]));
+  }
+
+  async #rehearsal(scenario: Scenario, cell: Cell): Promise<Twin> {
+    await scenario.prepare(cell);
+    await quiet(cell);
+    const before = cell.calls.length;
+    await scenario.trigger(cell);
+    await cell.until('the end of the scenario', () => scenario.isOver(cell));
+    await quiet(cell);
+    const operations = cell.calls.slice(before).map(({ operation }) => operation);
+    const end = comparable(cell);
+    await this.#remove(cell);
+    expect(cell.findings, `${scenario.name} without faults`).to.deep.equal([]);
+    return { operations, end, made: timesOf(cell) };
+  }
+
+  /** All cells; what went wrong with which. `onEnd` is told of each as it ends. */
+  async run(cells: readonly GridCell[], onEnd: (cell: GridCell) => void = () => {}): Promise<readonly Failure[]> {
+    const failures: Failure[] = [];
+    const attempt = async (cell: GridCell, kill?: Kill): Promise<void> => {
+      const words = await this.#attempt(cell, kill);
+      if (words !== undefined) failures.push({ cell, words });
+      onEnd(cell);
+    };
+    const isKill = ({ fault }: GridCell): boolean => fault === 'kill';
+    await inParallel(
+      cells.filter((cell) => !isKill(cell)),
+      PARALLEL,
+      (cell) => attempt(cell),
+    );
+    for (const group of chunks(cells.filter(isKill), PER_KILL)) {
+      const kill = new Kill(group.length);
+      const carriedOut = kill.carryOut(
+        async () => {
+          const { manager } = this.#world;
+          manager.kill('SIGKILL');
+          await manager.exited;
+        },
+        () => this.#startManager(),
+      );
+      await Promise.all([carriedOut, ...group.map((cell) => attempt(cell, kill))]);
+    }
+    return failures;
+  }
+
+  /** What was wrong, if anything. */
+  async #attempt(plan: GridCell, kill: Kill | undefined): Promise<string | undefined> {
+    try {
+      await this.#inCell((cell) => this.#live(plan, cell, kill));
+      return undefined;
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      return `${cellText(plan)}: ${words}`;
+    }
+  }
+
+  async #live({ scenario: name, call, fault }: GridCell, cell: Cell, kill: Kill | undefined): Promise<void> {
+    const scenario = SCENARIOS.find((each) => each.name === name);
+    const twin = this.#twins.get(name);
+    if (scenario === undefined || twin === undefined) throw new Error('there was no rehearsal');
+    let struck = (): boolean => false;
+    try {
+      await scenario.prepare(cell);
+      await quiet(cell);
+      if (fault === 'kill') struck = killAfter(cell, call, kill);
+      else struck = this.#arm(cell, call, fault);
+    } catch (error) {
+      kill?.giveUp();
+      throw error;
+    }
+    await kill?.ready();
+    await scenario.trigger(cell);
+    await kill?.survived();
+    if (kill !== undefined && scenario.isFoundByLooking === true) await cell.lookAgain();
+
+    const end = JSON.stringify(twin.end);
+    const isLikeTwin = (): boolean => struck() && JSON.stringify(comparable(cell)) === end;
+    await cell.until('the end that the scenario has without faults', isLikeTwin).catch((error: unknown) => {
+      if (!struck()) throw new Error(`${callText(call)} never came\n${cell.tell()}`, { cause: error });
+      const differences = differencesOf(comparable(cell), twin.end).join('\n    ');
+      throw new Error(`it does not end as it does without faults:\n    ${differences}\n${cell.tell()}`, {
+        cause: error,
+      });
+    });
+    await this.#remove(cell);
+    expect(cell.findings, `what was not so\n${cell.tell()}`).to.deep.equal([]);
+    expect(timesOf(cell), `how often profiles and roles were made\n${cell.tell()}`).to.deep.equal(twin.made);
+  }
+
+  #arm(
+    { accessKeyId }: Cell,
+    { operation, nth }: GridCell['call'],
+    kind: Exclude<GridCell['fault'], 'kill'>,
+  ): () => boolean {
+    const { admin } = this.#world.aws;
+    admin.addFault({ operation, nth, kind, accessKeyId });
+    return () => admin.faults().some(({ rule, struck }) => rule.accessKeyId === accessKeyId && struck > 0);
+  }
+
+  /** Everything goes, and leaves nothing behind. */
+  async #remove(cell: Cell): Promise<void> {
+    if (cell.object !== undefined) await cell.delete();
+    await cell.until('the end of the object', () => cell.object === undefined);
+    expect(cell.inAws(), 'left in AWS').to.deep.equal({ profiles: [], roles: [] });
+  }
+
+  async #inCell<A>(live: (cell: Cell) => Promise<A>): Promise<A> {
+    const cell = new Cell(this.#world, this.#cells.size + 1);
+    this.#cells.set(cell.id, cell);
+    await cell.open();
+    this.#byKey.set(cell.accessKeyId, cell);
+    try {
+      return await live(cell);
+    } finally {
+      const { admin } = this.#world.aws;
+      for (const { id, rule } of admin.faults()) if (rule.accessKeyId === cell.accessKeyId) admin.removeFault({ id });
+      cell.close();
+    }
+  }
+}
+
+function killAfter(cell: Cell, call: GridCell['call'], kill: Kill | undefined): () => boolean {
+  let isHeld = false;
+  cell.holdAfter(call, async () => {
+    isHeld = true;
+    await kill?.hold();
+  });
+  return () => isHeld;
+}
+
+/** The object is at rest: whatever the manager wanted to do, it has done. */
+async function quiet(cell: Cell): Promise<void> {
+  for (;;) {
+    const before = [cell.calls.length, cell.witness.versions.length].join();
+    await delay(QUIET_MS);
+    if ([cell.calls.length, cell.witness.versions.length].join() === before) return;
+  }
+}
+
+/** How often each thing was made, whatever its name. */
+const timesOf = ({ made }: Cell): readonly number[] => [...made.values()].toSorted((a, b) => a - b);
+
+async function inParallel<A>(items: readonly A[], width: number, work: (item: A) => Promise<void>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+const chunks = <A>(items: readonly A[], size: number): readonly (readonly A[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
