@@ -28,8 +28,14 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], says: string])
   [['--v', 'NaN'], '--v: "NaN" is not a whole number from 0 up'],
   [['--v=1.5'], '--v: "1.5" is not a whole number from 0 up'],
   [['--awsfargateprofile-concurrency', '0'], '--awsfargateprofile-concurrency: "0" is not a whole number from 1 up'],
-  [['--namespace', 'Not_A_Name'], '--namespace: "Not_A_Name" is not the name of a namespace'],
-  [['--namespace', '../secrets'], '--namespace: "../secrets" is not the name of a namespace'],
+  [
+    ['--namespace', 'Not_A_Name'],
+    '--namespace: "Not_A_Name" is not the name of a namespace: lower-case letters, digits and hyphens',
+  ],
+  [
+    ['--namespace', '../secrets'],
+    '--namespace: "../secrets" is not the name of a namespace: lower-case letters, digits and hyphens',
+  ],
   [
     ['--health-addr', 'nine'],
     '--health-addr: "nine" is no address; write ":9440", "127.0.0.1:9440", "[::1]:9440" or "0" for none',

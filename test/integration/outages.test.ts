@@ -128,7 +128,7 @@ describe('AWS out of order', () => {
     await world.ready('meanwhile', { timeoutMs: 8_000 });
     expect(history.of(name).some(({ status }) => status?.['profileStatus'] !== undefined)).to.equal(false);
     const object = await history.had(name, 'Ready', { status: 'False', reason: 'AWSUnavailable' });
-    expect(messageOf(object, 'Ready')).to.contain('no result within 10 s');
+    expect(messageOf(object, 'Ready')).to.contain('no answer within 10 s');
     await world.ready(name);
   });
 
