@@ -8,8 +8,7 @@ import {
   CONTROL_PLANE_VERSION,
 } from '../api/external/index.ts';
 import { CLUSTER_NAME_LABEL, GROUP, PLURAL, VERSION, WATCH_FILTER_LABEL } from '../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../pkg/env/clock.ts';
-import { sleep } from '../pkg/env/deadline.ts';
+import type { Clock } from '../pkg/env/clock.ts';
 import type { Logger } from '../pkg/env/logger.ts';
 import type { Random } from '../pkg/env/random.ts';
 import { findServed } from '../pkg/kube/discovery.ts';
@@ -27,9 +26,6 @@ export const BY_CLUSTER = 'cluster';
 export const BY_CONTROL_PLANE = 'controlPlane';
 /** Control planes by the Cluster that owns them: `namespace/name`. It tells also when that Cluster is gone. */
 export const BY_OWNER = 'owner';
-
-/** How often a start looks whether its caches are filled. */
-const START_PAUSE: Ms = 20;
 
 export interface CachesOptions {
   readonly client: KubeClient;
@@ -99,16 +95,13 @@ interface CacheOptions extends ReflectorOptions {
 }
 
 function cache({ isNeeded, ...options }: CacheOptions): Runnable {
-  const { store, clock } = options;
   const reflector = new Reflector(options);
+  if (!isNeeded) return reflector;
   return {
     name: reflector.name,
-    needsLeadership: false,
+    needsLeadership: reflector.needsLeadership,
     run: (signal) => reflector.run(signal),
-    async started(signal) {
-      const mayBeMissing = (): boolean => !isNeeded && reflector.state.kind === 'unserved';
-      while (!store.synced && !mayBeMissing()) await sleep(clock, START_PAUSE, signal);
-    },
+    started: (signal) => options.store.whenSynced(signal),
   };
 }
 
