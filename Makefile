@@ -33,6 +33,10 @@ test-unit: $(INSTALLED) ## The tests that need no server: seconds
 test-integration: build envtest ## The built manager against a real API server and the AWS emulator
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
 
+.PHONY: bench
+bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: into docs/performance.md)
+	node test/bench/main.ts
+
 .PHONY: lint
 lint: $(INSTALLED) ## Lint rules, types, formatting, generated files up to date
 	oxlint

@@ -10,6 +10,8 @@ export interface ManagerOptions {
   readonly awsUrl: string;
   /** Of the process and its log; several of one name write into one log. Default `manager`. */
   readonly name?: string;
+  /** Default: what `make build` made. */
+  readonly file?: string;
   /** After ours, so that they win. */
   readonly flags?: readonly string[];
   readonly accessKeyId?: string;
@@ -35,6 +37,7 @@ export async function startManager(controlPlane: ControlPlane, options: ManagerO
   const {
     awsUrl,
     name = 'manager',
+    file = MANAGER,
     flags = [],
     accessKeyId = 'test',
     env = {},
@@ -46,7 +49,7 @@ export async function startManager(controlPlane: ControlPlane, options: ManagerO
     name,
     file: process.execPath,
     args: [
-      MANAGER,
+      file,
       '--kubeconfig',
       options.kubeconfigPath ?? controlPlane.kubeconfigPath,
       '--health-addr',
