@@ -1,0 +1,157 @@
+import * as O from 'fp-ts/lib/Option.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { ProfileName } from '../../../api/names.ts';
+import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
+import type { Call, FargateProfile, ProfileLookup, Role, Session } from '../../../pkg/cloud/types.ts';
+import type { Mutation, Outcome } from '../model.ts';
+import { ACCOUNT, EKS_CLUSTER, PLACE, aFailure } from './builders.ts';
+import type { SimulatedAws } from './simulated-aws.ts';
+
+/** A session whose calls go to the simulated AWS, and how they fare on the way. */
+export interface SimulatedSession extends Session {
+  /** Each call so far, by operation and what it was about. */
+  readonly calls: readonly string[];
+  /** Asked before each call: a failure, which then has no effect, or none. */
+  onCall: (operation: string) => AwsFailure | undefined;
+}
+
+/** In the words of the real services; `aws` refuses and answers. */
+export function sessionOn(aws: SimulatedAws): SimulatedSession {
+  const calls: string[] = [];
+  const call =
+    <A>(operation: string, about: string, answer: () => Call<A>): Call<A> =>
+    () => {
+      calls.push(about === '' ? operation : `${operation} ${about}`);
+      const failure = session.onCall(operation);
+      return (failure === undefined ? answer() : TE.left(failure))();
+    };
+  const act = <A>(operation: string, mutation: Mutation, take: (outcome: Outcome) => A): Call<A> =>
+    call(operation, subject(mutation), () => answerTo(operation, mutation, aws.act(mutation), take));
+  const done = (operation: string, mutation: Mutation): Call<void> => act(operation, mutation, () => undefined);
+  const roleNamed = (name: string) =>
+    aws.observe({ profiles: [], roles: [name] }, { forBlockers: () => true }).roles[0];
+
+  const session: SimulatedSession = {
+    ...PLACE,
+    account: ACCOUNT,
+    calls,
+    onCall: () => undefined,
+    clusters: {
+      describe: (name) =>
+        call('DescribeCluster', name, () =>
+          TE.right(
+            aws.cluster === 'gone'
+              ? O.none
+              : O.some({ name, arn: '', status: 'ACTIVE', authenticationMode: aws.authenticationMode }),
+          ),
+        ),
+    },
+    profiles: {
+      describe: (_cluster, name) =>
+        call<ProfileLookup>('DescribeFargateProfile', name, () => {
+          const found = aws.observe({ profiles: [name], roles: [] }, { forBlockers: () => false }).profiles[0]?.found;
+          if (aws.cluster === 'gone') return TE.right({ kind: 'clusterGone' });
+          return TE.right(found === undefined ? { kind: 'absent' } : { kind: 'found', profile: found });
+        }),
+      list: () =>
+        call('ListFargateProfiles', '', () => {
+          const names = [...aws.profiles.keys()];
+          const { profiles } = aws.observe({ profiles: names, roles: [] }, { forBlockers: () => false });
+          const seen = profiles.flatMap(({ name, found }): readonly ProfileName[] =>
+            found === undefined ? [] : [name],
+          );
+          return TE.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names: seen });
+        }),
+      create: (profile) => act('CreateFargateProfile', { kind: 'createProfile', profile }, madeProfile),
+      delete: (_cluster, name) => done('DeleteFargateProfile', { kind: 'deleteProfile', name, because: 'unwanted' }),
+      tag: (arn, tags) => done('TagResource', { kind: 'tagProfile', name: nameIn(arn), arn, tags }),
+      untag: (arn, keys) => done('UntagResource', { kind: 'untagProfile', name: nameIn(arn), arn, keys }),
+    },
+    roles: {
+      get: (name) =>
+        call('GetRole', name, () => {
+          const found = roleNamed(name)?.found;
+          return TE.right(found === undefined ? O.none : O.some(bare(found)));
+        }),
+      attachedPolicies: (name) =>
+        call('ListAttachedRolePolicies', name, () => TE.right(roleNamed(name)?.found?.attached ?? [])),
+      inlinePolicies: (name) =>
+        call('ListRolePolicies', name, () => TE.right(aws.roles.get(name.toLowerCase())?.inline ?? [])),
+      instanceProfiles: (name) => call('ListInstanceProfilesForRole', name, () => TE.right([])),
+      create: (role) => act('CreateRole', { kind: 'createRole', role }, madeRole),
+      delete: (name) => done('DeleteRole', { kind: 'deleteRole', name }),
+      setTrust: (name, trust) => done('UpdateAssumeRolePolicy', { kind: 'setTrust', name, trust }),
+      setBoundary: (name, policyArn) => done('PutRolePermissionsBoundary', { kind: 'setBoundary', name, policyArn }),
+      removeBoundary: (name) => done('DeleteRolePermissionsBoundary', { kind: 'removeBoundary', name }),
+      attach: (name, policyArn) => done('AttachRolePolicy', { kind: 'attachPolicy', name, policyArn }),
+      detach: (name, policyArn) => done('DetachRolePolicy', { kind: 'detachPolicy', name, policyArn, retiring: false }),
+      tag: (name, tags) => done('TagRole', { kind: 'tagRole', name, tags }),
+      untag: (name, keys) => done('UntagRole', { kind: 'untagRole', name, keys }),
+    },
+  };
+  return session;
+}
+
+function answerTo<A>(operation: string, mutation: Mutation, outcome: Outcome, take: (outcome: Outcome) => A): Call<A> {
+  const name = subject(mutation);
+  const left = (code: string, statusCode: number, message: string): Call<A> =>
+    TE.left(aFailure({ service: serviceOf(operation), operation, code, statusCode, message }));
+  switch (outcome.kind) {
+    case 'done':
+      return TE.right(take(outcome));
+    case 'vanished':
+      return serviceOf(operation) === 'eks'
+        ? left('ResourceNotFoundException', 404, `No Fargate Profile found with name: ${name}.`)
+        : left('NoSuchEntity', 404, `The role with name ${name} cannot be found.`);
+    case 'already':
+      return serviceOf(operation) === 'eks'
+        ? left('ResourceInUseException', 409, 'A Fargate Profile already exists with this name in this cluster.')
+        : left('EntityAlreadyExists', 409, `Role with name ${name} already exists.`);
+    case 'notVisible':
+      return left('NoSuchEntity', 404, `The role with name ${name} cannot be found.`);
+    case 'clusterGone':
+      return left('ResourceNotFoundException', 404, `No cluster found for name: ${EKS_CLUSTER}.`);
+    case 'siblingBusy':
+      return left(
+        'ResourceInUseException',
+        409,
+        `Cannot create Fargate Profile ${name} because cluster ${EKS_CLUSTER} currently has Fargate profile ${outcome.by} in status ${outcome.doing}`,
+      );
+    case 'clusterUpdating':
+      return left('ResourceInUseException', 409, `cluster ${EKS_CLUSTER} currently has an update in progress`);
+    case 'outdated':
+    case 'rolePropagating':
+    case 'failed':
+      return TE.left({ ...outcome.failure, service: serviceOf(operation), operation });
+  }
+}
+
+const EKS_OPERATION = /FargateProfile|Cluster|^(Tag|Untag)Resource$/;
+const serviceOf = (operation: string): AwsFailure['service'] => (EKS_OPERATION.test(operation) ? 'eks' : 'iam');
+
+function subject(mutation: Mutation): string {
+  switch (mutation.kind) {
+    case 'createProfile':
+      return mutation.profile.name;
+    case 'createRole':
+      return mutation.role.name;
+    default:
+      return mutation.name;
+  }
+}
+
+const nameIn = (arn: string): ProfileName => ProfileName.of(arn.split('/').at(-2) ?? '');
+
+function madeProfile(outcome: Outcome): FargateProfile {
+  if (outcome.kind === 'done' && outcome.profile !== undefined) return outcome.profile;
+  throw new Error('no profile was made');
+}
+
+function madeRole(outcome: Outcome): Role {
+  if (outcome.kind === 'done' && outcome.role !== undefined) return outcome.role;
+  throw new Error('no role was made');
+}
+
+function bare({ name, arn, id, path, trust, permissionsBoundary, tags }: Role): Role {
+  return { name, arn, id, path, trust, tags, ...(permissionsBoundary !== undefined && { permissionsBoundary }) };
+}
