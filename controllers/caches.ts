@@ -7,6 +7,7 @@ import {
   CONTROL_PLANE_PLURAL,
   CONTROL_PLANE_VERSION,
 } from '../api/external/index.ts';
+import { fieldAt } from '../api/record.ts';
 import { CLUSTER_NAME_LABEL, GROUP, PLURAL, VERSION, WATCH_FILTER_LABEL } from '../api/v1beta2/index.ts';
 import type { Clock } from '../pkg/env/clock.ts';
 import type { Logger } from '../pkg/env/logger.ts';
@@ -107,7 +108,7 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
 
 /** The Cluster that an AWSFargateProfile names, as an index value. */
 export const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
-  const name = fieldOf(spec, 'clusterName');
+  const name = fieldAt(spec, 'clusterName');
   return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
 };
 
@@ -123,11 +124,8 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
 
 /** The control plane that a Cluster names, as an index value. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
-  const reference = fieldOf(spec, 'controlPlaneRef');
-  const name = fieldOf(reference, 'name');
-  const namespace = fieldOf(reference, 'namespace') ?? metadata.namespace;
+  const reference = fieldAt(spec, 'controlPlaneRef');
+  const name = fieldAt(reference, 'name');
+  const namespace = fieldAt(reference, 'namespace') ?? metadata.namespace;
   return typeof name === 'string' && typeof namespace === 'string' ? [keyText({ namespace, name })] : [];
 };
-
-const fieldOf = (record: unknown, field: string): unknown =>
-  typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;

@@ -1,5 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
+import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
@@ -63,9 +64,6 @@ const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi
 
 const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
   t.failure(input, context, expected);
-
-export const isRecord = (u: unknown): u is Readonly<Record<string, unknown>> =>
-  typeof u === 'object' && u !== null && !Array.isArray(u);
 
 const isString = (u: unknown): u is string => typeof u === 'string';
 const isBoolean = (u: unknown): u is boolean => typeof u === 'boolean';

@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { isRecord } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { GROUP, PLURAL, VERSION, decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
@@ -9,7 +11,7 @@ import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube
 
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
-type Patch = Readonly<Record<string, unknown>>;
+type Patch = UnknownRecord;
 
 /**
  * Writes AWSFargateProfiles. Each write is guarded by the resourceVersion that was read, so it never covers somebody
@@ -130,5 +132,3 @@ export class ProfileObjects {
 
 const pick = (record: Patch, keys: readonly string[]): Patch =>
   Object.fromEntries(Object.entries(record).filter(([key]) => keys.includes(key)));
-
-const isRecord = (value: unknown): value is Patch => typeof value === 'object' && value !== null;

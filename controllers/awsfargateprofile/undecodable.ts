@@ -1,3 +1,4 @@
+import { fieldAt, isRecord } from '../../api/record.ts';
 import type { Condition, DecodeProblem } from '../../api/v1beta2/index.ts';
 import { describeProblem } from '../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
@@ -62,7 +63,7 @@ export async function reportUndecodable(
 }
 
 function readableConditions({ status }: KubeObject): readonly Condition[] {
-  const conditions = isRecord(status) ? status['conditions'] : undefined;
+  const conditions = fieldAt(status, 'conditions');
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
 
@@ -71,6 +72,3 @@ const isCondition = (value: unknown): value is Condition =>
   typeof value['type'] === 'string' &&
   (value['status'] === 'True' || value['status'] === 'False' || value['status'] === 'Unknown') &&
   typeof value['lastTransitionTime'] === 'string';
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;

@@ -1,3 +1,4 @@
+import { fieldAt } from '../../api/record.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
@@ -52,9 +53,9 @@ function isAffected({ clusters, controlPlanes }: Caches, object: KubeObject, aff
       return lookup.kind === 'found' ? [lookup.object] : [];
     });
   const named = found(controlPlanes, found(clusters, clusterOf(object)).flatMap(controlPlaneOf));
-  const references = [...named.map(({ spec }) => field(spec, 'identityRef')), field(object.status, 'identityRef')];
+  const references = [...named.map(({ spec }) => fieldAt(spec, 'identityRef')), fieldAt(object.status, 'identityRef')];
   return references.some((reference) => {
-    const [kind, name] = [field(reference, 'kind'), field(reference, 'name')];
+    const [kind, name] = [fieldAt(reference, 'kind'), fieldAt(reference, 'name')];
     return (
       typeof kind === 'string' && typeof name === 'string' && affects({ kind, name }, object.metadata.namespace ?? '')
     );
@@ -120,35 +121,32 @@ const clusterView = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   apiVersion,
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
-  paused: field(spec, 'paused'),
-  controlPlaneRef: field(spec, 'controlPlaneRef'),
+  paused: fieldAt(spec, 'paused'),
+  controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
 
 const controlPlaneView = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
-  eksClusterName: field(spec, 'eksClusterName'),
-  region: field(spec, 'region'),
-  partition: field(spec, 'partition'),
-  identityRef: field(spec, 'identityRef'),
-  additionalTags: field(spec, 'additionalTags'),
-  subnets: field(field(spec, 'network'), 'subnets'),
-  ready: field(status, 'ready'),
+  eksClusterName: fieldAt(spec, 'eksClusterName'),
+  region: fieldAt(spec, 'region'),
+  partition: fieldAt(spec, 'partition'),
+  identityRef: fieldAt(spec, 'identityRef'),
+  additionalTags: fieldAt(spec, 'additionalTags'),
+  subnets: fieldAt(fieldAt(spec, 'network'), 'subnets'),
+  ready: fieldAt(status, 'ready'),
 });
 
 /** Ready at its own generation, and nothing asked of it. */
 function isAtRest({ metadata, status }: KubeObject): boolean {
-  const conditions = field(status, 'conditions');
+  const conditions = fieldAt(status, 'conditions');
   const isTrue = (type: string): boolean =>
     Array.isArray(conditions) &&
-    conditions.some((condition) => field(condition, 'type') === type && field(condition, 'status') === 'True');
+    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True');
   return (
     metadata.deletionTimestamp === undefined &&
-    field(status, 'observedGeneration') === metadata.generation &&
+    fieldAt(status, 'observedGeneration') === metadata.generation &&
     isTrue('Ready') &&
     !isTrue('Paused')
   );
 }
-
-const field = (record: unknown, name: string): unknown =>
-  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;

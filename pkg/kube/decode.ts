@@ -1,18 +1,10 @@
+import { fieldAt, isRecord, textAt } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
 import { KubeError } from './errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from './types.ts';
 
 // The API server guarantees the shape of metadata, whatever a CRD's schema lets through beside it. What is checked here
 // is only what the store keys by; everything else stays undecoded.
-
-type Json = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const textAt = (value: Json | undefined, field: string): string => {
-  const found = value?.[field];
-  return typeof found === 'string' ? found : '';
-};
 
 const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
   new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
@@ -32,10 +24,8 @@ export function parseJson(doing: string, text: string): unknown {
 }
 
 /** What the store keys by. The rest of metadata is the API server's word. */
-const isKubeObject = (value: Json): value is Json & KubeObject =>
-  isRecord(value['metadata']) &&
-  textAt(value['metadata'], 'name') !== '' &&
-  textAt(value['metadata'], 'resourceVersion') !== '';
+const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
+  textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
 /** @throws KubeError `Undecodable` */
 export function decodeObject(
@@ -45,7 +35,7 @@ export function decodeObject(
 ): KubeObject {
   if (!isRecord(value)) throw undecodable(doing, 'not an object');
   // Items of built-in lists come without kind and apiVersion.
-  const object: Json = { ...defaults, ...value };
+  const object: UnknownRecord = { ...defaults, ...value };
   if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
   return object;
 }
@@ -55,11 +45,12 @@ export function decodeList(doing: string, value: unknown): KubeList {
   if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
   const items = value['items'] ?? [];
   if (!Array.isArray(items)) throw undecodable(doing, 'items is not a list');
-  const defaults = { apiVersion: textAt(value, 'apiVersion'), kind: textAt(value, 'kind').replace(/List$/, '') };
+  const [apiVersion = '', kind = ''] = [textAt(value, 'apiVersion'), textAt(value, 'kind')?.replace(/List$/, '')];
+  const defaults = { apiVersion, kind };
   const next = textAt(value['metadata'], 'continue');
   return {
-    resourceVersion: textAt(value['metadata'], 'resourceVersion'),
-    ...(next === '' ? {} : { continue: next }),
+    resourceVersion: textAt(value['metadata'], 'resourceVersion') ?? '',
+    ...(next === undefined ? {} : { continue: next }),
     items: items.map((item: unknown) => decodeObject(doing, item, defaults)),
   };
 }
@@ -75,11 +66,8 @@ export function decodeWatchEvent(doing: string, line: string): WatchEvent {
     case 'DELETED':
       return { type, object: decodeObject(doing, object) };
     case 'BOOKMARK': {
-      const resourceVersion = textAt(
-        isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : undefined,
-        'resourceVersion',
-      );
-      if (resourceVersion === '') throw undecodable(doing, 'a bookmark without metadata.resourceVersion');
+      const resourceVersion = textAt(fieldAt(object, 'metadata'), 'resourceVersion');
+      if (resourceVersion === undefined) throw undecodable(doing, 'a bookmark without metadata.resourceVersion');
       return { type, resourceVersion };
     }
     case 'ERROR': {
@@ -110,18 +98,18 @@ interface Status {
 function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
-  const details = isRecord(value['details']) ? value['details'] : undefined;
-  const causes: readonly unknown[] = Array.isArray(details?.['causes']) ? details['causes'] : [];
+  const listed = fieldAt(value['details'], 'causes');
+  const causes: readonly unknown[] = Array.isArray(listed) ? listed : [];
   return {
     code,
-    reason: textAt(value, 'reason') || reasonOf(code),
-    message: textAt(value, 'message'),
-    causes: causes.flatMap((cause) => (isRecord(cause) ? [textAt(cause, 'reason')] : [])),
+    reason: textAt(value, 'reason') ?? reasonOf(code),
+    message: textAt(value, 'message') ?? '',
+    causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
   };
 }
 
 /** Whether an answer's body is a Status: what DELETE answers when nothing is left of the object. */
-export const isStatus = (value: unknown): boolean => isRecord(value) && value['kind'] === 'Status';
+export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
 /** The reason of an answer that names none, as client-go's NewGenericServerResponse has it. */
 function reasonOf(code: number, method?: string): string {

@@ -1,18 +1,12 @@
+import { fieldAt, textAt } from '../../api/record.ts';
 import { KubeError } from './errors.ts';
 import type { KubeClient, Resource } from './types.ts';
 
-type Json = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
-
 const namesIn = (document: unknown, list: string, field: string): readonly string[] => {
-  const entries = isRecord(document) ? document[list] : undefined;
+  const entries = fieldAt(document, list);
   if (!Array.isArray(entries))
     throw new KubeError(`discovery: no ${list} in the answer`, { status: 0, reason: 'Undecodable' });
-  return entries.flatMap((entry: unknown) => {
-    const name = isRecord(entry) ? entry[field] : undefined;
-    return typeof name === 'string' ? [name] : [];
-  });
+  return entries.flatMap((entry: unknown) => textAt(entry, field) ?? []);
 };
 
 /**

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { KubeConfig, User } from '@kubernetes/client-node';
+import { fieldAt, isRecord, textAt } from '../../api/record.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import { parseTimestamp } from '../env/timestamp.ts';
 
@@ -32,8 +33,6 @@ interface Credential {
   readonly expires: Ms | undefined;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * Credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. In place of client-node's own, which waits for
  * ever, leaves out KUBERNETES_EXEC_INFO, and reports a failing plugin by its stderr alone.
@@ -48,13 +47,12 @@ export class ExecPlugin implements Authenticator {
 
   isAuthProvider(user: User): boolean {
     const provider: unknown = user.authProvider;
-    return isRecord(provider) && provider['name'] === EXEC_PROVIDER;
+    return fieldAt(provider, 'name') === EXEC_PROVIDER;
   }
 
   async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
     const provider: unknown = user.authProvider;
-    const config = isRecord(provider) ? provider['config'] : undefined;
-    const plugin = decodePlugin(isRecord(config) ? config['plugin'] : undefined);
+    const plugin = decodePlugin(fieldAt(fieldAt(provider, 'config'), 'plugin'));
     const { expires } = this.cached ?? {};
     const isUsable = this.cached !== undefined && (expires === undefined || this.clock.now() < expires - RENEW_BEFORE);
     this.cached = isUsable ? this.cached : await this.ask(plugin);
@@ -123,8 +121,7 @@ function decodeCredential(output: string): Credential | undefined {
   } catch {
     return undefined;
   }
-  const status = isRecord(value) ? value['status'] : undefined;
-  if (!isRecord(status)) return undefined;
+  const status = fieldAt(value, 'status');
   const credential = {
     token: textAt(status, 'token'),
     certificate: textAt(status, 'clientCertificateData'),
@@ -133,11 +130,3 @@ function decodeCredential(output: string): Credential | undefined {
   };
   return credential.token === undefined && credential.certificate === undefined ? undefined : credential;
 }
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const textAt = (value: Json, field: string): string | undefined => {
-  const found = value[field];
-  return typeof found === 'string' && found !== '' ? found : undefined;
-};

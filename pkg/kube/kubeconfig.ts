@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, delimiter, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parseDocument } from 'yaml';
+import { isRecord, textAt } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
 import { EXEC_PROVIDER } from './exec-plugin.ts';
 
 /** Where the kubelet mounts the credentials of a pod's service account. */
@@ -33,12 +35,10 @@ export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** A named entry of one of the three lists, and the folder that its relative paths start from. */
 interface Entry {
   readonly name: string;
-  readonly content: Json;
+  readonly content: UnknownRecord;
   readonly folder: string;
 }
 
@@ -128,7 +128,7 @@ function merge(files: readonly File[]): Merged {
   };
 }
 
-function parse({ path, text }: File): Json {
+function parse({ path, text }: File): UnknownRecord {
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error !== undefined)
@@ -138,7 +138,7 @@ function parse({ path, text }: File): Json {
   return value;
 }
 
-function entriesOf({ path }: File, document: Json, list: string, content: string): readonly Entry[] {
+function entriesOf({ path }: File, document: UnknownRecord, list: string, content: string): readonly Entry[] {
   const items = document[list] ?? [];
   if (!Array.isArray(items)) throw new KubeconfigError(`kubeconfig ${path}: ${list} is not a list`);
   return items.flatMap((item: unknown) => {
@@ -201,7 +201,7 @@ function build(source: string, cluster: Entry, user: Entry, namespace: string | 
 }
 
 /** client-node has no `tokenFile` of its own, and its exec plugin knows no deadline: both come in as providers. */
-function withProviders(user: Json, folder: string): Json {
+function withProviders(user: UnknownRecord, folder: string): UnknownRecord {
   const { exec, tokenFile, ...rest } = user;
   if (isRecord(exec)) {
     const command = textAt(exec, 'command') ?? '';
@@ -214,7 +214,7 @@ function withProviders(user: Json, folder: string): Json {
   return rest;
 }
 
-const absolute = ({ content, folder }: Entry, fields: readonly string[]): Json =>
+const absolute = ({ content, folder }: Entry, fields: readonly string[]): UnknownRecord =>
   Object.fromEntries(
     fields.flatMap((field) => {
       const path = textAt(content, field);
@@ -231,7 +231,7 @@ class Checker {
     this.names = { cluster, user };
   }
 
-  server(cluster: Json): URL {
+  server(cluster: UnknownRecord): URL {
     const text = textAt(cluster, 'server');
     if (text === undefined) return this.fail('cluster', 'server is missing');
     const server = URL.canParse(text) ? new URL(text) : undefined;
@@ -251,7 +251,7 @@ class Checker {
   }
 
   /** `field` names a file, `field`-data holds the same in base64. */
-  pem(owner: 'cluster' | 'user', content: Json, field: string): void {
+  pem(owner: 'cluster' | 'user', content: UnknownRecord, field: string): void {
     const path = textAt(content, field);
     const data = textAt(content, `${field}-data`);
     if (data !== undefined) {
@@ -268,7 +268,7 @@ class Checker {
   }
 
   /** What client-node would leave out in silence changes what we may do: better to say so. */
-  supported(user: Json): void {
+  supported(user: UnknownRecord): void {
     for (const field of ['as-uid', 'as-groups', 'as-user-extra'])
       if (user[field] !== undefined) this.fail('user', `${field} is not supported`);
   }
@@ -290,14 +290,6 @@ function inCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigOptio
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const cluster = { server, 'certificate-authority': join(serviceAccountDir, 'ca.crt') };
   const namespace = tryRead(join(serviceAccountDir, 'namespace'))?.trim();
-  const entry = (name: string, content: Json): Entry => ({ name, content, folder: serviceAccountDir });
+  const entry = (name: string, content: UnknownRecord): Entry => ({ name, content, folder: serviceAccountDir });
   return build(source, entry('in-cluster', cluster), entry('service-account', { tokenFile }), namespace);
 }
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const textAt = (value: Json, field: string): string | undefined => {
-  const found = value[field];
-  return typeof found === 'string' && found !== '' ? found : undefined;
-};

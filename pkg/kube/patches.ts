@@ -1,8 +1,7 @@
-/** JSON values; a field that is `undefined` counts as not there. */
-type Json = Readonly<Record<string, unknown>>;
+import { isRecord } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
 
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+// Of JSON values: a field that is `undefined` counts as not there.
 
 /** Equality of JSON values, whatever the order of their fields. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
@@ -16,7 +15,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
  * The JSON merge patch (RFC 7386) that turns `before` into `after`, or `undefined` when there is nothing to change. Lists
  * are replaced whole. `null` in `after` means "not there", since no merge patch can write a null.
  */
-export function diffMergePatch(before: Json, after: Json): Json | undefined {
+export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
   const patch: Record<string, unknown> = {};
   for (const field of fieldsOf(before, after)) {
     const from = before[field] ?? undefined;
@@ -47,4 +46,6 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-const fieldsOf = (a: Json, b: Json): readonly string[] => [...new Set([...Object.keys(a), ...Object.keys(b)])];
+const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [
+  ...new Set([...Object.keys(a), ...Object.keys(b)]),
+];

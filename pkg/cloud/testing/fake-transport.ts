@@ -1,4 +1,4 @@
-import { isRecord } from '../../../api/schema/field.ts';
+import { isRecord } from '../../../api/record.ts';
 import type { AwsRequest, AwsResponse, AwsTransport } from '../transport.ts';
 
 export type Answer = AwsResponse | Promise<AwsResponse>;
