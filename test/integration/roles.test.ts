@@ -160,7 +160,7 @@ describe('the role of the pods', () => {
         additionalTags: { owner: 'younger', own: 'fine' },
       });
       expect(await stopped('quarrel-younger', 'RoleSettingsConflict')).to.equal(
-        'IAM role "quarrel-pods" is shared with AWSFargateProfile default/quarrel-older, which sets rolePath, ' +
+        'IAM role "quarrel-pods" is shared with AWSFargateProfile default/quarrel-older, which has rolePath, ' +
           'rolePermissionsBoundary, roleAdditionalPolicies, additionalTags["owner"] otherwise. ' +
           'Give both objects the same role settings, or this one a role of its own.',
       );
