@@ -16,7 +16,7 @@ import type { Caches } from '../caches.ts';
 import type { Guard } from '../guard.ts';
 import type { Identities } from '../identities/identities.ts';
 import { liveReads } from './live.ts';
-import { PROFILES, ProfileObjects } from './objects.ts';
+import { ProfileObjects } from './objects.ts';
 import { Reconciler } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
 
@@ -52,7 +52,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     clock,
     random,
     objects,
-    live: liveReads(client, PROFILES, caches.clusterResource),
+    live: liveReads(client, caches.clusterResource),
     sessions,
     turns,
     guardOf: (controlPlane, signal) => guard.putOn(controlPlane, signal),

@@ -6,7 +6,6 @@ import { keyOf } from '../../pkg/kube/paths.ts';
 import type { Resource } from '../../pkg/kube/types.ts';
 import type { LiveReads } from './live.ts';
 import { liveReads } from './live.ts';
-import { PROFILES } from './objects.ts';
 import type { Api } from './testing/api.ts';
 import { CLUSTER, PROFILE_KIND, newApi } from './testing/api.ts';
 import type { ObjectParts } from './testing/builders.ts';
@@ -21,7 +20,7 @@ describe('liveReads', () => {
 
   beforeEach(() => {
     api = newApi();
-    live = liveReads(api.client, PROFILES, () => CLUSTERS);
+    live = liveReads(api.client, () => CLUSTERS);
   });
 
   describe('objectionTo', () => {
@@ -73,11 +72,11 @@ describe('liveReads', () => {
 
     it('the Cluster cannot be understood', async () => {
       api.putCluster({ paused: 'perhaps' });
-      expect(await objection(api.put())).not.to.equal(undefined);
+      expect(await objection(api.put())).to.equal('the Cluster cannot be read');
     });
 
     it('Clusters cannot be read', async () => {
-      live = liveReads(api.client, PROFILES, () => undefined);
+      live = liveReads(api.client, () => undefined);
       expect(await objection(api.put())).to.equal('Cluster objects cannot be read');
     });
 

@@ -5,6 +5,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import { PROFILES, listLive } from '../profiles.ts';
 import { carriesFinalizer, hasPausedAnnotation, isMoving } from '../standing.ts';
 import { roleNameOf } from './names.ts';
 
@@ -16,17 +17,14 @@ export interface LiveReads {
   otherUserOf(object: AWSFargateProfile, role: RoleName, signal: AbortSignal): Promise<string | undefined>;
 }
 
-const PAGE = 500;
-
 export function liveReads(
   client: KubeClient,
-  profiles: Resource,
   /** In which version Clusters are served; `undefined` while they are not. */
   clusters: () => Resource | undefined,
 ): LiveReads {
   return {
     async objectionTo(object, signal) {
-      const now = await client.get(profiles, keyOf(object), { signal });
+      const now = await client.get(PROFILES, keyOf(object), { signal });
       if (now === undefined || now.metadata.uid !== object.metadata.uid) return 'the object is gone';
       if (isMoving(now)) return 'the object is being moved away';
       if (hasPausedAnnotation(now)) return 'the object is paused';
@@ -37,19 +35,14 @@ export function liveReads(
       const cluster = await client.get(resource, key, { signal });
       if (cluster === undefined) return undefined;
       const decoded = decodeCluster(cluster);
-      return isRight(decoded) && !decoded.right.paused ? undefined : 'the Cluster is paused';
+      if (!isRight(decoded)) return 'the Cluster cannot be read';
+      return decoded.right.paused ? 'the Cluster is paused' : undefined;
     },
 
     async otherUserOf(object, role, signal) {
-      let token: string | undefined;
-      do {
-        const page = await client.list(profiles, { limit: PAGE, signal, ...(token && { continue: token }) });
-        const user = page.items.find(
-          (item) => item.metadata.uid !== object.metadata.uid && usesRole(item, role, object),
-        );
-        if (user !== undefined) return keyText(keyOf(user));
-        token = page.continue;
-      } while (token);
+      for await (const other of listLive(client, {}, signal)) {
+        if (other.metadata.uid !== object.metadata.uid && usesRole(other, role, object)) return keyText(keyOf(other));
+      }
       return undefined;
     },
   };

@@ -2,14 +2,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import { isRecord } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import { GROUP, PLURAL, VERSION, decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Store } from '../../pkg/kube/store.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-
-export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { PROFILES, deleteThis } from '../profiles.ts';
 
 type Patch = UnknownRecord;
 
@@ -72,10 +71,8 @@ export class ProfileObjects {
   }
 
   /** Deletes this very object; another of its name is left alone. */
-  async delete({ metadata }: AWSFargateProfile, signal: AbortSignal): Promise<void> {
-    await this.client.delete(PROFILES, keyOf({ metadata }), { uid: metadata.uid, signal }).catch((error: unknown) => {
-      if (!isConflict(error)) throw error;
-    });
+  async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {
+    await deleteThis(this.client, object, signal);
   }
 
   /** For an object whose status cannot be read: `false` where somebody else wrote first. */

@@ -3,20 +3,18 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Cluster } from '../../api/external/index.ts';
 import { decodeAWSManagedControlPlane, decodeCluster, isAWSManagedControlPlane } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
-import { GROUP, PLURAL, VERSION, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isConflict } from '../../pkg/kube/errors.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Store } from '../../pkg/kube/store.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
+import { deleteThis, listLive } from '../profiles.ts';
 import { carriesFinalizer } from '../standing.ts';
 import { profilesToDelete } from './cascade.ts';
 import type { Guard } from '../guard.ts';
 import { hasGuard } from '../guard.ts';
-
-const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
-const PAGE = 500;
 
 const DONE: Requeue = { kind: 'done' };
 const again = (why: string): Requeue => ({ kind: 'backoff', why });
@@ -77,13 +75,9 @@ export class TeardownReconciler {
     return named.kind === 'found' ? [named.object] : [];
   }
 
-  private async delete({ metadata }: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<void> {
-    const { client } = this.options;
-    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf({ metadata }) });
-    await client.delete(PROFILES, keyOf({ metadata }), { uid: metadata.uid, signal }).catch((error: unknown) => {
-      // Another object has the name by now: not the one that was decided on.
-      if (!isConflict(error)) throw error;
-    });
+  private async delete(profile: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<void> {
+    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf(profile) });
+    await deleteThis(this.options.client, profile, signal);
   }
 
   private async keepGuard(
@@ -112,17 +106,9 @@ export class TeardownReconciler {
   }
 
   private async isNeededLive({ namespace, name }: ObjectKey, signal: AbortSignal): Promise<boolean> {
-    let token: string | undefined;
-    do {
-      const page = await this.options.client.list(PROFILES, {
-        namespace,
-        limit: PAGE,
-        signal,
-        ...(token !== undefined && { continue: token }),
-      });
-      if (page.items.some((item) => carriesFinalizer(item) && mayName(item, name))) return true;
-      token = page.continue;
-    } while (token !== undefined);
+    for await (const item of listLive(this.options.client, { namespace }, signal)) {
+      if (carriesFinalizer(item) && mayName(item, name)) return true;
+    }
     return false;
   }
 }
