@@ -13,13 +13,14 @@ import { statedBy } from './stated.ts';
 
 /** The status that the object is to have; equal to the one it has where nothing changed. */
 export function statusOf(pass: Pass): AWSFargateProfileStatus {
-  const { object } = pass;
+  const { object, desired, observed } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
+  // What AWS says now takes the place of what it said before, also where it says nothing any more.
+  const found = desired && observed ? observedStatus(pass, before, desired, observed) : before;
   const conditions = mergeConditions(before.conditions ?? [], statedBy(pass), formatTimestamp(pass.now));
   const ready = conditionOf(conditions, 'Ready')?.status === 'True';
   const status: AWSFargateProfileStatus = {
-    ...before,
-    ...(pass.desired && pass.observed && observedStatus(pass, pass.desired, pass.observed)),
+    ...found,
     observedGeneration: object.metadata.generation ?? 0,
     ready,
     ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
@@ -80,22 +81,31 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 const isProvisioned = ({ object, end }: Pass): boolean => end.kind === 'settled' && !isDeleting(object);
 
 /** What AWS says now. A field is dropped where AWS has nothing to say. */
-function observedStatus({ object, end }: Pass, desired: Desired, observed: Seen): AWSFargateProfileStatus {
-  const { wanted, records, owner, place } = desired;
-  const profile = profileNamed(observed.profiles, wanted?.profile.name ?? records.profileName ?? owner.profileName);
-  const {
-    profileARN: _arn,
+function observedStatus(
+  { end }: Pass,
+  {
+    profileARN,
     profileStatus: _status,
     podExecutionRoleARN: _role,
     health: _health,
     ...before
-  } = object.status ?? {};
+  }: AWSFargateProfileStatus,
+  desired: Desired,
+  observed: Seen,
+): AWSFargateProfileStatus {
+  const { wanted, records, owner, place } = desired;
+  const profile = profileNamed(observed.profiles, wanted?.profile.name ?? records.profileName ?? owner.profileName);
+  // A create that came to a profile which is gone again has nothing more to show: its record ends with it.
+  const { createRequestedAt, ...withoutRequest } = before;
+  const isOver = profile === undefined && profileARN !== undefined;
+  const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
   // What a provisioned profile was given is what its spec means, whatever stands under its name now.
   const isOther = end.kind === 'stopped' && end.why.reason === 'SpecDiffers';
   const keepsSubnets = isOther || (before.initialization?.provisioned === true && (before.subnets ?? []).length > 0);
   const role = roleStatus(before.role, end, desired, observed);
   return {
-    ...before,
+    ...withoutRequest,
+    ...request,
     // Where EKS knows no such cluster the object may have been sought in the wrong account or region: it is not tied to them.
     ...(observed.cluster === 'there' && {
       account: place.account,
