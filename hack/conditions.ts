@@ -8,12 +8,11 @@ const ISSUE = {
 };
 const ROLE = 'my-cluster-default_web_fargate';
 const ROLE_ARN = `arn:aws:iam::123456789012:role/${ROLE}`;
-const words = "The AWS service's own words. (EKS CreateFargateProfile: InvalidParameterException)";
 
 /** One example of each reason, so that the document shows what people will read. */
 const EXAMPLES: Facts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
-  WaitingForAPI: { kind: 'Cluster', why: 'clusters.cluster.x-k8s.io are not served by the API server' },
+  WaitingForAPI: { kind: 'Cluster', why: 'the API server does not serve clusters.cluster.x-k8s.io' },
   ClusterDeleting: { cluster: 'default/my-cluster' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
@@ -25,26 +24,29 @@ const EXAMPLES: Facts = {
   InvalidSpec: { words: 'spec.selectors: Fargate Profile requires at least one selector.' },
   TagsInvalid: { words: 'tag "aws:team" of the control plane: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
-  CredentialsMissing: { words: 'no AWS credentials: looked in environment variables, shared configuration files' },
+  CredentialsMissing: {
+    words:
+      'no AWS credentials: looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
+  },
   CredentialsInvalid: {
     words:
       'AWS rejects the credentials: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
   },
   IdentityUnreadable: {
     words:
-      'AWSClusterRoleIdentity objects cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+      'the control plane names AWSClusterRoleIdentity "team-a", which cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
   },
   IdentityNotFound: { words: 'the control plane names AWSClusterStaticIdentity "team-a", which does not exist' },
   IdentityNotAllowed: {
     words:
-      'AWSClusterStaticIdentity "team-a" may not be used from namespace default: its spec.allowedNamespaces does not name or select it',
+      'AWSClusterStaticIdentity "team-a" may not be used for objects of namespace "default": its spec.allowedNamespaces does not name or select it',
   },
   IdentityLoop: {
     words:
-      'identities name each other as their source: AWSClusterRoleIdentity "a", AWSClusterRoleIdentity "b", and "a" again',
+      'the source identities lead in a circle: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    words: 'AWSClusterRoleIdentity "team-a" cannot be read: spec.roleARN: expected string, got undefined',
+    words: 'AWSClusterRoleIdentity "team-a" cannot be understood: spec.roleARN: expected string, got nothing',
   },
   SecretNotFound: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
   SecretIncomplete: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey' },
@@ -57,11 +59,17 @@ const EXAMPLES: Facts = {
       'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of the manager itself: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
   WrongAccount: { recorded: '123456789012', found: '210987654321' },
-  AccessDenied: { words, about: 'EKSFargateProfileReady' },
-  AWSUnavailable: { words: 'No answer within 10 s (EKS DescribeFargateProfile: NoAnswer)' },
-  AWSError: { words },
+  AccessDenied: {
+    words:
+      'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … (IAM CreateRole: AccessDenied)',
+    about: 'IAMFargateRolesReady',
+  },
+  AWSUnavailable: { words: 'no answer within 10 s (EKS DescribeFargateProfile)' },
+  AWSError: { words: 'The specified resource does not exist. (EKS TagResource: NotFoundException)' },
   Refused: {
-    words: 'Subnet subnet-1 provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: …)',
+    words:
+      'Subnet subnet-1 provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: InvalidParameterException)',
+    about: 'EKSFargateProfileReady',
   },
   AWSQuotaExceeded: {
     words: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
@@ -79,7 +87,9 @@ const EXAMPLES: Facts = {
   SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1, wanted subnet-2'] },
   WaitingForSibling: { ahead: 'default_api', doing: 'being created', foreign: false },
   ClusterUpdating: { cluster: 'default_my-control-plane', remaining: 15_000 },
-  QuotaExceeded: { words: 'Fargate Profile limit exceeded for cluster.' },
+  QuotaExceeded: {
+    words: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
+  },
   Creating: { name: 'default_web' },
   DeletingProfile: { name: 'default_web' },
   WaitingForCreate: { name: 'default_web' },
@@ -114,8 +124,14 @@ somebody has to act, what to do. \`CredentialsReady\`, \`IAMFargateRolesReady\` 
 work it is about. \`Reconciling\` is True while it goes on by itself, \`Stalled\` when it does not: the two are never True
 together. \`Deleting\` has the step that a deletion is at. \`Paused\` says who paused.
 
-What is retried becomes \`Stalled\` after five tries that failed, and is retried all the same. While AWS or the API server
-cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown.
+What is retried becomes \`Stalled\` after five tries that failed, an \`AWSError\` after two minutes, and is retried all the same.
+While AWS or the API server cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown.
+
+AWS's own words are followed by the call that they answer and AWS's name for the error. Of \`AccessDenied\`, \`Refused\`,
+\`AWSError\` and \`AWSUnavailable\` the part is the call's: EKS is asked for the profile, IAM for the role, STS for credentials.
+
+An object that cannot be read at all (a field of a wrong type, which only another CRD can have let in) is \`InvalidObject\`:
+nothing is done for it until the field that the message names is mended.
 
 | Reason | It | Part | For example |
 |---|---|---|---|
