@@ -27,7 +27,7 @@ describe('drift: what others change in AWS', () => {
   before(async () => {
     world = await startWorld();
     stranger = strangerIn(world);
-    await world.startManager({ flags: ['--sync-period', '1s'] });
+    await world.startManager({ flags: ['--sync-period', '500ms'] });
   });
   after(async () => {
     stranger.close();
