@@ -132,14 +132,25 @@ describe('Turns', () => {
       expect(isMine(c)).to.equal(false);
     });
 
-    it('wakes nobody while somebody else was seen in the lane', () => {
+    it('tells all that wait when somebody else was seen in the lane: they were told another name', () => {
       turns.ask(a);
       turns.ask(b);
+      turns.ask(c);
       turns.busy(LANE, 'theirs', 'being deleted', true);
       turns.release(a);
-      expect(woken).to.deep.equal([]);
+      expect(woken).to.deep.equal(['team-a/b', 'team-a/c']);
+      expect(turns.ask(b)).to.deep.include({ kind: 'wait', ahead: 'theirs', foreign: true });
       turns.settled(LANE, 'theirs');
+      expect(woken).to.deep.equal(['team-a/b', 'team-a/c', 'team-a/b']);
+    });
+
+    it('tells all that wait when the lane is closed', () => {
+      turns.ask(a);
+      turns.ask(b);
+      turns.close(LANE, 1_000);
+      turns.release(a);
       expect(woken).to.deep.equal(['team-a/b']);
+      expect(turns.ask(b).kind).to.equal('closed');
     });
 
     it('wakes nobody while somebody is about to change something', () => {

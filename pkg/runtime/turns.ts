@@ -109,7 +109,10 @@ export class Turns {
     const lane = this.laneOf(ticket.lane);
     if (lane.going?.id !== ticket.id) return;
     lane.going = undefined;
-    this.next(lane);
+    // All were told that this one is ahead. Where somebody else is instead, they are to say so.
+    if (lane.busy !== undefined || lane.closedUntil > this.clock.monotonic()) {
+      for (const id of lane.waiting.keys()) this.wake(id);
+    } else this.next(lane);
   }
 
   /** Somebody was seen in the lane. `foreign`: by hearsay only, nobody here looks after it. */
