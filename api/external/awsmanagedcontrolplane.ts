@@ -23,7 +23,6 @@ export interface ControlPlaneSubnet {
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
-  readonly availabilityZone?: string;
   /** `availability-zone`, `local-zone` or `wavelength-zone`; absent means the first. */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
@@ -48,7 +47,6 @@ const RawSubnet = object({
   id: string(),
   resourceID: optionalText(string()),
   isPublic: optional(boolean()),
-  availabilityZone: optionalText(string()),
   zoneType: optionalText(string()),
   tags: optional(map(string())),
 });

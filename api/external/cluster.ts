@@ -19,7 +19,6 @@ export interface Cluster {
   /** `spec.paused`. */
   readonly paused: boolean;
   readonly controlPlaneRef?: ObjectReference;
-  readonly infrastructureRef?: ObjectReference;
 }
 
 const RawCluster = object({
@@ -28,19 +27,16 @@ const RawCluster = object({
     object({
       paused: optional(boolean()),
       controlPlaneRef: optional(RawReference),
-      infrastructureRef: optional(RawReference),
     }),
   ),
 });
 
 export const Cluster: Field<Cluster> = view(RawCluster, ({ metadata, spec = {} }): Cluster => {
   const controlPlaneRef = toReference(spec.controlPlaneRef, metadata.namespace);
-  const infrastructureRef = toReference(spec.infrastructureRef, metadata.namespace);
   return {
     metadata,
     paused: spec.paused ?? false,
     ...(controlPlaneRef && { controlPlaneRef }),
-    ...(infrastructureRef && { infrastructureRef }),
   };
 });
 

@@ -12,12 +12,6 @@ describe('decodeCluster', () => {
     name: 'prod',
     namespace: 'team',
   };
-  const infrastructureRef = {
-    group: 'infrastructure.cluster.x-k8s.io',
-    kind: 'AWSManagedCluster',
-    name: 'prod',
-    namespace: 'team',
-  };
   const toV1beta1 = ({ group, ...ref }: typeof controlPlaneRef): object => ({ ...ref, apiVersion: `${group}/v1beta2` });
   const toV1beta2 = ({ group, kind, name }: typeof controlPlaneRef): object => ({ apiGroup: group, kind, name });
 
@@ -30,11 +24,9 @@ describe('decodeCluster', () => {
         apiVersion: `cluster.x-k8s.io/${version}`,
         kind: 'Cluster',
         metadata,
-        spec: { paused: true, controlPlaneRef: toRef(controlPlaneRef), infrastructureRef: toRef(infrastructureRef) },
+        spec: { paused: true, controlPlaneRef: toRef(controlPlaneRef) },
       };
-      expect(decodeCluster(cluster)).to.deep.equal(
-        right({ metadata, paused: true, controlPlaneRef, infrastructureRef }),
-      );
+      expect(decodeCluster(cluster)).to.deep.equal(right({ metadata, paused: true, controlPlaneRef }));
     });
   }
 

@@ -88,7 +88,7 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
     target,
     surroundings: {
       controlPlaneTags: controlPlane.object.additionalTags,
-      privateSubnets: privateSubnets(controlPlane.object.subnets).ids,
+      privateSubnets: privateSubnets(controlPlane.object.subnets),
       controlPlane: { namespace: reference.namespace, name: reference.name },
       noCreation,
     },

@@ -11,8 +11,6 @@ export class DeadlineExceeded extends Error {
   }
 }
 
-export const isDeadlineExceeded = (error: unknown): error is DeadlineExceeded => error instanceof DeadlineExceeded;
-
 const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 

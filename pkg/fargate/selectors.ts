@@ -16,7 +16,7 @@ export function sameSelectors(a: readonly LooseSelector[], b: readonly LooseSele
 }
 
 /** One text for each set of selectors: equal texts, equal sets. */
-export function canonicalSelectors(selectors: readonly LooseSelector[]): string {
+function canonicalSelectors(selectors: readonly LooseSelector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>
     JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );

@@ -9,7 +9,7 @@ describe('subnets', () => {
         { id: 'prod-subnet-private-a', resourceID: 'subnet-2' },
         { id: 'subnet-3', resourceID: '' },
       ]),
-    ).to.deep.equal({ ids: ['subnet-1', 'subnet-2', 'subnet-3'], pending: [] });
+    ).to.deep.equal(['subnet-1', 'subnet-2', 'subnet-3']);
   });
 
   it('leaves out public subnets, edge zones and secondary CNI subnets', () => {
@@ -20,19 +20,16 @@ describe('subnets', () => {
         { id: 'subnet-wavelength', zoneType: 'wavelength-zone' },
         { id: 'subnet-secondary', tags: { 'sigs.k8s.io/cluster-api-provider-aws/association': 'secondary' } },
         { id: 'subnet-zone', zoneType: 'availability-zone', isPublic: false, tags: { a: 'b' } },
-      ]).ids,
+      ]),
     ).to.deep.equal(['subnet-zone']);
   });
 
-  it('tells the subnets that have no AWS id yet', () => {
-    expect(privateSubnets([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal({
-      ids: ['subnet-1'],
-      pending: ['prod-subnet-private-a'],
-    });
+  it('leaves out what has no AWS id yet', () => {
+    expect(privateSubnets([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal(['subnet-1']);
   });
 
   it('names each once', () => {
-    expect(privateSubnets([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }]).ids).to.deep.equal(['subnet-1']);
+    expect(privateSubnets([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }])).to.deep.equal(['subnet-1']);
   });
 
   it('are equal as sets', () => {

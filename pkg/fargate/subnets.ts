@@ -7,13 +7,6 @@ export interface NetworkSubnet {
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface PrivateSubnets {
-  /** AWS ids, in the control plane's order, each once. */
-  readonly ids: readonly string[];
-  /** Private subnets that are still to be made: they have a name but no AWS id. */
-  readonly pending: readonly string[];
-}
-
 const AWS_SUBNET_ID = /^subnet-/;
 /** Fargate runs in the zones of a region only. */
 const EDGE_ZONES: readonly string[] = ['local-zone', 'wavelength-zone'];
@@ -21,23 +14,15 @@ const ASSOCIATION_TAG = 'sigs.k8s.io/cluster-api-provider-aws/association';
 const SECONDARY = 'secondary';
 
 /**
- * The subnets for a profile that names none: those of the control plane that EKS takes for Fargate.
+ * The subnets for a profile that names none, by their ids in AWS: those of the control plane that EKS takes for Fargate, in
+ * its order, each once.
  *
  * In a VPC that Cluster API Provider AWS makes, `id` is a placeholder and `resourceID` the subnet's id in AWS once it
  * exists; in a VPC brought along, `id` is the AWS id.
  */
-export function privateSubnets(subnets: readonly NetworkSubnet[]): PrivateSubnets {
-  const ids = new Set<string>();
-  const pending = new Set<string>();
-  for (const subnet of subnets.filter(takesFargate)) {
-    const id = subnet.resourceID || subnet.id || '';
-    if (AWS_SUBNET_ID.test(id)) {
-      ids.add(id);
-    } else if (id !== '') {
-      pending.add(id);
-    }
-  }
-  return { ids: [...ids], pending: [...pending] };
+export function privateSubnets(subnets: readonly NetworkSubnet[]): readonly string[] {
+  const ids = subnets.filter(takesFargate).map(({ resourceID, id }) => resourceID || id || '');
+  return [...new Set(ids.filter((id) => AWS_SUBNET_ID.test(id)))];
 }
 
 /** Whether two lists hold the same subnets; neither order nor repetition matters. */

@@ -94,10 +94,6 @@ export function tagDrift(wanted: Tags, found: Tags, ownedKeys: readonly string[]
   };
 }
 
-export function hasDrift(drift: TagDrift): boolean {
-  return drift.remove.length > 0 || Object.keys(drift.set).length > 0;
-}
-
 /** A tag's value by its key as the service compares keys. */
 export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {
   return Object.entries(tags).find(([candidate]) => fold(candidate) === fold(key))?.[1];

@@ -268,40 +268,6 @@ describe('Workqueue', () => {
       queue.shutDown();
       expect(await Promise.all(workers)).to.deep.equal([undefined, undefined]);
     });
-
-    it('with drain waits for what is ready and in work, also for what was added meanwhile', async () => {
-      const { queue, clock } = start();
-      let drained = false;
-      queue.add(a);
-      queue.add(b);
-      await queue.get();
-      queue.add(a);
-      void queue.shutDownWithDrain().then(() => (drained = true));
-      await clock.settle();
-      expect(drained, 'b is ready, a in work').to.equal(false);
-      queue.done(a);
-      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
-      await clock.settle();
-      expect(drained).to.equal(true);
-    });
-
-    it('with drain waits for what no worker has taken yet', async () => {
-      const { queue, clock } = start();
-      let drained = false;
-      queue.add(a);
-      void queue.shutDownWithDrain().then(() => (drained = true));
-      await clock.settle();
-      expect(drained).to.equal(false);
-      await takeAll(queue);
-      await clock.settle();
-      expect(drained).to.equal(true);
-    });
-
-    it('with drain is over at once when nothing is there', async () => {
-      const { queue } = start();
-      await queue.shutDownWithDrain();
-      await queue.shutDownWithDrain();
-    });
   });
 
   it('tells its metrics as client-go does', async () => {

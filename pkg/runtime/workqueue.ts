@@ -58,7 +58,6 @@ export class Workqueue {
   private readonly lanes: Readonly<Record<Priority, Map<string, Item>>> = { normal: new Map(), low: new Map() };
   private readonly failures = new Map<string, number>();
   private readonly workers: ((key: ObjectKey | undefined) => void)[] = [];
-  private readonly drained: (() => void)[] = [];
   private shuttingDown = false;
 
   constructor(options: WorkqueueOptions) {
@@ -148,7 +147,6 @@ export class Workqueue {
     this.metrics?.workedFor(this.clock.monotonic() - processed.since);
     const again = this.items.get(id);
     if (again?.when.kind === 'ready') this.offer(id, again);
-    if (this.shuttingDown) this.endIfDrained();
   }
 
   /** No more keys come in, what waits for a time is dropped, what is ready is still handed out. */
@@ -161,14 +159,6 @@ export class Workqueue {
     }
     // Workers wait only while nothing is ready.
     for (const worker of this.workers.splice(0)) worker(undefined);
-    this.endIfDrained();
-  }
-
-  /** Shuts down and resolves when every key that was ready or in work is done. */
-  async shutDownWithDrain(): Promise<void> {
-    const drained = new Promise<void>((resolve) => this.drained.push(resolve));
-    this.shutDown();
-    await drained;
   }
 
   private readyNow(): Item['when'] {
@@ -220,11 +210,6 @@ export class Workqueue {
     this.processing.set(id, { since: now, priority: item.priority });
     if (item.when.kind === 'ready') this.metrics?.queuedFor(now - item.when.since);
     return item.key;
-  }
-
-  private endIfDrained(): void {
-    if (this.items.size > 0 || this.processing.size > 0) return;
-    for (const resolve of this.drained.splice(0)) resolve();
   }
 }
 
