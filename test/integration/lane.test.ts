@@ -1,0 +1,363 @@
+import { expect } from 'chai';
+import type { KubeObject } from '../envtest/api.ts';
+import { stopwatch } from '../kernel/stopwatch.ts';
+import { eventually } from '../support/eventually.ts';
+import { callsFromNow } from '../world/calls.ts';
+import type { Calls } from '../world/calls.ts';
+import { lookAgain } from '../world/look-again.ts';
+import { conditionOf, messageOf, standing, waiting } from '../world/standing.ts';
+import type { World } from '../world/world.ts';
+import { ACCOUNT, fargateProfile, startWorld } from '../world/world.ts';
+
+const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
+const THEIRS = `arn:aws:iam::${ACCOUNT}:role/theirs`;
+
+/** The lane's calls in the order in which they came: `Create default_a`, and the error where there was one. */
+const lane = (calls: Calls): readonly string[] =>
+  calls
+    .mutations()
+    .filter(({ operation }) => operation.endsWith('FargateProfile'))
+    .map(({ operation, nouns, errorCode }) =>
+      [operation.replace('FargateProfile', ''), nouns['fargateProfileName'], errorCode].filter(Boolean).join(' '),
+    );
+
+/** Each version of each object, from now on. */
+interface Watched {
+  readonly seen: readonly KubeObject[];
+  stop(): Promise<void>;
+}
+
+describe('the lane: EKS changes one profile of a cluster at a time', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    await world.startManager();
+  });
+  after(() => world.finish());
+
+  const createTimes = (createMs: number | readonly [number, number], deleteMs: number | readonly [number, number]) =>
+    world.aws.admin.setConfig({ eks: { createMs, deleteMs } });
+
+  const start = (cluster: string, ...names: readonly string[]): Promise<void> =>
+    world.apply(...names.map((name) => fargateProfile(name, { clusterName: cluster })));
+
+  async function deleteAll(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => world.delete(name)));
+  }
+
+  async function allReady(names: readonly string[], timeoutMs = 60_000): Promise<void> {
+    await Promise.all(names.map((name) => world.ready(name, { timeoutMs })));
+  }
+
+  async function allGone(names: readonly string[], timeoutMs = 60_000): Promise<void> {
+    await Promise.all(names.map((name) => world.gone(name, { timeoutMs })));
+  }
+
+  async function warningsOf(names: readonly string[]): Promise<readonly string[]> {
+    const events = await Promise.all(names.map((name) => world.events(name)));
+    return events.flat().filter((event) => event.startsWith('Warning'));
+  }
+
+  function watch(names: readonly string[]): Watched {
+    const stopping = new AbortController();
+    const seen: KubeObject[] = [];
+    const watching = (async () => {
+      for await (const { object } of world.controlPlane.api.watch(PROFILES, {}, stopping.signal)) {
+        if (names.includes(object.metadata.name)) seen.push(object);
+      }
+    })().catch(() => undefined);
+    return {
+      seen,
+      stop: async () => {
+        stopping.abort();
+        await watching;
+      },
+    };
+  }
+
+  const waits = ({ seen }: Watched): readonly KubeObject[] =>
+    seen.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === 'WaitingForSibling'));
+
+  /** In which order those that wait go: the older first, then by name. */
+  const inLine = (objects: readonly KubeObject[]): readonly string[] =>
+    objects
+      .toSorted((a, b) =>
+        `${a.metadata.creationTimestamp} ${a.metadata.name}` < `${b.metadata.creationTimestamp} ${b.metadata.name}`
+          ? -1
+          : 1,
+      )
+      .map(({ metadata }) => `default_${metadata.name}`);
+
+  it('ten that come at once and go at once: in line, without a refusal or a Warning, in a tenth more than EKS’ own time', async function () {
+    this.timeout(400_000);
+    const names = Array.from({ length: 10 }, (_, index) => `ten-${index}`);
+    const { name: cluster } = await world.createEksCluster('ten');
+    createTimes([7_000, 10_000], [5_000, 8_000]);
+    const eks = stopwatch(world.aws, cluster);
+    const watched = watch(names);
+    const calls = callsFromNow(world.aws);
+
+    const begin = performance.now();
+    await Promise.all(names.map((name) => start('ten', name)));
+    await allReady(names, 180_000);
+    const created = performance.now();
+    const ratioOfCreating = (created - begin) / eks.creating;
+    const objects = await Promise.all(names.map(async (name) => (await world.profile(name)) ?? expect.fail(name)));
+    const [first, ...rest] = lane(calls);
+    // The first comes before the others are known to be there.
+    expect(rest).to.deep.equal(
+      inLine(objects)
+        .map((name) => `Create ${name}`)
+        .filter((line) => line !== first),
+    );
+
+    await deleteAll(names);
+    await allGone(names, 180_000);
+    const ratioOfDeleting = (performance.now() - created) / eks.deleting;
+    await watched.stop();
+    console.log(
+      `      ten profiles over EKS' own serial time: created in ${ratioOfCreating.toFixed(3)} × ${(eks.creating / 1_000).toFixed(1)} s, ` +
+        `deleted in ${ratioOfDeleting.toFixed(3)} × ${(eks.deleting / 1_000).toFixed(1)} s`,
+    );
+    expect(calls.failures()).to.deep.equal([]);
+    expect(calls.mutations()).to.have.length(10 * 6);
+    expect(await warningsOf(names)).to.deep.equal([]);
+
+    const told = waits(watched);
+    expect(new Set(told.map(({ metadata }) => metadata.name)).size, 'all but the first have waited').to.be.at.least(9);
+    for (const object of told) {
+      const condition = object.metadata.deletionTimestamp === undefined ? 'Ready' : 'Deleting';
+      expect(messageOf(object, condition)).to.match(
+        /^EKS changes one Fargate profile of a cluster at a time; ahead of this one: "default_ten-\d" \((being created|being deleted|starting|next in turn)\)$/,
+      );
+      expect(messageOf(object, condition)).not.to.contain(`"default_${object.metadata.name}"`);
+      expect(conditionOf(object, 'Stalled').status).to.equal('False');
+      expect(conditionOf(object, 'Reconciling')).to.include({ status: 'True', reason: 'WaitingForSibling' });
+    }
+    expect(ratioOfCreating, 'creating').to.be.below(1.1);
+    expect(ratioOfDeleting, 'deleting').to.be.below(1.1);
+  });
+
+  describe('with somebody else in it', () => {
+    before(() => createTimes(300, 300));
+
+    const ahead = (name: string, who: string): Promise<KubeObject> =>
+      eventually(async () => {
+        const object = (await world.profile(name)) ?? expect.fail('it is not there');
+        expect(messageOf(object, 'Ready')).to.equal(
+          `EKS changes one Fargate profile of a cluster at a time; ahead of this one: ${who}`,
+        );
+        return object;
+      });
+
+    for (const [status, doing, next] of [
+      ['CREATING', 'being created', 'ACTIVE'],
+      ['DELETING', 'being deleted', 'gone'],
+    ] as const)
+      it(`whose profile is ${doing}: one asks EKS for all, each says who is ahead, and it goes on soon after`, async () => {
+        const names = ['a', 'b', 'c'].map((letter) => `${status.toLowerCase()}-${letter}`);
+        const { name: cluster } = await world.createEksCluster(status.toLowerCase());
+        const busyMs = 7_000;
+        world.aws.admin.putProfile({
+          cluster,
+          name: 'theirs',
+          podExecutionRoleArn: THEIRS,
+          status,
+          next: { afterMs: busyMs, to: next },
+        });
+        const begin = performance.now();
+        const calls = callsFromNow(world.aws);
+        await start(status.toLowerCase(), ...names);
+        for (const name of names) {
+          const object = await ahead(name, `"theirs" (${doing})`);
+          expect(standing(object)).to.deep.equal(waiting('WaitingForSibling'));
+        }
+        await allReady(names);
+        expect(performance.now() - begin, 'milliseconds').to.be.below(busyMs + 5_500 + 3 * 2_000);
+        expect(calls.failures()).to.deep.equal(['eks:CreateFargateProfile 409 ResourceInUseException']);
+        expect(await warningsOf(names)).to.deep.equal([]);
+        await deleteAll(names);
+        await allGone(names);
+        world.aws.admin.removeProfile({ cluster, name: 'theirs' });
+      });
+
+    it('of whom only EKS knows what it updates: a create and a deletion wait, without a Warning', async () => {
+      const { name: cluster } = await world.createEksCluster('update');
+      await start('update', 'update-old');
+      await allReady(['update-old']);
+      world.aws.admin.setCluster({ name: cluster, updateInProgressMs: 5_000 });
+      const calls = callsFromNow(world.aws);
+      await start('update', 'update-new');
+      const created = await world.condition('update-new', 'Ready', { status: 'False', reason: 'ClusterUpdating' });
+      expect(standing(created)).to.deep.equal(waiting('ClusterUpdating'));
+      await world.delete('update-old');
+      const deleted = await world.condition('update-old', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
+      expect(standing(deleted)).to.deep.equal({ ...waiting('ClusterUpdating'), Ready: 'False Deleting' });
+      expect(messageOf(deleted, 'Deleting')).to.contain(`EKS has an update of cluster "${cluster}" in progress`);
+      await Promise.all([world.gone('update-old'), world.ready('update-new')]);
+      expect(calls.failures()).to.deep.equal(['eks:CreateFargateProfile 409 ResourceInUseException']);
+      expect(await warningsOf(['update-old', 'update-new'])).to.deep.equal([]);
+    });
+
+    it('after each create, when EKS says ACTIVE and still refuses a deletion: it waits, without a Warning', async () => {
+      await world.createEksCluster('aftermath');
+      world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 3_000 } });
+      await start('aftermath', 'aftermath');
+      await allReady(['aftermath']);
+      await world.delete('aftermath');
+      await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
+      world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 0 } });
+      await allGone(['aftermath']);
+      expect(await warningsOf(['aftermath'])).to.deep.equal([]);
+    });
+  });
+
+  describe('with a queue in it', () => {
+    beforeEach(() => createTimes(1_500, 1_000));
+
+    const creating = (name: string): Promise<true> =>
+      eventually(() => world.inAws.profile(`default_${name}`)?.status === 'CREATING', { intervalMs: 20 });
+
+    /** Whoever asks first goes first: the others come when EKS is busy with the first. */
+    async function startInOrder(cluster: string, ...names: readonly string[]): Promise<void> {
+      const [first = '', ...others] = names;
+      await start(cluster, first);
+      await creating(first);
+      await start(cluster, ...others);
+      await Promise.all(
+        others.map((name) => world.condition(name, 'Reconciling', { status: 'True', reason: 'WaitingForSibling' })),
+      );
+    }
+
+    it('a deletion goes before the creations that were there first', async () => {
+      await world.createEksCluster('urgent');
+      await start('urgent', 'urgent-old');
+      await allReady(['urgent-old']);
+      const calls = callsFromNow(world.aws);
+      await startInOrder('urgent', 'urgent-a', 'urgent-b', 'urgent-c');
+      await world.delete('urgent-old');
+      await allGone(['urgent-old']);
+      await allReady(['urgent-a', 'urgent-b', 'urgent-c']);
+      expect(lane(calls)).to.deep.equal([
+        'Create default_urgent-a',
+        'Delete default_urgent-old',
+        'Create default_urgent-b',
+        'Create default_urgent-c',
+      ]);
+    });
+
+    it('one that is paused meanwhile is passed over, and comes when it goes on', async () => {
+      await world.createEksCluster('skip');
+      const calls = callsFromNow(world.aws);
+      await startInOrder('skip', 'skip-a', 'skip-b', 'skip-c');
+      await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+      await allReady(['skip-a', 'skip-c']);
+      expect(world.inAws.profile('default_skip-b')).to.equal(undefined);
+      await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+      await allReady(['skip-b']);
+      expect(lane(calls)).to.deep.equal(['Create default_skip-a', 'Create default_skip-c', 'Create default_skip-b']);
+    });
+
+    it('one that is deleted while it waits is never made', async () => {
+      await world.createEksCluster('regret');
+      const calls = callsFromNow(world.aws);
+      await startInOrder('regret', 'regret-a', 'regret-b', 'regret-c');
+      await world.delete('regret-b');
+      await world.gone('regret-b');
+      await allReady(['regret-a', 'regret-c']);
+      expect(lane(calls)).to.deep.equal(['Create default_regret-a', 'Create default_regret-c']);
+      expect(world.inAws.role('regret-default_regret-b_fargate')).to.equal(undefined);
+    });
+
+    it('one that failed and waits for its next try holds nobody up', async () => {
+      await world.createEksCluster('backoff');
+      world.aws.admin.planFailure({ operation: 'create', profile: 'default_backoff-a', times: 1, issues: [] });
+      const calls = callsFromNow(world.aws);
+      await startInOrder('backoff', 'backoff-a', 'backoff-b', 'backoff-c');
+      await allReady(['backoff-b', 'backoff-c']);
+      expect(lane(calls)).to.deep.equal([
+        'Create default_backoff-a',
+        'Create default_backoff-b',
+        'Create default_backoff-c',
+      ]);
+      await allReady(['backoff-a']);
+      expect(calls.failures()).to.deep.equal([]);
+    });
+
+    it('a change of the spec of one that waits is what is made in the end', async () => {
+      await world.createEksCluster('edit');
+      await startInOrder('edit', 'edit-a', 'edit-b');
+      await world.patch('edit-b', { spec: { selectors: [{ namespace: 'edited' }] } });
+      await allReady(['edit-a', 'edit-b']);
+      expect(world.inAws.profile('default_edit-b')?.selectors).to.deep.equal([{ namespace: 'edited', labels: {} }]);
+    });
+
+    for (const [what, isDeletion] of [
+      ['creations', false],
+      ['deletions', true],
+    ] as const)
+      it(`of ${what} the manager is killed: its successor goes on where it was, and asks nothing twice`, async () => {
+        const cluster = `killed-${what}`;
+        const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${cluster}-${letter}`);
+        await world.createEksCluster(cluster);
+        const calls = callsFromNow(world.aws);
+        await startInOrder(cluster, ...names);
+        if (isDeletion) {
+          await allReady(names);
+          await deleteAll(names);
+        }
+        const [, second = ''] = names;
+        await eventually(
+          async () =>
+            (await world.profile(second))?.status?.['profileStatus'] === (isDeletion ? 'DELETING' : 'CREATING'),
+          { intervalMs: 20 },
+        );
+        await world.manager.stop('SIGKILL');
+        await world.startManager();
+        if (!isDeletion) {
+          await allReady(names);
+          await deleteAll(names);
+        }
+        await allGone(names);
+        expect(lane(calls).toSorted()).to.deep.equal(
+          names.flatMap((name) => [`Create default_${name}`, `Delete default_${name}`]).toSorted(),
+        );
+        expect(calls.failures()).to.deep.equal([]);
+        expect(await warningsOf(names)).to.deep.equal([]);
+      });
+
+    it('the manager is killed right after EKS took a create: nothing is made twice, and nobody waits in vain', async () => {
+      const names = ['unseen-a', 'unseen-b', 'unseen-c'];
+      await world.createEksCluster('unseen');
+      const calls = callsFromNow(world.aws);
+      const { manager } = world;
+      let killed: Promise<unknown> | undefined;
+      const forget = world.aws.onCall(({ operation, applied }, phase) => {
+        if (phase === 'after' && applied && operation === 'CreateFargateProfile') killed ??= manager.stop('SIGKILL');
+      });
+      await start('unseen', ...names);
+      await eventually(() => killed !== undefined);
+      await killed;
+      forget();
+      await world.startManager();
+      await allReady(names);
+      const creates = lane(calls).filter((line) => line.startsWith('Create'));
+      expect(creates.filter((line) => !line.includes('Exception')).toSorted()).to.deep.equal(
+        names.map((name) => `Create default_${name}`),
+      );
+      // One of the others may ask EKS before the first has looked: EKS names who is ahead.
+      expect(creates.length - names.length, 'refused creates').to.be.at.most(1);
+      expect(await warningsOf(names)).to.deep.equal([]);
+    });
+
+    it('looks in between change nothing', async () => {
+      const names = ['look-a', 'look-b', 'look-c'];
+      await world.createEksCluster('look');
+      const calls = callsFromNow(world.aws);
+      await startInOrder('look', ...names);
+      for (let look = 0; look < 5; look++) for (const name of names) await lookAgain(world, name);
+      await allReady(names);
+      expect(lane(calls)).to.deep.equal(names.map((name) => `Create default_${name}`));
+    });
+  });
+});
