@@ -530,6 +530,7 @@ describe('status', () => {
       ['refused, for the trust policy', { kind: 'rolePropagating', failure: aFailure() }, false],
       ['refused, for a subnet', refusedBy('InvalidParameterException', 400), false],
       ['answered with a 500', refusedBy('ServerException', 500), true],
+      ["answered with a proxy's page", refusedBy('Undecodable', 408), true],
       ['not answered', refusedBy('NoAnswer'), true],
       ['answered with "exists already"', { kind: 'already' }, true],
     ];

@@ -45,8 +45,9 @@ function isRefusal(outcome: Outcome): boolean {
     case 'rolePropagating':
       return true;
     case 'failed': {
-      const { statusCode = 0 } = outcome.failure;
-      return statusCode >= 400 && statusCode < 500;
+      const { code, statusCode = 0 } = outcome.failure;
+      // A proxy that gives up may have passed the request on: only AWS itself can say so.
+      return code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
     }
     default:
       return false;
