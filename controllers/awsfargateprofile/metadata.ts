@@ -2,6 +2,7 @@ import type { Cluster } from '../../api/external/index.ts';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../api/meta.ts';
 import { AccountId, EksClusterName } from '../../api/names.ts';
+import type { UnknownRecord } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   CLUSTER_NAME_LABEL,
@@ -19,10 +20,7 @@ import { isDeleting } from '../standing.ts';
  * finalizer once there is something to pursue, the Cluster's label and owner reference, the mirror of
  * `deletionPolicy: Retain`. Nothing is added to an object that is being deleted; a finalizer could not be.
  */
-export function metadataPatch(
-  { object, cluster, clusterApiVersion }: Inputs,
-  goal: Goal,
-): Readonly<Record<string, unknown>> | undefined {
+export function metadataPatch({ object, cluster, clusterApiVersion }: Inputs, goal: Goal): UnknownRecord | undefined {
   if (isDeleting(object)) return undefined;
   const { metadata } = object;
   return metadataDiff(metadata, {
@@ -36,7 +34,7 @@ export function metadataPatch(
 }
 
 /** The merge patch that lets a deleted object go. */
-export function releasePatch({ metadata }: AWSFargateProfile): Readonly<Record<string, unknown>> | undefined {
+export function releasePatch({ metadata }: AWSFargateProfile): UnknownRecord | undefined {
   return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
 }
 
@@ -47,7 +45,7 @@ export function releasePatch({ metadata }: AWSFargateProfile): Readonly<Record<s
 export function deletionMark(
   { metadata }: AWSFargateProfile,
   { account, region, eksCluster }: MarkedTarget,
-): Readonly<Record<string, unknown>> | undefined {
+): UnknownRecord | undefined {
   const mark = [account, region, eksCluster].join('/');
   return metadataDiff(metadata, {
     ...metadata,
@@ -72,10 +70,8 @@ export function markedTarget({ metadata }: AWSFargateProfile): MarkedTarget | un
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
 
-const metadataDiff = (before: ObjectMeta, after: Changing): Readonly<Record<string, unknown>> | undefined => {
-  const patch = diffMergePatch({ metadata: { ...before } }, { metadata: { ...after } });
-  return patch;
-};
+const metadataDiff = (before: ObjectMeta, after: Changing): UnknownRecord | undefined =>
+  diffMergePatch({ metadata: { ...before } }, { metadata: { ...after } });
 
 const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];

@@ -4,7 +4,7 @@ import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.t
 import { decodeAWSManagedControlPlane, decodeCluster, isAWSManagedControlPlane } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
-import { keyText } from '../../pkg/kube/paths.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Lookup, StoreReader } from '../../pkg/kube/store.ts';
 import type { Inputs, Looked } from './inputs.ts';
 import { BY_CLUSTER } from '../caches.ts';
@@ -66,7 +66,7 @@ function looked<A>(lookup: Lookup, decode: (input: unknown) => Either<readonly D
       const decoded = decode(lookup.object);
       return E.isRight(decoded)
         ? { kind: 'found', object: decoded.right }
-        : { kind: 'unknown', why: decoded.left.map(describeProblem).join('; ') };
+        : { kind: 'unknown', why: `${keyText(keyOf(lookup.object))}: ${decoded.left.map(describeProblem).join('; ')}` };
     }
   }
 }
