@@ -18,6 +18,7 @@ const EXAMPLES: Facts = {
   GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
+  ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1' },
   TargetUnknown: { cluster: 'default/my-cluster' },

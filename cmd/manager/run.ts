@@ -3,6 +3,7 @@ import { awsFargateProfileController } from '../../controllers/awsfargateprofile
 import { newCaches } from '../../controllers/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { Guard } from '../../controllers/guard.ts';
+import { ServedSchema, schemaMetrics } from '../../controllers/served-schema.ts';
 import { newIdentities } from '../../controllers/identities/identities.ts';
 import { CredentialPool } from '../../pkg/cloud/credentials.ts';
 import { newLimiter } from '../../pkg/cloud/limiter.ts';
@@ -83,10 +84,12 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     controlPlanes: caches.controlPlanes,
     resource: caches.controlPlaneResource,
   });
+  const schema = new ServedSchema({ client, clock, logger, metrics: schemaMetrics(registry) });
   const teardown = clusterTeardownController({
     client,
     caches,
     guard,
+    schema,
     leadership: election ?? ALONE,
     metrics,
     clock,
@@ -97,6 +100,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     client,
     caches,
     guard,
+    schema,
     identities,
     sessions,
     leadership: election ?? ALONE,

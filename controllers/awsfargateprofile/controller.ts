@@ -14,10 +14,13 @@ import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
 import type { Guard } from '../guard.ts';
+import type { ServedSchema } from '../served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
+import { underOurSchema } from './foreign-schema.ts';
 import { liveReads } from './live.ts';
 import { ProfileObjects } from './objects.ts';
 import { Reconciler } from './reconcile.ts';
+import type { ReconcilerOptions } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
 
 const NAME = 'awsfargateprofile';
@@ -27,6 +30,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly caches: Caches;
   readonly guard: Guard;
   readonly identities: Pick<Identities, 'onChange'>;
+  readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -42,17 +46,18 @@ export interface AWSFargateProfileControllerOptions {
 
 /** Makes profiles and roles in AWS what the AWSFargateProfiles say. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
-  const { client, caches, guard, sessions, leadership, recorder, metrics, clock, random, logger } = options;
+  const { client, caches, guard, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
   const { identities, concurrency, resync } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
   const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
-  const { reconcile, awaitsSibling } = new Reconciler({
+  const reconcilerOptions: ReconcilerOptions = {
     ...caches,
     clock,
     random,
     objects,
     live: liveReads(client, caches.clusterResource),
+    schema,
     sessions,
     turns,
     guardOf: (controlPlane, signal) => guard.putOn(controlPlane, signal),
@@ -61,14 +66,15 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     tell: ({ metadata }, { type, reason, message }) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
-  });
+  };
+  const { reconcile, awaitsSibling } = new Reconciler(reconcilerOptions);
   connectWatches({ caches, identities, queue, objects, random, resync, awaitsSibling });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
     concurrency,
     queue,
-    reconcile,
+    reconcile: underOurSchema(reconcile, reconcilerOptions),
     clock,
     random,
     logger,

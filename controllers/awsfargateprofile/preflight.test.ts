@@ -1,9 +1,21 @@
 import { expect } from 'chai';
 import { FINALIZER } from '../../api/v1beta2/index.ts';
+import type { ServedVerdict } from '../served-schema.ts';
 import { rememberAttempt, rememberRefusal, whatOf } from './memory.ts';
 import type { Mutation } from './model.ts';
 import type { Flight, Guard, Verdict } from './preflight.ts';
-import { guards, leads, marked, pace, preflight, recorded, roleUnused, turn, unpaused } from './preflight.ts';
+import {
+  guards,
+  leads,
+  marked,
+  pace,
+  preflight,
+  readAsWritten,
+  recorded,
+  roleUnused,
+  turn,
+  unpaused,
+} from './preflight.ts';
 import { messageOf, why } from './reasons.ts';
 import {
   EKS_CLUSTER,
@@ -229,6 +241,27 @@ describe('the guard unpaused', () => {
   for (const mutation of CONSTRUCTIVE) {
     it(`does not ask before ${nameOf(mutation)}: nothing is taken away for good`, async () => {
       expect(wordOf(await unpaused(objecting)(mutation, flightIn(full())))).to.equal('go');
+    });
+  }
+});
+
+describe('the guard readAsWritten', () => {
+  const verdictOn = async (mutation: Mutation, verdict: ServedVerdict): Promise<string> =>
+    wordOf(await readAsWritten(services({ schema: { look: async () => verdict } }))(mutation, flightIn(full())));
+  const FOREIGN = { kind: 'foreign', provider: 'infrastructure-aws', missing: ['spec.deletionPolicy'] } as const;
+
+  for (const mutation of DESTRUCTIVE) {
+    it(`stops ${nameOf(mutation)} while the schema is somebody else's, or may be`, async () => {
+      expect(await verdictOn(mutation, FOREIGN)).to.equal('stop: ForeignSchema');
+      expect(await verdictOn(mutation, { kind: 'unreadable', why: 'forbidden' })).to.equal('stop: WaitingForAPI');
+      expect(await verdictOn(mutation, { kind: 'ours' })).to.equal('go');
+    });
+  }
+
+  for (const mutation of CONSTRUCTIVE) {
+    it(`asks nothing for ${nameOf(mutation)}: the pass has begun with that question`, async () => {
+      const look = (): Promise<ServedVerdict> => Promise.reject(new Error('asked'));
+      expect(wordOf(await readAsWritten(services({ schema: { look } }))(mutation, flightIn(full())))).to.equal('go');
     });
   }
 });

@@ -7,6 +7,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { isRoleInUse } from './roleuse.ts';
 import { profileNamed } from './decide.ts';
+import { objectionOf } from './foreign-schema.ts';
 import { doingOf } from './lane.ts';
 import type { LiveReads } from './live.ts';
 import { refusalOf, rememberFailed, whatOf } from './memory.ts';
@@ -14,6 +15,7 @@ import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
 import type { Why } from './reasons.ts';
+import type { ServedSchema } from '../served-schema.ts';
 import { carriesFinalizer, isDeleting } from '../standing.ts';
 import { why } from './reasons.ts';
 
@@ -44,6 +46,7 @@ export interface GuardServices {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly live: LiveReads;
+  readonly schema: Pick<ServedSchema, 'look'>;
   /** How long a change may take, in ms; 0 or less when this process may no longer lead. */
   readonly mutationBudget: () => Ms;
   /** Writes on the object that its deletion has begun. `undefined`: somebody else wrote first. */
@@ -63,6 +66,7 @@ export function guards(services: GuardServices): readonly Guard[] {
     pace(services),
     leads(services),
     unpaused(services),
+    readAsWritten(services),
     roleUnused(services),
     marked(services),
     turn(services),
@@ -109,6 +113,14 @@ export function unpaused({ live }: Pick<GuardServices, 'live'>): Guard {
     if (!isDestructive(mutation)) return GO;
     const objection = await live.objectionTo(object, signal);
     return objection === undefined ? GO : { kind: 'quit', because: objection, until: 'later' };
+  };
+}
+
+/** Under a foreign schema a decision rests on less than was written; each pass begins with a look, which may be old by now. */
+export function readAsWritten({ schema }: Pick<GuardServices, 'schema'>): Guard {
+  return async (mutation, { signal }) => {
+    const objection = isDestructive(mutation) ? objectionOf(await schema.look(signal)) : undefined;
+    return objection === undefined ? GO : { kind: 'stop', why: objection };
   };
 }
 

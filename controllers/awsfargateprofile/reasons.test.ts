@@ -11,6 +11,7 @@ const FACTS: Facts = {
   GuardRefused: { controlPlane: 'team-a/prod-control-plane', why: 'it is being changed all the time' },
   ClusterVanished: { cluster: 'team-a/prod', remaining: 20_000 },
   RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
+  ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1' },
   TargetUnknown: { cluster: 'team-a/prod' },

@@ -1,5 +1,6 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import { REMEDY } from '../served-schema.ts';
 import { CREDENTIAL_REASONS } from './credential-reasons.ts';
 import type { Entry, Nature, Part, SiblingNews, Words } from './reason-entry.ts';
 import { MINUTE, SECOND, described, doubling, every, following, growing, slowly, watched } from './reason-entry.ts';
@@ -11,6 +12,9 @@ const eks = { part: 'EKSFargateProfileReady' } as const;
 const iam = { part: 'IAMFargateRolesReady' } as const;
 
 const quoted = (text: string): string => `"${text}"`;
+/** The first few say it. */
+const enumerated = (names: readonly string[]): string =>
+  names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 const listed = (texts: readonly string[]): string => texts.join(', ');
 
 type Named = { readonly name: string };
@@ -77,6 +81,13 @@ export const REASONS = {
       `the cluster is being deleted, and EKS cannot delete cluster ${quoted(cluster)} while it has Fargate profile ${quoted(name)}, which deletionPolicy Retain keeps`,
     cure: () =>
       "Set spec.deletionPolicy to Delete to have the profile deleted; or delete the profile in AWS; or remove this object's finalizer to abandon the profile",
+  }),
+  ForeignSchema: described<{ readonly provider?: string | undefined; readonly missing: readonly string[] }>({
+    nature: 'human',
+    poll: every(15 * SECOND),
+    words: ({ provider = 'somebody else', missing }) =>
+      `the API server serves AWSFargateProfiles with the CRD of ${provider}, which does not know ${enumerated(missing)}: what is read here is not what was written, so nothing is changed in AWS`,
+    cure: () => `${REMEDY}; it goes on by itself`,
   }),
   ControlPlaneUnsupported: described<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',

@@ -12,6 +12,7 @@ import type { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Guarding } from '../guard.ts';
+import type { ServedSchema } from '../served-schema.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, eventsOfSteps, retained } from './events.ts';
@@ -57,6 +58,7 @@ export interface ReconcilerOptions {
   readonly controlPlanes: StoreReader;
   readonly objects: ProfileObjects;
   readonly live: LiveReads;
+  readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly turns: Turns;
   /** Keeps a control plane until the profiles of its cluster are gone. */
@@ -287,11 +289,12 @@ export class Reconciler {
       signal: context.signal,
       ticket: ticketOf(object, lane, wanting),
     };
-    const { objects, live } = this.options;
+    const { objects, live, schema } = this.options;
     const all = guards({
       clock,
       turns,
       live,
+      schema,
       mutationBudget: this.mutationBudget,
       mark: (now, signal) => objects.patchMetadata(now, deletionMark(now, { ...desired.place, ...target }), signal),
       record: (mutation, { object: now, observed, signal }) => {

@@ -11,6 +11,7 @@ import { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
 import { BY_CONTROL_PLANE, clusterOf, ownersOf } from '../caches.ts';
 import type { Guard } from '../guard.ts';
+import type { ServedSchema } from '../served-schema.ts';
 import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
@@ -21,6 +22,7 @@ export interface ClusterTeardownControllerOptions {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly guard: Guard;
+  readonly schema: ServedSchema;
   readonly leadership: Leadership;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -30,7 +32,7 @@ export interface ClusterTeardownControllerOptions {
 
 /** Deletes the profiles of a cluster that is torn down, and keeps the guard on its control plane until they are gone. */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
-  const { client, caches, guard, leadership, metrics, clock, random, logger } = options;
+  const { client, caches, guard, schema, leadership, metrics, clock, random, logger } = options;
   const { profiles, clusters, controlPlanes } = caches;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   // Each kind may be the one that was missing: whatever changes, its Cluster is looked at. A pass that finds nothing to
@@ -49,7 +51,8 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
     concurrency: CONCURRENCY,
     queue,
-    reconcile: new TeardownReconciler({ client, profiles, clusters, controlPlanes, guard, leadership }).reconcile,
+    reconcile: new TeardownReconciler({ client, profiles, clusters, controlPlanes, guard, schema, leadership })
+      .reconcile,
     clock,
     random,
     logger,

@@ -13,10 +13,12 @@ import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
 import { deleteThis, listLive } from '../profiles.ts';
 import { carriesFinalizer } from '../standing.ts';
 import { profilesToDelete } from './cascade.ts';
+import type { ServedSchema } from '../served-schema.ts';
 import type { Guard } from '../guard.ts';
 import { hasGuard } from '../guard.ts';
 
 const DONE: Requeue = { kind: 'done' };
+const FOREIGN: Requeue = { kind: 'after', delay: 15_000, why: 'the schema of AWSFargateProfiles is foreign' };
 const again = (why: string): Requeue => ({ kind: 'backoff', why });
 
 export interface TeardownOptions {
@@ -25,6 +27,7 @@ export interface TeardownOptions {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly guard: Guard;
+  readonly schema: Pick<ServedSchema, 'look'>;
   readonly leadership: Leadership;
 }
 
@@ -37,7 +40,7 @@ export class TeardownReconciler {
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
-    const { clusters, profiles, leadership } = this.options;
+    const { clusters, profiles, schema, leadership } = this.options;
     const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
     const found = clusters.lookup(key);
     if (listing.kind === 'unknown' || found.kind === 'unknown') {
@@ -53,7 +56,10 @@ export class TeardownReconciler {
     const [main] = owned;
     const controlPlane = main && decoded(decodeAWSManagedControlPlane, main);
     if (main !== undefined && controlPlane === undefined) return DONE;
-    for (const profile of profilesToDelete({ cluster, controlPlane }, objects)) await this.delete(profile, context);
+    const leaving = profilesToDelete({ cluster, controlPlane }, objects);
+    // Under a foreign schema a profile that is to be retained may not look so.
+    if (leaving.length > 0 && (await schema.look(context.signal)).kind === 'foreign') return FOREIGN;
+    for (const profile of leaving) await this.delete(profile, context);
     if (cluster?.paused === true) return DONE;
     const isNeeded = listing.objects.some(carriesFinalizer);
     for (const each of owned) {

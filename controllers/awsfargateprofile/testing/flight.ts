@@ -79,6 +79,7 @@ export function services(over: Partial<GuardServices> = {}): TestServices {
     mutationBudget: () => 10_000,
     mark: async (object) => object,
     record: async (_mutation, { object }) => object,
+    schema: { look: async () => ({ kind: 'ours' }) },
     ...over,
     live: { objectionTo: async () => undefined, otherUserOf: async () => undefined, ...over.live },
     clock,
