@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import { RoleArn, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import { keepRole } from './apply.ts';
+import { decide } from './decide.ts';
+import type { Desired, Observed } from './model.ts';
+import { messageOf } from './reasons.ts';
+import {
+  CAPA_TAG,
+  EKS_CLUSTER_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  ROLE,
+  ROLE_TAGS,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  observed,
+} from './testing/builders.ts';
+import { TRUSTS } from './testing/oracle.ts';
+import { wordOf } from './testing/words.ts';
+
+const THEN = '2026-11-20T10:00:00Z';
+const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
+const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
+const BOUND = 'arn:aws:iam::111122223333:policy/bound';
+const shared = RoleName.of('shared');
+
+const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredOf(anObject({ spec, status }));
+
+const CAPA = { [CAPA_TAG]: 'owned' };
+const ASKED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: THEN };
+const PROVISIONED: AWSFargateProfileStatus = { ...ASKED, initialization: { provisioned: true } };
+const sharedRole = aRole({ name: shared, tags: {}, trust: TRUSTS.wide });
+const sharedArn = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+
+type Row = readonly [situation: string, desired: Desired, seen: Observed, decision: string];
+
+const TABLES: Readonly<Record<string, readonly Row[]>> = {
+  'the role': [
+    [
+      'has lost our tags, made by Cluster API Provider AWS',
+      living(),
+      observed({ role: aRole({ tags: CAPA }) }),
+      `tag role with ${EKS_CLUSTER_TAG}`,
+    ],
+    ['trusts too much', living(), observed({ role: aRole({ trust: TRUSTS.wide }) }), 'setTrust'],
+    [
+      'trusts the same in other words',
+      living(),
+      observed({ profile: aProfile(), role: aRole({ trust: TRUSTS.oursReordered }) }),
+      'settled',
+    ],
+    [
+      'lacks its boundary',
+      living({ rolePermissionsBoundary: BOUND }),
+      observed({ role: aRole() }),
+      'setBoundary bound',
+    ],
+    [
+      'has a boundary that is not wanted, and was never provisioned',
+      living(),
+      observed({ role: aRole({ permissionsBoundary: BOUND }) }),
+      'removeBoundary',
+    ],
+    [
+      'has a boundary that is not wanted, put there later',
+      living({}, PROVISIONED),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'lacks an additional policy',
+      living({ roleAdditionalPolicies: [LOGS] }),
+      observed({ role: aRole() }),
+      'attachPolicy CloudWatchLogs',
+    ],
+    [
+      'has a policy that we attached and nobody wants any more',
+      living({}, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
+      observed({ role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'detachPolicy CloudWatchLogs',
+    ],
+    [
+      'has a policy that we attached to another role',
+      living({}, { role: { name: shared, managed: false, attachedPolicies: [LOGS] } }),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'settled',
+    ],
+    [
+      'has a policy of somebody else',
+      living(),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }),
+      'settled',
+    ],
+    [
+      'has a tag that we set and nobody wants any more',
+      living({}, { tagKeys: ['Team'] }),
+      observed({ role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
+      'untag role of team',
+    ],
+    [
+      'has a tag of somebody else',
+      living(),
+      observed({ profile: aProfile(), role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
+      'settled',
+    ],
+    [
+      'was deleted by somebody under the profile',
+      living({}, PROVISIONED),
+      observed({ profile: aProfile() }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is another cluster’s',
+      living(),
+      observed({ role: aRole({ tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-north-1:111122223333:cluster/x' } }) }),
+      'stop: RoleNotOwned',
+    ],
+    [
+      'has another path, and nothing uses it',
+      living({ rolePath: '/team-a/' }),
+      observed({ role: aRole({ attached: [] }) }),
+      `delete role ${ROLE}`,
+    ],
+    [
+      'has another path, and a profile that differs uses it',
+      living({ rolePath: '/team-a/' }),
+      asWanted(),
+      'stop: SpecDiffers',
+    ],
+  ],
+  'a role that the spec names': [
+    [
+      'is there and somebody else’s',
+      living({ roleName: shared }),
+      observed({ role: sharedRole }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'is there and does not trust Fargate',
+      living({ roleName: shared }),
+      observed({ role: { ...sharedRole, trust: TRUSTS.forNodes } }),
+      'stop: RoleTrustInvalid',
+    ],
+    [
+      'is there under another path',
+      living({ roleName: shared }),
+      observed({ role: aRole({ name: shared, tags: {}, path: '/x/' }) }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    ['is missing', living({ roleName: shared }), observed({ role: undefined }), 'create role /shared'],
+    [
+      'was somebody else’s and has vanished',
+      living({ roleName: shared }, { role: { name: shared, managed: false } }),
+      observed(),
+      'stop: RoleNotFound',
+    ],
+    [
+      'is the one that Cluster API Provider AWS shares, and missing',
+      living({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') }),
+      observed(),
+      'stop: RoleNotFound',
+    ],
+    [
+      'by its ARN is there',
+      living({ roleARN: sharedArn }),
+      observed({ role: sharedRole }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'by its ARN is there with drift: it is not touched',
+      living({ roleARN: sharedArn }),
+      observed({
+        profile: aProfile({ podExecutionRoleArn: sharedArn }),
+        role: { ...sharedRole, tags: ROLE_TAGS, attached: [] },
+      }),
+      'settled',
+    ],
+    ['by its ARN is missing', living({ roleARN: sharedArn }), observed(), 'stop: RoleNotFound'],
+    [
+      'by its ARN is under another path',
+      living({ roleARN: sharedArn }),
+      observed({ role: aRole({ name: shared, path: '/x/', tags: {} }) }),
+      'stop: RoleNotFound',
+    ],
+  ],
+};
+
+describe('decide, about the role', () => {
+  for (const [topic, rows] of Object.entries(TABLES)) {
+    describe(topic, () => {
+      for (const [situation, desired, seen, decision] of rows) {
+        it(`${situation}: ${decision}`, () => expect(wordOf(decide(desired, seen))).to.equal(decision));
+      }
+    });
+  }
+
+  describe('a role that was made anew', () => {
+    const records: AWSFargateProfileStatus = { ...PROVISIONED, role: { name: ROLE, id: 'AROAFORMER', managed: true } };
+    const rows: readonly (readonly [string, Desired, Observed, string])[] = [
+      [
+        'its access entry is bound to the former',
+        living({}, records),
+        { ...asWanted(), authenticationMode: 'API' },
+        'stop: RoleRecreated',
+      ],
+      [
+        'the cluster goes by the ConfigMap alone',
+        living({}, records),
+        { ...asWanted(), authenticationMode: 'CONFIG_MAP' },
+        'settled',
+      ],
+      ['how the cluster knows its roles is not known yet', living({}, records), asWanted(), 'stop: Propagating'],
+      [
+        'the record is of another role',
+        living({}, { ...records, role: { name: shared, id: 'AROAFORMER' } }),
+        { ...asWanted(), authenticationMode: 'API' },
+        'settled',
+      ],
+    ];
+    for (const [situation, desired, seen, decision] of rows) {
+      it(`${situation}: ${decision}`, () => expect(wordOf(decide(desired, seen))).to.equal(decision));
+    }
+
+    it('is well once a human has said so', () => {
+      const renewed = { ...living({}, records) };
+      const desired = { ...renewed, records: { ...renewed.records, renewedFor: 'AROAEXAMPLE' } };
+      expect(decide(desired, { ...asWanted(), authenticationMode: 'API' }).kind).to.equal('settled');
+    });
+  });
+
+  it('says whose role it is', () => {
+    const kept = keepRole(observed({ role: aRole() }), ROLE, 'AWSFargateProfile team-a/other');
+    const decision = decide(living({ rolePath: '/team-a/' }), kept);
+    expect(decision.kind === 'stop' && messageOf(decision.why)).to.match(
+      /^IAM role "prod-team-a_web_fargate" is shared with AWSFargateProfile team-a\/other, which has rolePath otherwise\. /,
+    );
+  });
+});
