@@ -224,25 +224,37 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       await start(cluster, first);
       await creating(first);
       await start(cluster, ...others);
+      await waitInLine(...others);
+    }
+
+    async function waitInLine(...names: readonly string[]): Promise<void> {
       await Promise.all(
-        others.map((name) => world.condition(name, 'Reconciling', { status: 'True', reason: 'WaitingForSibling' })),
+        names.map((name) => world.condition(name, 'Reconciling', { status: 'True', reason: 'WaitingForSibling' })),
       );
     }
 
     it('a deletion goes before the creations that were there first', async () => {
       await world.createEksCluster('urgent');
-      await start('urgent', 'urgent-old');
-      await allReady(['urgent-old']);
+      const pause = (name: string, paused: '' | null): Promise<void> =>
+        world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': paused } } });
+      const paused = { annotations: { 'cluster.x-k8s.io/paused': '' } };
+      const waiters = ['urgent-a', 'urgent-b'];
+      await world.apply(...waiters.map((name) => fargateProfile(name, { clusterName: 'urgent' }, paused)));
+      await start('urgent', 'urgent-young');
+      await allReady(['urgent-young']);
       const calls = callsFromNow(world.aws);
-      await startInOrder('urgent', 'urgent-a', 'urgent-b', 'urgent-c');
-      await world.delete('urgent-old');
-      await allGone(['urgent-old']);
-      await allReady(['urgent-a', 'urgent-b', 'urgent-c']);
+      await start('urgent', 'urgent-first');
+      await creating('urgent-first');
+      await Promise.all(waiters.map((name) => pause(name, null)));
+      await waitInLine(...waiters);
+      await world.delete('urgent-young');
+      await allGone(['urgent-young']);
+      await allReady(['urgent-first', ...waiters]);
       expect(lane(calls)).to.deep.equal([
+        'Create default_urgent-first',
+        'Delete default_urgent-young',
         'Create default_urgent-a',
-        'Delete default_urgent-old',
         'Create default_urgent-b',
-        'Create default_urgent-c',
       ]);
     });
 
