@@ -12,7 +12,7 @@ const SCENARIOS: readonly Scenario[] = [
 const usage = `make bench: how fast, how frugal, how big. Environment:
 
   BENCH_RUNS=n            how often each scenario is run; the medians are shown (default 1)
-  BENCH_ONLY=text         the scenarios whose name begins so: ${SCENARIOS.map(({ name }) => `"${name}"`).join(', ')}
+  BENCH_ONLY=text         this scenario alone: ${SCENARIOS.map(({ name }) => `"${name}"`).join(', ')}
   BENCH_MANAGER=file      another build of the manager
   BENCH_NODE_OPTIONS=…    NODE_OPTIONS of the manager
   BENCH_FLAGS=…           more flags for the manager
@@ -22,7 +22,7 @@ const usage = `make bench: how fast, how frugal, how big. Environment:
 async function main(): Promise<void> {
   const { BENCH_RUNS = '1', BENCH_ONLY = '', BENCH_MANAGER, BENCH_NODE_OPTIONS = '', BENCH_FLAGS = '' } = process.env;
   const runs = Number(BENCH_RUNS);
-  const scenarios = SCENARIOS.filter(({ name }) => name.startsWith(BENCH_ONLY));
+  const scenarios = SCENARIOS.filter(({ name }) => BENCH_ONLY === '' || name === BENCH_ONLY);
   if (!Number.isInteger(runs) || runs < 1 || scenarios.length === 0) throw new Error(usage);
   const head = setUp(runs, BENCH_NODE_OPTIONS);
   process.stdout.write(`${head}\n\n`);
