@@ -114,3 +114,6 @@ export const siblingTicket = (name: string, createdAt = '2026-11-19T00:00:00Z') 
   urgent: false,
   createdAt,
 });
+
+/** AWS with all that the object wants. */
+export const full = () => awsWith(aSimulatedProfile(), aSimulatedRole());

@@ -1,4 +1,5 @@
 import type { Decision, Mutation } from '../model.ts';
+import type { Verdict } from '../preflight.ts';
 
 /** A decision in a few words, as a table has them. */
 export const wordOf = (decision: Decision): string =>
@@ -36,3 +37,17 @@ function what(mutation: Mutation): string {
       return mutation.kind;
   }
 }
+
+/** A guard's verdict in a few words. */
+export const verdictWord = (verdict: Verdict): string => {
+  switch (verdict.kind) {
+    case 'go':
+      return 'go';
+    case 'stop':
+      return `stop: ${verdict.why.reason}`;
+    case 'keep':
+      return `keep ${verdict.role}: ${verdict.by}`;
+    case 'quit':
+      return `quit: ${verdict.because}`;
+  }
+};

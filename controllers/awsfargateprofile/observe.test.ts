@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { Desired } from './model.ts';
+import type { Sight } from './observe.ts';
+import { observe } from './observe.ts';
+import {
+  EKS_CLUSTER,
+  PROFILE,
+  ROLE,
+  aDeletedObject,
+  aFailure,
+  aProfile,
+  aRole,
+  anObject,
+  desiredOf,
+  desiredOfDeletion,
+} from './testing/builders.ts';
+import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/flight.ts';
+import type { SimulatedAws } from './testing/simulated-aws.ts';
+import { sessionOn } from './testing/simulated-session.ts';
+
+const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredOf(anObject({ spec, status }));
+
+/** What was seen, and with which calls. */
+async function look(aws: SimulatedAws, desired: Desired): Promise<{ sight: Sight; calls: readonly string[] }> {
+  const session = sessionOn(aws);
+  const sight = await observe(session, desired)();
+  if (isRight(sight)) return { sight: sight.right, calls: session.calls };
+  throw new Error(`the look failed: ${JSON.stringify(sight.left)}`);
+}
+
+async function whole(aws: SimulatedAws, desired: Desired): Promise<Extract<Sight, { kind: 'whole' }>> {
+  const { sight } = await look(aws, desired);
+  return sight.kind === 'whole' ? sight : expect.fail('only a profile in transit was seen');
+}
+
+describe('observe', () => {
+  it('needs three calls for an object at rest', async () => {
+    const { sight, calls } = await look(awsWith(aSimulatedProfile(), aSimulatedRole()), living());
+    expect(calls).to.deep.equal([
+      `DescribeFargateProfile ${PROFILE}`,
+      `GetRole ${ROLE}`,
+      `ListAttachedRolePolicies ${ROLE}`,
+    ]);
+    expect(sight).to.deep.include({
+      kind: 'whole',
+      observed: {
+        cluster: 'there',
+        profiles: [{ name: PROFILE, found: aProfile() }],
+        roles: [{ name: ROLE, found: aRole() }],
+      },
+    });
+  });
+
+  it('needs two calls where nothing is there', async () => {
+    const { sight, calls } = await look(awsWith(), living());
+    expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`, `GetRole ${ROLE}`]);
+    expect(sight.kind === 'whole' && sight.observed.roles).to.deep.equal([{ name: ROLE, found: undefined }]);
+  });
+
+  it('looks at each profile and role that is wanted or recorded', async () => {
+    const status = {
+      profileName: ProfileName.of('former'),
+      role: { name: RoleName.of('former-role'), managed: true },
+    };
+    const { calls } = await look(awsWith(), living({}, status));
+    expect(calls).to.deep.equal([
+      `DescribeFargateProfile ${PROFILE}`,
+      'DescribeFargateProfile former',
+      `GetRole ${ROLE}`,
+      'GetRole former-role',
+    ]);
+  });
+
+  for (const [status, reason] of [
+    ['CREATING', 'Creating'],
+    ['DELETING', 'DeletingProfile'],
+  ] as const) {
+    it(`needs one call for a profile of ours that is ${status}: it has to be waited for anyway`, async () => {
+      const { sight, calls } = await look(awsWith(aSimulatedProfile({ status }), aSimulatedRole()), living());
+      expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
+      expect(sight.kind === 'transit' && sight.why.reason).to.equal(reason);
+    });
+  }
+
+  it('looks on behind a profile of somebody else that is being created', async () => {
+    const { sight } = await look(awsWith(aSimulatedProfile({ status: 'CREATING', tags: {} })), living());
+    expect(sight.kind).to.equal('whole');
+  });
+
+  it('tells a cluster that is gone', async () => {
+    const aws = awsWith(aSimulatedRole());
+    aws.cluster = 'gone';
+    const { observed } = await whole(aws, living());
+    expect(observed).to.deep.include({ cluster: 'gone', profiles: [{ name: PROFILE, found: undefined }] });
+    expect(observed.roles[0]?.found, 'roles outlive it').not.to.equal(undefined);
+  });
+
+  describe('of the role', () => {
+    const blocked = aSimulatedRole({ inline: ['theirs'] });
+    const BLOCKERS = ['the inline policy "theirs"'];
+
+    it('asks what blocks its deletion only where it is to go', async () => {
+      expect(
+        (await whole(awsWith(aSimulatedProfile(), blocked), living())).observed.roles[0]?.found?.blockers,
+      ).to.deep.equal([]);
+      const leaving = desiredOfDeletion(aDeletedObject());
+      expect((await whole(awsWith(blocked), leaving)).observed.roles[0]?.found?.blockers).to.deep.equal(BLOCKERS);
+    });
+
+    it('asks it also where the role is under another path than wanted', async () => {
+      const { observed } = await whole(awsWith(blocked), living({ rolePath: '/team-a/' }));
+      expect(observed.roles[0]?.found?.blockers).to.deep.equal(BLOCKERS);
+    });
+
+    it('asks less of a role that is only used', async () => {
+      const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+      const { calls } = await look(awsWith(aSimulatedRole({ name: 'shared' })), living({ roleARN }));
+      expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`, 'GetRole shared']);
+    });
+
+    it('follows the name under which the profile uses it', async () => {
+      const former = `${EKS_CLUSTER}-${PROFILE}_fargate`;
+      const aws = awsWith(
+        aSimulatedProfile({ podExecutionRoleArn: `arn:aws:iam::111122223333:role/${former}` }),
+        aSimulatedRole({ name: former }),
+      );
+      const { observed, desired } = await whole(aws, living());
+      expect(observed.roles.map(({ name }) => name)).to.deep.equal([former]);
+      expect(desired.wanted?.role.name).to.equal(former);
+    });
+  });
+
+  describe('how the cluster knows its roles', () => {
+    const recorded = (id: string) => living({}, { role: { name: ROLE, id, managed: true } });
+    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
+
+    it('is asked where the role was made anew', async () => {
+      const { sight, calls } = await look(aws, recorded('AROAFORMER'));
+      expect(calls.at(-1)).to.equal(`DescribeCluster ${EKS_CLUSTER}`);
+      expect(sight.kind === 'whole' && sight.observed.authenticationMode).to.equal('API_AND_CONFIG_MAP');
+    });
+
+    it('is not asked otherwise', async () => {
+      const { calls } = await look(aws, recorded('AROAEXAMPLE'));
+      expect(calls).not.to.include(`DescribeCluster ${EKS_CLUSTER}`);
+    });
+  });
+
+  for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies']) {
+    it(`knows nothing where ${operation} fails`, async () => {
+      const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
+      const failure = aFailure({ operation });
+      session.onCall = (called) => (called === operation ? failure : undefined);
+      expect(await observe(session, living())()).to.deep.equal({ _tag: 'Left', left: failure });
+    });
+  }
+});
