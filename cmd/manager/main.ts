@@ -45,6 +45,7 @@ async function start(flags: ManagerFlags): Promise<number> {
     verbosity: flags.verbosity,
     stream: process.stderr,
   });
+  lastWords(logger);
   const aws = undiciTransport();
   try {
     const { namespace, source, server } = load();
@@ -88,6 +89,16 @@ async function start(flags: ManagerFlags): Promise<number> {
 function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
   const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
   return awsRegion === undefined ? {} : { awsRegion };
+}
+
+/** A mistake that nobody caught ends the process, as a panic does in Go; but it is logged first, whole. */
+function lastWords(logger: ClosableLogger): void {
+  const die = (thrown: unknown): void => {
+    logger.error('Nobody handled an error', thrown);
+    void logger.flush().finally(() => process.exit(FAILURE));
+  };
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
 }
 
 /** Aborts on the first SIGTERM or SIGINT; a second one ends the process at once, as controller-runtime does. */
