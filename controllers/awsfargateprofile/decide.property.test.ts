@@ -284,7 +284,7 @@ describe('decide, in whatever world', () => {
   it('writes nothing once nothing changes', () => {
     inEveryLife(({ status, statusAgain }) => expect(statusAgain).to.deep.equal(status));
   });
-});
+}).timeout(60_000);
 
 // ---- what the rules speak of
 
