@@ -53,12 +53,18 @@ function usesRole(item: KubeObject, role: RoleName, leaving: AWSFargateProfile):
   if (!carriesFinalizer(item)) return false;
   const decoded = decodeAWSFargateProfile(item);
   // What cannot be read may name anything: it counts if the name occurs in it.
-  if (!isRight(decoded)) return JSON.stringify(item).includes(role);
+  if (!isRight(decoded)) return mentions(item, role);
   const { status } = decoded.right;
   const account = leaving.status?.account;
   if (account !== undefined && status?.account !== undefined && status.account !== account) return false;
   const named = [status?.role?.name, roleNameOf(decoded.right), roleNameInArn(decoded.right.spec.roleARN)];
   return named.some((name) => name?.toLowerCase() === role.toLowerCase());
+}
+
+/** Whether the name stands anywhere in the object, by itself or at the end of an ARN. */
+function mentions(value: unknown, role: RoleName): boolean {
+  if (typeof value === 'string') return (roleNameInArn(value) ?? value).toLowerCase() === role.toLowerCase();
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => mentions(each, role));
 }
 
 const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
