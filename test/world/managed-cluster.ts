@@ -7,6 +7,8 @@ export interface ManagedClusterOptions {
   readonly namespace?: string;
   /** What EKS says of the cluster; default ACTIVE. */
   readonly eksStatus?: ClusterStatus;
+  /** Does what Cluster API's core manager would, where that does not run. */
+  readonly asCoreManager?: boolean;
 }
 
 /** The objects of one Cluster, and what it is called in EKS. */
@@ -26,7 +28,7 @@ export interface ManagedCluster {
 export async function createManagedCluster(
   world: World,
   name: string,
-  { namespace = 'default', eksStatus = 'ACTIVE' }: ManagedClusterOptions = {},
+  { namespace = 'default', eksStatus = 'ACTIVE', asCoreManager = false }: ManagedClusterOptions = {},
 ): Promise<ManagedCluster> {
   const { api } = world.controlPlane;
   const cluster = managedCluster(name, namespace);
@@ -71,6 +73,7 @@ export async function createManagedCluster(
     },
   );
   await api.patch(`${cluster.infrastructurePath}/status`, { status: { ready: true } });
+  if (asCoreManager) await playCoreManager(world, cluster);
   for (const path of [cluster.controlPlanePath, cluster.infrastructurePath]) {
     await eventually(
       async () => (await api.get(path)).metadata.ownerReferences?.some(({ kind }) => kind === 'Cluster') === true,
@@ -78,6 +81,23 @@ export async function createManagedCluster(
     );
   }
   return cluster;
+}
+
+/** What Cluster API's core manager does to a Cluster: it owns its parts, and says that all is provisioned. */
+export async function playCoreManager({ controlPlane: { api } }: World, cluster: ManagedCluster): Promise<void> {
+  const { apiVersion, kind, metadata } = await api.get(cluster.clusterPath);
+  const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }];
+  const labels = { 'cluster.x-k8s.io/cluster-name': cluster.name };
+  for (const path of [cluster.controlPlanePath, cluster.infrastructurePath]) {
+    await api.patch(path, { metadata: { ownerReferences, labels } });
+  }
+  const initialized = { type: 'ControlPlaneInitialized', status: 'True', reason: 'Initialized', message: '' };
+  await api.patch(`${cluster.clusterPath}/status`, {
+    status: {
+      initialization: { infrastructureProvisioned: true, controlPlaneInitialized: true },
+      conditions: [{ ...initialized, lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    },
+  });
 }
 
 export function managedCluster(name: string, namespace = 'default'): ManagedCluster {

@@ -56,6 +56,8 @@ export interface WorldOptions {
   readonly crds?: readonly (string | CustomResourceDefinition)[];
   /** Users of the API server besides the administrator. */
   readonly users?: readonly User[];
+  /** A second management cluster: it has the AWS of this world, which is to end after it. */
+  readonly besides?: World;
 }
 
 /** A real API server, an emulated AWS and the built manager: what a user of the product has in front of them. */
@@ -113,12 +115,16 @@ export async function startWorld({
   config = {},
   crds = [STAND_IN_CRDS, OUR_CRD],
   users = [],
+  besides,
 }: WorldOptions = {}): Promise<World> {
   const controlPlane = await startControlPlane({ users });
-  const aws = await startServer({
-    keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
-    config: withConfig(withConfig(defaultConfig, QUICK), config),
-  });
+  const aws: Aws =
+    besides === undefined
+      ? await startServer({
+          keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
+          config: withConfig(withConfig(defaultConfig, QUICK), config),
+        })
+      : { emulator: besides.aws, url: besides.awsUrl, close: () => Promise.resolve() };
   const world = new RunningWorld(controlPlane, aws);
   try {
     await applyCrds(controlPlane.api, ...crds);
