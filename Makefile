@@ -9,7 +9,7 @@ SHELL := /bin/bash
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**'
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore test/grid/whole.test.ts
 INTEGRATION_TESTS := 'test/integration/**/*.test.ts'
 # A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
 INSTALLED := node_modules/.installed-lock.json
@@ -32,6 +32,10 @@ test-unit: $(INSTALLED) ## The tests that need no server: seconds
 .PHONY: test-integration
 test-integration: build envtest ## The built manager against a real API server and the AWS emulator
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
+
+.PHONY: test-grid
+test-grid: build envtest ## Each AWS call of each scenario, whatever befalls it: minutes; make test has a sample
+	mocha --config .mocharc.integration.json --no-parallel test/grid/whole.test.ts
 
 .PHONY: bench
 bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: into docs/performance.md)

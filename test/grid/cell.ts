@@ -51,6 +51,8 @@ export class Cell {
   #transitSeen = '';
   #held: { readonly call: CallName; seen: number; readonly hold: () => Promise<void> } | undefined;
   #looks = 0;
+  /** Counts what may have changed something. */
+  #news = 0;
 
   constructor(world: World, number: number) {
     this.#world = world;
@@ -145,11 +147,16 @@ export class Cell {
     );
   }
 
-  /** Polls what is in memory here, so it may be done by many at a time. */
+  /** Waits for what follows from the object and from what is in AWS; looks only when one of them may have changed. */
   async until(what: string, isSo: () => boolean, timeoutMs = 60_000): Promise<void> {
-    for (const deadline = performance.now() + timeoutMs; !isSo();) {
+    const deadline = performance.now() + timeoutMs;
+    for (let seen = -1; ;) {
+      if (seen !== this.#news) {
+        seen = this.#news;
+        if (isSo()) return;
+      }
       if (performance.now() > deadline) throw new Error(`not within ${timeoutMs / 1_000} s: ${what}\n${this.tell()}`);
-      await delay(100);
+      await delay(20);
     }
   }
 
@@ -158,8 +165,10 @@ export class Cell {
     this.#held = { call, seen: 0, hold };
   }
 
-  told(event: WatchEvent): void {
-    this.witness.told(event, this.#sight());
+  /** `isLate`: it may have happened some time ago. */
+  told(event: WatchEvent, isLate: boolean): void {
+    this.#news += 1;
+    this.witness.told(event, this.#sight(), isLate);
   }
 
   async onCall(call: CallRecord, phase: 'before' | 'after'): Promise<void> {
@@ -218,6 +227,7 @@ export class Cell {
   }
 
   #look(): void {
+    this.#news += 1;
     this.witness.saw(this.#sight());
   }
 

@@ -19,6 +19,8 @@ const NEVER = 3_600_000;
 const PARALLEL = 48;
 /** Cells that share one `kill -9`: so few that all get to their call within seconds. */
 const PER_KILL = 24;
+/** For so long after a watch was resumed it may tell of what happened before. */
+const CATCHING_UP_MS = 2_000;
 /** No call for so long: the manager is done. */
 const QUIET_MS = 1_500;
 
@@ -66,12 +68,21 @@ export class Grid {
     world.aws.onCall((call, phase) => this.#byKey.get(call.accessKeyId ?? '')?.onCall(call, phase));
   }
 
+  /** Rejects when a version may have been missed; resolves at the end. */
   async #watch(): Promise<void> {
     const { signal } = this.#watching;
-    for await (const event of this.#world.controlPlane.api.watch(PROFILES, {}, signal)) {
-      this.#cells.get(event.object.metadata.namespace ?? '')?.told(event);
+    const { api } = this.#world.controlPlane;
+    let { resourceVersion } = (await api.list(PROFILES)).metadata;
+    // The API server ends the watch of a client that does not keep up, as this one may on a busy machine.
+    for (let isLate = false; !signal.aborted; isLate = true) {
+      const resumed = performance.now();
+      for await (const event of api.watch(PROFILES, { resourceVersion }, signal)) {
+        if (event.type === 'ERROR') throw new Error(`watching the profiles: ${JSON.stringify(event.object)}`);
+        isLate &&= performance.now() - resumed < CATCHING_UP_MS;
+        this.#cells.get(event.object.metadata.namespace ?? '')?.told(event, isLate);
+        ({ resourceVersion } = event.object.metadata);
+      }
     }
-    if (!signal.aborted) throw new Error('the API server ended the watch of the profiles');
   }
 
   async #startManager(): Promise<void> {
@@ -112,20 +123,17 @@ export class Grid {
     return { operations, end, made: timesOf(cell) };
   }
 
-  /** All cells; what went wrong with which. `onEnd` is told of each as it ends. */
-  async run(cells: readonly GridCell[], onEnd: (cell: GridCell) => void = () => {}): Promise<readonly Failure[]> {
+  /** Lives through the cells; tells what went wrong with which. */
+  async run(cells: readonly GridCell[]): Promise<readonly Failure[]> {
     const failures: Failure[] = [];
     const attempt = async (cell: GridCell, kill?: Kill): Promise<void> => {
       const words = await this.#attempt(cell, kill);
       if (words !== undefined) failures.push({ cell, words });
-      onEnd(cell);
     };
+    const watchBroke = this.#watched.then(() => Promise.reject(new Error('the watch has ended')));
     const isKill = ({ fault }: GridCell): boolean => fault === 'kill';
-    await inParallel(
-      cells.filter((cell) => !isKill(cell)),
-      PARALLEL,
-      (cell) => attempt(cell),
-    );
+    const others = cells.filter((cell) => !isKill(cell));
+    await Promise.race([watchBroke, inParallel(others, PARALLEL, (cell) => attempt(cell))]);
     for (const group of chunks(cells.filter(isKill), PER_KILL)) {
       const kill = new Kill(group.length);
       const carriedOut = kill.carryOut(
@@ -136,7 +144,7 @@ export class Grid {
         },
         () => this.#startManager(),
       );
-      await Promise.all([carriedOut, ...group.map((cell) => attempt(cell, kill))]);
+      await Promise.race([watchBroke, Promise.all([carriedOut, ...group.map((cell) => attempt(cell, kill))])]);
     }
     return failures;
   }

@@ -16,7 +16,9 @@ export class Witness {
   readonly #findings = new Set<string>();
   readonly #versions: KubeObject[] = [];
   readonly #roleIds = new Set<string>();
-  #since: readonly Sight[] = [];
+  readonly #sights: Sight[] = [];
+  /** How many sights there were when the version before came. */
+  #seenBefore = 0;
   #isGone = false;
 
   /** Each lie once, in the order in which they were told. */
@@ -35,12 +37,15 @@ export class Witness {
 
   /** To be told whenever something may have changed in AWS. */
   saw(sight: Sight): void {
-    this.#since = [...this.#since, sight];
+    this.#sights.push(sight);
     if (sight.role !== undefined) this.#roleIds.add(sight.role.id);
   }
 
-  /** To be told of each version as it comes, with what is in AWS at that moment. */
-  told({ type, object }: Pick<WatchEvent, 'type' | 'object'>, now: Sight): void {
+  /**
+   * To be told of each version as it comes, with what is in AWS at that moment. `isLate`: it was written some time ago, and
+   * is judged by all that was ever seen.
+   */
+  told({ type, object }: Pick<WatchEvent, 'type' | 'object'>, now: Sight, isLate = false): void {
     this.saw(now);
     if (type === 'DELETED') {
       this.#isGone = true;
@@ -51,10 +56,12 @@ export class Witness {
       const before = this.#versions.at(-1);
       this.#checkShape(object, before?.metadata.uid === object.metadata.uid ? before : undefined);
       // Somebody else's write repeats what status said before: no new claim.
-      if (JSON.stringify(object.status) !== JSON.stringify(before?.status)) this.#checkClaims(object, before);
+      if (JSON.stringify(object.status) !== JSON.stringify(before?.status)) {
+        this.#checkClaims(object, before, this.#sights.slice(isLate ? 0 : this.#seenBefore));
+      }
     }
     this.#versions.push(object);
-    this.#since = [now];
+    this.#seenBefore = this.#sights.length - 1;
   }
 
   #checkShape(object: KubeObject, before: KubeObject | undefined): void {
@@ -83,8 +90,8 @@ export class Witness {
     }
   }
 
-  #checkClaims(object: KubeObject, before: KubeObject | undefined): void {
-    const statuses = this.#since.map(({ profile }) => profile?.status ?? 'absent');
+  #checkClaims(object: KubeObject, before: KubeObject | undefined, sights: readonly Sight[]): void {
+    const statuses = sights.map(({ profile }) => profile?.status ?? 'absent');
     const wasSeen = `in AWS since the version before: ${[...new Set(statuses)].join(', ')}`;
     const isActive = statuses.includes('ACTIVE');
     if (conditionOf(object, 'Ready')?.status === 'True' && !isActive) {
@@ -100,7 +107,7 @@ export class Witness {
     if (typeof profileStatus === 'string' && !statuses.includes(profileStatus)) {
       this.#note(object, `status.profileStatus is ${profileStatus} (${wasSeen})`);
     }
-    if (typeof profileARN === 'string' && !this.#since.some(({ profile }) => profile?.arn === profileARN)) {
+    if (typeof profileARN === 'string' && !sights.some(({ profile }) => profile?.arn === profileARN)) {
       this.#note(object, `status.profileARN is of no profile (${wasSeen})`);
     }
     const roleId = typeof role === 'object' && role !== null && 'id' in role ? role.id : undefined;

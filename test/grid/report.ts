@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import type { Fault, GridCell } from './cells.ts';
+import { FAULTS, allCells } from './cells.ts';
+import type { Failure } from './grid.ts';
+import { Grid } from './grid.ts';
+
+/** How many failures are told in full. */
+const MOST_TOLD = 3;
+
+/** Has mocha run the chosen cells, with a test for each fault, and say at the end how many there were. */
+export function describeGrid(title: string, choose: (cells: readonly GridCell[]) => readonly GridCell[]): void {
+  describe(title, function () {
+    this.timeout(30 * 60_000);
+    let grid: Grid;
+    let all: readonly GridCell[] = [];
+    let chosen: readonly GridCell[] = [];
+    let failures: readonly Failure[] = [];
+    before(async () => {
+      grid = await Grid.start();
+    });
+    after(async () => {
+      await grid.stop();
+    });
+
+    it('goes well without faults', async () => {
+      all = allCells(await grid.rehearse());
+      chosen = choose(all);
+      expect(chosen).not.to.deep.equal([]);
+    });
+
+    it('has each cell lived through', async () => {
+      failures = await grid.run(chosen);
+      const scenarios = new Set(chosen.map(({ scenario }) => scenario));
+      const calls = new Set(chosen.map(({ scenario, call }) => [scenario, call.operation, call.nth].join(' ')));
+      const counts = `${scenarios.size} scenarios, ${calls.size} calls, ${FAULTS.length} faults`;
+      process.stdout.write(
+        `      fault grid: ${chosen.length} of ${all.length} cells (${counts}): ${failures.length} failed\n`,
+      );
+    });
+
+    for (const fault of FAULTS) {
+      it(`stands each call ${WORDS[fault]}`, () => {
+        expect(chosen.filter((cell) => cell.fault === fault)).not.to.deep.equal([]);
+        const failed = failures.filter(({ cell }) => cell.fault === fault).map(({ words }) => words);
+        if (failed.length > 0)
+          throw new Error(`${failed.length} cells failed:\n${failed.slice(0, MOST_TOLD).join('\n\n')}`);
+      });
+    }
+  });
+}
+
+const WORDS: Readonly<Record<Fault, string>> = {
+  '500-before': 'that fails with 500 and has no effect',
+  '500-after': 'that fails with 500 after it had its effect',
+  'no-answer-after': 'that has its effect and is not answered',
+  reset: 'whose connection is reset',
+  'reset-after': 'whose connection is reset after it had its effect',
+  throttle: 'that is throttled',
+  'html-503': 'that a load balancer answers with a page of its own',
+  kill: 'right after which the manager is killed',
+};

@@ -1,0 +1,3 @@
+import { describeGrid } from './report.ts';
+
+describeGrid('fault grid, the whole', (cells) => cells);
