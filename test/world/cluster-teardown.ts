@@ -36,12 +36,23 @@ export async function finalizersOf({ controlPlane: { api } }: World, path: strin
 }
 
 /** Takes finalizers off an object, as a controller that writes whole lists does it by mistake. */
-export async function strip(world: World, path: string, ...finalizers: readonly string[]): Promise<void> {
-  const before = await finalizersOf(world, path);
-  expect(before).to.include.members([...finalizers]);
-  await world.controlPlane.api.patch(path, {
-    metadata: { finalizers: before.filter((each) => !finalizers.includes(each)) },
-  });
+export async function strip(
+  { controlPlane: { api } }: World,
+  path: string,
+  ...finalizers: readonly string[]
+): Promise<void> {
+  await eventually(
+    async () => {
+      const { finalizers: before = [], resourceVersion } = (await api.get(path)).metadata;
+      expect(before).to.include.members([...finalizers]);
+      // Others write the list in the same moments: what was read must still be so.
+      await api.patch(path, {
+        metadata: { resourceVersion, finalizers: before.filter((each) => !finalizers.includes(each)) },
+      });
+      return true;
+    },
+    { what: `taking ${finalizers.join(', ')} off ${path}` },
+  );
 }
 
 /** Nothing of a cluster is left in AWS but, where that is said, the EKS cluster itself. */
