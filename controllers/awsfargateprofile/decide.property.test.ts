@@ -8,21 +8,20 @@ import { OWNER_TAG, POD_EXECUTION_POLICY } from './testing/builders.ts';
 import type { Deed, Life, Snapshot } from './testing/life.ts';
 import { isToGo, live } from './testing/life.ts';
 import {
-  SHARED_ROLE_OF_CAPA,
   equalsSpec,
   isAdoptable,
   isOurProfile,
   isOurRole,
   letsFargateIn,
   profileNameIn,
-  roleIn,
   roleNamesIn,
   shortfallsOf,
 } from './testing/oracle.ts';
 import type { SimulatedProfile, SimulatedRole } from './testing/simulated-aws.ts';
 import { SimulatedAws, roleArnOf } from './testing/simulated-aws.ts';
+import { holds, subnetsGiven, subnetsOf } from './testing/verdict.ts';
 import type { World } from './testing/worlds.ts';
-import { PRIVATE_SUBNETS, aWorld } from './testing/worlds.ts';
+import { aWorld } from './testing/worlds.ts';
 
 /** How many worlds each rule is tried on; to look further: `WORLDS=100000`. */
 const WORLDS = Number(process.env['WORLDS'] ?? 1_000);
@@ -299,11 +298,6 @@ const isAbsent = ({ wanted }: Desired): boolean => wanted === undefined;
 const isUsed = (role: Pick<SimulatedRole, 'name' | 'path'>, profiles: Snapshot['profiles']): boolean =>
   [...profiles.values()].some((profile) => profile.podExecutionRoleArn === roleArnOf(role));
 
-/** Those of the control plane, or those that a provisioned profile was given. */
-const subnetsGiven = ({ initialization, subnets = [] }: Deed['status']): readonly string[] =>
-  initialization?.provisioned === true && subnets.length > 0 ? subnets : PRIVATE_SUBNETS;
-const subnetsOf = ({ status }: Life): readonly string[] => subnetsGiven(status);
-
 function profileOf(mutation: Mutation): string | undefined {
   switch (mutation.kind) {
     case 'createProfile':
@@ -336,48 +330,6 @@ function awsAt({ cluster, profiles, roles }: Snapshot): SimulatedAws {
   for (const [name, profile] of profiles) aws.profiles.set(name, { ...profile });
   for (const [name, role] of roles) aws.roles.set(name, { ...role });
   return aws;
-}
-
-/** Whether what a life ended with is really so. */
-function holds({ reason, facts }: Why, life: Life): boolean {
-  const { spec, aws, mode, status, noCreation, usedElsewhere } = life;
-  const subnets = subnetsOf(life);
-  const profile = aws.profiles.get(profileNameIn(spec));
-  const wanted = roleIn(spec, aws);
-  const role = aws.roles.get(wanted.name.toLowerCase());
-  const isForeignRole = role !== undefined && (spec.roleARN !== undefined || !isOurRole(role, spec));
-  switch (reason) {
-    case 'EKSClusterNotFound':
-      return mode === 'live' && aws.cluster === 'gone';
-    case 'ProfileNotOwned':
-      return profile !== undefined && !isOurProfile(profile, spec) && !isAdoptable(profile, spec, subnets, aws);
-    case 'SpecDiffers':
-      return profile !== undefined && profile.status === 'ACTIVE' && !equalsSpec(profile, spec, subnets, aws);
-    case 'RoleNotOwned':
-      return isForeignRole && spec.roleName === undefined && spec.roleARN === undefined;
-    case 'RoleNotFound':
-      return spec.roleARN === undefined
-        ? role === undefined &&
-            (wanted.name === SHARED_ROLE_OF_CAPA ||
-              (status.role?.managed === false && status.role.name === wanted.name))
-        : role === undefined || roleArnOf(role) !== spec.roleARN;
-    case 'RoleTrustInvalid':
-      return isForeignRole && !letsFargateIn(role.trust);
-    case 'RoleSettingsConflict':
-      return role !== undefined && role.path !== wanted.path && usedElsewhere.includes(wanted.name.toLowerCase());
-    case 'RoleBlocked':
-      return [...aws.roles.values()].some((each) => isOurRole(each, spec) && each.inline.length > 0);
-    case 'RoleRecreated':
-      return role !== undefined && status.role?.id !== role.id && aws.authenticationMode !== 'CONFIG_MAP';
-    case 'UnknownProfileStatus':
-      return [...aws.profiles.values()].some((each) => each.status === 'PAUSED_BY_EKS' && isOurProfile(each, spec));
-    case 'RetainBlocksClusterDeletion':
-      return mode === 'retain' && [...aws.profiles.values()].some((each) => isOurProfile(each, spec));
-    case 'WaitingForEKSControlPlane':
-      return noCreation && mode === 'live' && (profile === undefined || role === undefined);
-    default:
-      throw new Error(`nobody expects ${reason} at the end of a life: ${JSON.stringify(facts)}`);
-  }
 }
 
 /** Without what only the pass knows. */

@@ -1,7 +1,7 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { describeFailure } from '../../pkg/cloud/errors.ts';
 import { conditionOf } from './conditions.ts';
-import { profileNamed } from './decide.ts';
+import { profileNamed } from './comparison.ts';
 import type { Step } from './model.ts';
 import { subjectOf } from './model.ts';
 import { messageOf, natureOf } from './reasons.ts';

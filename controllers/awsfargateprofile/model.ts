@@ -188,6 +188,9 @@ export type Decision =
   | { readonly kind: 'stop'; readonly why: Why }
   | { readonly kind: 'settled' };
 
+/** What one question has to say on the next step; `undefined`: nothing stands in the way of the next question. */
+export type Answer = Decision | undefined;
+
 /** What AWS answered to a mutation. */
 export type Outcome =
   | { readonly kind: 'done'; readonly profile?: FargateProfile; readonly role?: Role }

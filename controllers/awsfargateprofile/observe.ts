@@ -12,7 +12,8 @@ import type {
   ProfileLookup,
   Role,
 } from '../../pkg/cloud/types.ts';
-import { isMadeAnew, transitOf } from './decide.ts';
+import { isMadeAnew } from './comparison.ts';
+import { transitOf } from './decide.ts';
 import { withRoleInUse } from './desired.ts';
 import type { Desired, FoundRole, Observed, ObservedProfile, ObservedRole } from './model.ts';
 import type { Why } from './reasons.ts';

@@ -6,7 +6,7 @@ import type { Session } from '../../pkg/cloud/types.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { isRoleInUse } from './roleuse.ts';
-import { profileNamed } from './decide.ts';
+import { profileNamed } from './comparison.ts';
 import { objectionOf } from './foreign-schema.ts';
 import { doingOf } from './lane.ts';
 import type { LiveReads } from './live.ts';

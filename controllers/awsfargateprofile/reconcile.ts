@@ -19,18 +19,9 @@ import { eventsOf, eventsOfSteps, retained } from './events.ts';
 import { whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
+import { Memories } from './memories.ts';
 import type { Memory } from './memory.ts';
-import {
-  BLANK,
-  attemptsOf,
-  notBeforeOf,
-  rememberSuccess,
-  rememberWaiting,
-  waitedFor,
-  isCreateUnseen,
-  rememberSeen,
-  rememberUnseen,
-} from './memory.ts';
+import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
 import { deletionMark, markedTarget, metadataPatch, releasePatch } from './metadata.ts';
 import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
@@ -41,7 +32,7 @@ import type { Flight } from './preflight.ts';
 import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
-import { isEndedBySibling, pollOf, why } from './reasons.ts';
+import { pollOf, why } from './reasons.ts';
 import { readyOnlyIfActive, recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
 import type { StepsEnd } from './steps.ts';
@@ -99,12 +90,11 @@ interface Findings {
 /** One pass over one object: get → goal → metadata (the finalizer first) → session → observe → steps → one status patch. */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
-  private readonly memories = new Map<string, Memory>();
-  /** Since when (monotonic) an object's Cluster was not there, by the object's key. */
-  private readonly vanished = new Map<string, Ms>();
+  private readonly memories: Memories;
 
   constructor(options: ReconcilerOptions) {
     this.options = options;
+    this.memories = new Memories(options.clock);
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
@@ -127,33 +117,19 @@ export class Reconciler {
   };
 
   /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
-  readonly awaitsSibling = (key: ObjectKey, news: SiblingNews): boolean => {
-    const memory = this.memories.get(keyText(key));
-    if (memory?.waiting === undefined || !isEndedBySibling(memory.waiting.what, news)) return false;
-    this.memories.set(keyText(key), rememberSuccess(memory));
-    return true;
-  };
+  readonly awaitsSibling = (key: ObjectKey, news: SiblingNews): boolean => this.memories.awaitsSibling(key, news);
 
   /** A Cluster that vanishes may be on its way to another management cluster, and this object with it. */
-  private patiently({ object, cluster }: Inputs, goal: Goal): Goal {
-    const key = keyText(keyOf(object));
-    if (cluster.kind !== 'absent') {
-      if (cluster.kind === 'found') this.vanished.delete(key);
-      return goal;
-    }
-    const now = this.options.clock.monotonic();
-    const since = this.vanished.get(key) ?? now;
-    this.vanished.set(key, since);
-    const remaining = since + MOVE_PATIENCE - now;
-    if (goal.kind !== 'pursue' || remaining <= 0) return goal;
-    const { namespace } = object.metadata;
-    const clusterKey = keyText({ namespace, name: object.spec.clusterName });
-    return { kind: 'hold', why: why('ClusterVanished', { cluster: clusterKey, remaining }) };
+  private patiently(inputs: Inputs, goal: Goal): Goal {
+    const goneFor = this.memories.clusterGoneFor(inputs);
+    if (goneFor === undefined || goneFor >= MOVE_PATIENCE || goal.kind !== 'pursue') return goal;
+    const { metadata, spec } = inputs.object;
+    const cluster = keyText({ namespace: metadata.namespace, name: spec.clusterName });
+    return { kind: 'hold', why: why('ClusterVanished', { cluster, remaining: MOVE_PATIENCE - goneFor }) };
   }
 
   private forget(key: ObjectKey): Requeue {
-    this.vanished.delete(keyText(key));
-    this.memories.delete(keyText(key));
+    this.memories.forget(key);
     this.options.turns.leave(keyText(key));
     this.options.objects.forget(key);
     return DONE;
@@ -230,7 +206,7 @@ export class Reconciler {
       surplus,
       account: session.account,
       sharers,
-      createUnseen: this.isCreateUnseen(object),
+      createUnseen: this.memories.isCreateUnseen(object),
     });
     if (E.isLeft(desired)) return stopFor(desired.left);
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
@@ -272,16 +248,15 @@ export class Reconciler {
       return { object, desired, end: stopped(reason) };
     }
     const lane = laneOf(session.account, session.region, target.eksCluster);
-    const key = keyText(keyOf(object));
     const sight = seen.right;
-    this.noteSeen(object, sight.kind === 'whole' ? sight.observed : sight.seen);
+    this.memories.noteSeen(object, sight.kind === 'whole' ? sight.observed : sight.seen);
     tellRecorded(turns, lane, object, this.options.profiles);
     tellSeen(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {
       object,
-      memory: this.memoryOf(object),
+      memory: this.memories.of(object),
       observed: sight.observed,
       target,
       desired: wanting,
@@ -303,7 +278,7 @@ export class Reconciler {
       },
     });
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
-    this.memories.set(key, flight.memory);
+    this.memories.keep(object, flight.memory);
     return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
   }
 
@@ -318,9 +293,9 @@ export class Reconciler {
       return end.until === 'changed' ? again(end.because) : this.soon(end.because);
     }
     const now = clock.monotonic();
-    const remembered = this.memoryOf(object);
+    const remembered = this.memories.of(object);
     const memory = end.kind === 'settled' ? rememberSuccess(remembered) : rememberWaiting(remembered, end.why, now);
-    this.memories.set(key, memory);
+    this.memories.keep(object, memory);
     const waited = end.kind === 'stopped' ? waitedFor(memory, end.why, now) : 0;
     const pass: Pass = {
       object,
@@ -371,24 +346,6 @@ export class Reconciler {
 
   private jittered(span: Ms): Ms {
     return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
-  }
-
-  private isCreateUnseen(object: AWSFargateProfile): boolean {
-    const now = this.options.clock.monotonic();
-    const memory = rememberUnseen(this.memoryOf(object), object.status, now);
-    this.memories.set(keyText(keyOf(object)), memory);
-    return isCreateUnseen(memory, now);
-  }
-
-  /** Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more. */
-  private noteSeen(object: AWSFargateProfile, { profiles }: Seen): void {
-    const { profileName, createRequestedAt } = object.status ?? {};
-    const isSeen = profiles.some(({ name, found }) => name === profileName && found !== undefined);
-    if (isSeen) this.memories.set(keyText(keyOf(object)), rememberSeen(this.memoryOf(object), createRequestedAt));
-  }
-
-  private memoryOf(object: AWSFargateProfile): Memory {
-    return this.memories.get(keyText(keyOf(object))) ?? BLANK;
   }
 
   private readonly mutationBudget = (): Ms =>

@@ -3,7 +3,7 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import { isDeleting } from '../standing.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
-import { profileNamed } from './decide.ts';
+import { profileNamed } from './comparison.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { why } from './reasons.ts';
 import { statedBy } from './stated.ts';

@@ -5,7 +5,7 @@ import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../standing.ts';
 import type { Stated } from './conditions.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
-import { isMadeAnew, profileNamed, roleNamed } from './decide.ts';
+import { isMadeAnew, profileNamed, roleNamed } from './comparison.ts';
 import type { Desired, Outcome } from './model.ts';
 import type { End, Pass, Seen } from './pass.ts';
 import { tagKeysOf } from './record.ts';

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../api/names.ts';
 import { whyOfFailure } from './failures.ts';
 import type { LiveReads } from './live.ts';
-import { roleNamed } from './decide.ts';
+import { roleNamed } from './comparison.ts';
 import type { Desired, Observed, Target } from './model.ts';
 import type { Why } from './reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';

@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { defaultConfig, withConfig } from './config.ts';
 import type { ConfigPatch } from './config.ts';
 import type { Output } from './context.ts';
@@ -98,4 +99,9 @@ export class Bench {
   status(name: string): Profile['status'] | undefined {
     return this.cluster.profiles.get(name)?.status;
   }
+}
+
+/** The error of a refused call, whole. */
+export function expectRefusal(error: AwsError, code: string, status: number, message: string): void {
+  expect({ code: error.code, status: error.status, message: error.message }).to.deep.equal({ code, status, message });
 }

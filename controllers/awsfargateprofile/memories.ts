@@ -1,0 +1,71 @@
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { Inputs } from './inputs.ts';
+import type { Memory } from './memory.ts';
+import { BLANK, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from './memory.ts';
+import type { Seen } from './pass.ts';
+import type { SiblingNews } from './reasons.ts';
+import { isEndedBySibling } from './reasons.ts';
+
+/** The memories of all objects: what a pass leaves to the next, by the object's key. */
+export class Memories {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private readonly memories = new Map<string, Memory>();
+  /** Since when (monotonic) an object's Cluster was not there. */
+  private readonly vanished = new Map<string, Ms>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  of(object: AWSFargateProfile): Memory {
+    return this.memories.get(keyText(keyOf(object))) ?? BLANK;
+  }
+
+  keep(object: AWSFargateProfile, memory: Memory): void {
+    this.memories.set(keyText(keyOf(object)), memory);
+  }
+
+  forget(key: ObjectKey): void {
+    this.vanished.delete(keyText(key));
+    this.memories.delete(keyText(key));
+  }
+
+  /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
+  awaitsSibling(key: ObjectKey, news: SiblingNews): boolean {
+    const memory = this.memories.get(keyText(key));
+    if (memory?.waiting === undefined || !isEndedBySibling(memory.waiting.what, news)) return false;
+    this.memories.set(keyText(key), rememberSuccess(memory));
+    return true;
+  }
+
+  /** For how long the object's Cluster has not been there; `undefined`: it is there, or nobody knows. */
+  clusterGoneFor({ object, cluster }: Pick<Inputs, 'object' | 'cluster'>): Ms | undefined {
+    const key = keyText(keyOf(object));
+    if (cluster.kind !== 'absent') {
+      if (cluster.kind === 'found') this.vanished.delete(key);
+      return undefined;
+    }
+    const now = this.clock.monotonic();
+    const since = this.vanished.get(key) ?? now;
+    this.vanished.set(key, since);
+    return now - since;
+  }
+
+  /** Whether "not found" does not prove yet that there is no profile. */
+  isCreateUnseen(object: AWSFargateProfile): boolean {
+    const now = this.clock.monotonic();
+    const memory = rememberUnseen(this.of(object), object.status, now);
+    this.keep(object, memory);
+    return isCreateUnseen(memory, now);
+  }
+
+  /** Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more. */
+  noteSeen(object: AWSFargateProfile, { profiles }: Seen): void {
+    const { profileName, createRequestedAt } = object.status ?? {};
+    const isSeen = profiles.some(({ name, found }) => name === profileName && found !== undefined);
+    if (isSeen) this.keep(object, rememberSeen(this.of(object), createRequestedAt));
+  }
+}
