@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RoleArn, RoleName } from '../../api/names.ts';
+import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
 import { settingsConflict } from './sharing.ts';
 import { anObject } from './testing/builders.ts';
@@ -73,6 +73,15 @@ describe('settingsConflict', () => {
       sharer('first', OLD),
     );
     expect(JSON.stringify(facts)).to.include('team-a/first');
+  });
+
+  it('is one about the profile where both name the same', () => {
+    const profileName = ProfileName.of('batch');
+    const [old, young] = [sharer('web', OLD, { profileName }), sharer('api', YOUNG, { profileName, rolePath: '/a/' })];
+    const found = settingsConflict(young, [old]);
+    expect(found?.reason).to.equal('ProfileNotOwned');
+    expect(found?.facts).to.include({ name: 'batch', whose: 'the AWSFargateProfile team-a/web' });
+    expect(settingsConflict(old, [young])).to.equal(undefined);
   });
 
   it('is none for a role of spec.roleARN, which is used as it is', () => {

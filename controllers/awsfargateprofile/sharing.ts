@@ -1,12 +1,14 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { roleNameOf } from './names.ts';
+import { profileNameOf, roleNameOf } from './names.ts';
 import type { Why } from './reasons.ts';
 import { why } from './reasons.ts';
 
 /**
  * Two objects may share a role of ours, by naming it. The older one says how the role is; a younger one that wants it
  * otherwise is refused, since the two would undo each other's work for ever.
+ *
+ * Objects that name one profile share its role without meaning to: then it is the profile that is told to be the other's.
  */
 export function settingsConflict(object: AWSFargateProfile, sharers: readonly AWSFargateProfile[]): Why | undefined {
   const name = roleNameOf(object);
@@ -14,8 +16,11 @@ export function settingsConflict(object: AWSFargateProfile, sharers: readonly AW
   for (const other of sharers.filter((each) => isOlder(each, object)).toSorted((a, b) => (isOlder(a, b) ? -1 : 1))) {
     const settings = differencesOf(object, other);
     if (settings.length > 0) {
-      const { namespace, name: otherName } = other.metadata;
-      return why('RoleSettingsConflict', { name, other: `AWSFargateProfile ${namespace}/${otherName}`, settings });
+      const profile = profileNameOf(object);
+      const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
+      return profileNameOf(other) === profile
+        ? why('ProfileNotOwned', { name: profile, whose: `the ${who}` })
+        : why('RoleSettingsConflict', { name, other: who, settings });
     }
   }
   return undefined;
