@@ -122,11 +122,10 @@ describe('the phases', () => {
         expect(status.ready).to.equal(true);
       });
 
-      it(`${reason.reason} while Ready, for longer: Unknown`, () => {
-        const status = statusOf(passOf({ object: ready(), end: stop(reason), waited: 15 * MINUTE }));
-        expect(conditionsOf(status)['Ready']).to.equal(`Unknown / ${reason.reason}`);
-        expect(conditionsOf(status)['Stalled']).to.equal('False / NotStalled');
-        expect(status.ready).to.equal(false);
+      it(`${reason.reason} while Ready, for longer: Unknown, and nothing is said to be under way`, () => {
+        const pass = passOf({ object: ready(), end: stop(reason), waited: 15 * MINUTE });
+        expect(phase(pass)).to.deep.equal([`Unknown / ${reason.reason}`, 'False / Idle', 'False / NotStalled']);
+        expect(statusOf(pass).ready).to.equal(false);
       });
 
       it(`${reason.reason} since before it was Ready: False, Reconciling`, () => {
@@ -142,10 +141,29 @@ describe('the phases', () => {
       expect(phase(passOf({ object, end: stop(outage) }))[0]).to.equal('False / AWSUnavailable');
     });
 
-    it('stays Unknown as long as it lasts', () => {
+    it('stays Unknown as long as it lasts, with all that was unknown with it, also for a process that comes later', () => {
       const lost = statusOf(passOf({ object: ready(), end: stop(outage), waited: 15 * MINUTE }));
-      const object = anObject({ status: lost });
-      expect(phase(passOf({ object, end: stop(outage), waited: 20 * MINUTE }))[0]).to.equal('Unknown / AWSUnavailable');
+      expect(conditionsOf(lost)).to.include({
+        CredentialsReady: 'True / Authenticated',
+        EKSFargateProfileReady: 'Unknown / AWSUnavailable',
+        IAMFargateRolesReady: 'True / Ready',
+      });
+      for (const waited of [20 * MINUTE, 0]) {
+        const later = statusOf(passOf({ object: anObject({ status: lost }), end: stop(outage), waited }));
+        expect(later.conditions, `after ${waited} ms`).to.deep.equal(lost.conditions);
+      }
+    });
+
+    it('is False and under way once the spec has changed: nobody knows of a profile like that', () => {
+      const status = statusOf(passOf({ object: ready(), end: stop(outage), waited: 15 * MINUTE }));
+      const object = anObject({ status, metadata: { generation: 2 } });
+      const changed = statusOf(passOf({ object, end: stop(outage) }));
+      expect(conditionsOf(changed)).to.include({
+        Ready: 'False / AWSUnavailable',
+        Reconciling: 'True / AWSUnavailable',
+        EKSFargateProfileReady: 'False / AWSUnavailable',
+      });
+      expect(phase(passOf({ object: { ...object, status: changed }, end: stop(outage) }))[0]).to.match(/^False/);
     });
   });
 

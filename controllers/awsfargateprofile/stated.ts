@@ -30,7 +30,8 @@ export function statedBy(pass: Pass): readonly Stated[] {
   const words = why === undefined ? '' : messageOf(why);
   const ready = readyOf(pass, why);
   const stalled = stalledBy(pass, nature);
-  const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status !== 'True');
+  // What was Ready needs nothing done, as far as anybody knows; what never was is still on its way.
+  const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
   return [
     state('Ready', ready.status, ready.reason, ready.message),
@@ -84,21 +85,28 @@ const WAITING_FOR_ROLE: Standing = {
 function readyOf(pass: Pass, why: Why | undefined): Standing {
   if (isDeleting(pass.object)) return { ...DELETING, message: why === undefined ? '' : messageOf(why) };
   if (why === undefined) return good('Ready', 'The Fargate profile is ACTIVE as the spec wants it');
-  const belief = beliefIn(pass, why);
-  if (belief === 'kept') return asBefore(pass, 'Ready');
-  const wasUnknown = conditionOf(pass.object.status?.conditions, 'Ready')?.status === 'Unknown';
-  return belief === 'lost' || (wasUnknown && natureOf(why) === 'outage')
-    ? unknown(why.reason, messageOf(why))
-    : bad(why);
+  switch (beliefIn(pass, why)) {
+    case 'kept':
+      return asBefore(pass, 'Ready');
+    case 'lost':
+      return unknown(why.reason, messageOf(why));
+    case 'none':
+      return bad(why);
+  }
 }
 
-/** Whether what was Ready is still believed to be so, where it cannot be looked at. */
+/** Whether what was Ready is still believed to be so, where it cannot be looked at. Once lost, only a look restores it. */
 function beliefIn({ object, waited }: Pass, why: Why): 'kept' | 'lost' | 'none' {
-  const wasReady =
-    conditionOf(object.status?.conditions, 'Ready')?.status === 'True' &&
-    object.status?.observedGeneration === object.metadata.generation;
-  if (natureOf(why) !== 'outage' || !wasReady || isDeleting(object)) return 'none';
-  return waited < OUTAGE_BELIEVED ? 'kept' : 'lost';
+  const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
+  if (natureOf(why) !== 'outage' || !isOfThisSpec || isDeleting(object)) return 'none';
+  switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
+    case 'True':
+      return waited < OUTAGE_BELIEVED ? 'kept' : 'lost';
+    case 'Unknown':
+      return 'lost';
+    default:
+      return 'none';
+  }
 }
 
 function partsOf(pass: Pass, why: Why | undefined): readonly (readonly [Part, Standing])[] {
