@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
 import { runManager } from '../world/command.ts';
+import { expectDescribed } from '../world/describe.ts';
 import { throughProxy } from '../world/proxied.ts';
 import { conditionOf, messageOf, stalled, standing, waiting } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
@@ -315,6 +316,7 @@ describe('a start under bad conditions', () => {
       expect(conditionOf(object, 'CredentialsReady')).to.include({ reason: 'CredentialsMissing' });
       expect(messageOf(object, 'Ready')).to.contain('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set)');
       await world.event('without', 'Warning CredentialsMissing');
+      await expectDescribed(world, 'credentials-missing', 'without');
       await world.stopManager();
     });
 

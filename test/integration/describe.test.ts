@@ -1,10 +1,12 @@
-import { expect } from 'chai';
-import { expectGolden, steady } from '../world/describe.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectDescribed } from '../world/describe.ts';
+import { OWN_NAMESPACE, STATIC, identity, keysSecret } from '../world/identities.ts';
 import type { World } from '../world/world.ts';
-import { controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
+import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
 
-/** Long enough to be looked at while EKS is busy. */
-const LIFECYCLE_MS = 4_000;
+/** EKS does nothing by itself: what is to be looked at stays as it is until the test says otherwise. */
+const NEVER_MS = 3_600_000;
+const ISSUE = { code: 'AccessDenied', message: 'The role may not be assumed', resourceIds: ['eks-fargate'] };
 
 interface Phase {
   /** Also the name of the object, of its Cluster and of the golden text. */
@@ -12,6 +14,25 @@ interface Phase {
   readonly says: string;
   readonly arrange: (world: World, name: string) => Promise<void>;
   readonly until: readonly [type: string, status: string, reason?: string];
+  /** In the event that comes last. */
+  readonly event?: string;
+  /** Takes away what would keep the object from going. */
+  readonly release?: (world: World, name: string) => Promise<unknown>;
+}
+
+const eksNameOf = (name: string): string => `default_${name}-control-plane`;
+
+/** What EKS comes to with the profile that it was asked for. */
+const finished = (world: World, name: string, cluster = name): Promise<void> =>
+  world
+    .condition(name, 'Ready', { status: 'False', reason: 'Creating' })
+    .then(() => world.aws.admin.setProfile({ cluster: eksNameOf(cluster), name: `default_${name}`, status: 'ACTIVE' }));
+
+async function ready(world: World, name: string, spec: object = {}): Promise<void> {
+  await world.createEksCluster(name);
+  await world.apply(fargateProfile(name, { clusterName: name, ...spec }));
+  await finished(world, name);
+  await world.ready(name);
 }
 
 const PHASES: readonly Phase[] = [
@@ -31,6 +52,35 @@ const PHASES: readonly Phase[] = [
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
   },
   {
+    name: 'waiting-for-identity',
+    says: 'an identity that the namespace may not use',
+    arrange: async (world, name) => {
+      const allowedNamespaces = { list: ['team-a'] };
+      await world.apply(identity(STATIC, name, { secretRef: name, allowedNamespaces }));
+      await world.createEksCluster(name, { identityRef: { kind: STATIC, name } });
+      await world.apply(fargateProfile(name, { clusterName: name }));
+    },
+    until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
+    event: 'Warning IdentityNotAllowed',
+    release: async (world, name) => {
+      await world.createNamespace(OWN_NAMESPACE);
+      await world.apply(
+        keysSecret(name, world.aws.admin.registerKey({ account: ACCOUNT })),
+        identity(STATIC, name, { secretRef: name, allowedNamespaces: { list: ['team-a', 'default'] } }),
+      );
+    },
+  },
+  {
+    name: 'waiting-for-guard',
+    says: 'a control plane that takes no finalizer, since the webhook of its own controller is down',
+    arrange: async (world, name) => {
+      await world.createEksCluster(name);
+      await breakWebhookOf(world, name);
+      await world.apply(fargateProfile(name, { clusterName: name }));
+    },
+    until: ['Ready', 'False', 'GuardRefused'],
+  },
+  {
     name: 'creating',
     says: 'a profile that EKS is creating',
     arrange: async (world, name) => {
@@ -38,15 +88,14 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }));
     },
     until: ['Ready', 'False', 'Creating'],
+    event: 'Started creating',
   },
   {
     name: 'ready',
     says: 'a profile that is ready',
-    arrange: async (world, name) => {
-      await world.createEksCluster(name);
-      await world.apply(fargateProfile(name, { clusterName: name, additionalTags: { team: 'shop' } }));
-    },
+    arrange: (world, name) => ready(world, name, { additionalTags: { team: 'shop' } }),
     until: ['Ready', 'True'],
+    event: 'Created new EKS fargate profile',
   },
   {
     name: 'waiting-for-sibling',
@@ -58,6 +107,7 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }));
     },
     until: ['Ready', 'False', 'WaitingForSibling'],
+    event: 'Created fargate IAM role',
   },
   {
     name: 'refused',
@@ -68,20 +118,25 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name, subnetIDs }));
     },
     until: ['Stalled', 'True', 'Refused'],
+    event: 'Failed to create',
   },
   {
     name: 'create-failed',
     says: 'a profile that EKS failed to create',
     arrange: async (world, name) => {
       await world.createEksCluster(name);
-      world.aws.admin.planFailure({
-        operation: 'create',
-        cluster: `default_${name}-control-plane`,
-        issues: [{ code: 'AccessDenied', message: 'The role may not be assumed', resourceIds: ['eks-fargate'] }],
-      });
       await world.apply(fargateProfile(name, { clusterName: name }));
+      await world.condition(name, 'Ready', { status: 'False', reason: 'Creating' });
+      const failed = {
+        cluster: eksNameOf(name),
+        name: `default_${name}`,
+        status: 'CREATE_FAILED',
+        issues: [ISSUE],
+      } as const;
+      world.aws.admin.setProfile(failed);
     },
     until: ['Ready', 'False', 'CreateFailed'],
+    event: 'Warning CreateFailed',
   },
   {
     name: 'name-taken',
@@ -89,14 +144,11 @@ const PHASES: readonly Phase[] = [
     arrange: async (world, name) => {
       await world.createEksCluster(name);
       const role = world.aws.admin.putRole({ name: 'somebody-elses', trustPolicy: '{"Statement":[]}' });
-      world.aws.admin.putProfile({
-        cluster: `default_${name}-control-plane`,
-        name: `default_${name}`,
-        podExecutionRoleArn: role.arn,
-      });
+      world.aws.admin.putProfile({ cluster: eksNameOf(name), name: `default_${name}`, podExecutionRoleArn: role.arn });
       await world.apply(fargateProfile(name, { clusterName: name }));
     },
     until: ['Stalled', 'True', 'ProfileNotOwned'],
+    event: 'Warning ProfileNotOwned',
   },
   {
     name: 'role-not-found',
@@ -107,6 +159,7 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name, roleARN }));
     },
     until: ['Stalled', 'True', 'RoleNotFound'],
+    event: 'Warning RoleNotFound',
   },
   {
     name: 'paused',
@@ -117,80 +170,92 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }, { annotations }));
     },
     until: ['Paused', 'True'],
+    release: (world, name) => world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } }),
   },
   {
     name: 'deleting',
     says: 'a profile that EKS is deleting',
     arrange: async (world, name) => {
-      await world.createEksCluster(name);
-      await world.apply(fargateProfile(name, { clusterName: name }));
-      await world.ready(name);
+      await ready(world, name);
       await world.delete(name);
     },
     until: ['Deleting', 'True', 'DeletingProfile'],
+    event: 'Started deleting',
   },
   {
     name: 'retain-blocks-teardown',
     says: 'a profile that is to be retained while its cluster goes',
     arrange: async (world, name) => {
-      await world.createEksCluster(name);
-      await world.apply(fargateProfile(name, { clusterName: name, deletionPolicy: 'Retain' }));
-      await world.ready(name);
+      await ready(world, name, { deletionPolicy: 'Retain' });
       await world.controlPlane.api.delete(controlPlanePath(name));
     },
     until: ['Stalled', 'True', 'RetainBlocksClusterDeletion'],
+    event: 'Warning RetainBlocksClusterDeletion',
+    release: (world, name) => world.patch(name, { spec: { deletionPolicy: 'Delete' } }),
   },
 ];
 
 describe('what kubectl describe shows', () => {
   let world: World;
   before(async () => {
-    world = await startWorld({ config: { eks: { createMs: LIFECYCLE_MS, deleteMs: LIFECYCLE_MS } } });
+    world = await startWorld({ config: { eks: { createMs: NEVER_MS, deleteMs: NEVER_MS } } });
     await world.startManager();
   });
   after(async () => {
-    for (const { name } of PHASES) await settle(world, name);
+    for (const { name, release } of PHASES) await release?.(world, name);
+    const { admin } = world.aws;
+    admin.setConfig({ eks: { createMs: 0, deleteMs: 0 } });
+    for (const { cluster, name, status } of admin.profiles()) {
+      if (status === 'CREATING') admin.setProfile({ cluster, name, status: 'ACTIVE' });
+      if (status === 'DELETING') admin.removeProfile({ cluster, name });
+    }
     await world.finish();
   });
 
-  for (const { name, says, arrange, until } of PHASES) {
+  for (const { name, says, arrange, until, event } of PHASES) {
     it(`of ${says}`, async () => {
       await arrange(world, name);
       const [type, status, reason] = until;
-      const object = await world.condition(name, type, { status, ...(reason !== undefined && { reason }) });
+      await world.condition(name, type, { status, ...(reason !== undefined && { reason }) });
       // The event of what the conditions say is written beside them.
-      await eventsOf(world, name, object.status?.conditions ?? []);
-      const { stdout } = await world.kubectl(['describe', 'awsfargateprofile', name]);
-      expectGolden(`describe-${name}`, steady(stdout));
+      if (event !== undefined) await world.event(name, event);
+      await expectDescribed(world, name);
     });
   }
 });
 
-/** Events are written in the background: those that must be there are waited for. */
-async function eventsOf(
-  world: World,
-  name: string,
-  conditions: readonly { readonly type: string; readonly status: string; readonly reason?: string }[],
-): Promise<void> {
-  const reasons = conditions
-    .filter(({ type, status }) => type === 'Ready' && status !== 'True')
-    .map(({ reason }) => reason);
-  if (reasons.includes('Creating')) await world.event(name, 'Started creating');
-  if (reasons.includes('Deleting')) await world.event(name, 'Started deleting');
-  if (reasons.includes('Refused')) await world.event(name, 'Failed to create');
-  for (const reason of ['CreateFailed', 'ProfileNotOwned', 'RoleNotFound', 'RetainBlocksClusterDeletion'])
-    if (reasons.includes(reason)) await world.event(name, `Warning ${reason}`);
-  if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True'))
-    await world.event(name, 'Created new EKS fargate profile');
-}
-
-/** Takes away what would keep an object from going. */
-async function settle(world: World, name: string): Promise<void> {
-  const object = await world.profile(name);
-  if (object === undefined) return;
-  await world.patch(name, {
-    metadata: { annotations: { 'cluster.x-k8s.io/paused': null } },
-    ...(object.spec?.['deletionPolicy'] === 'Retain' && { spec: { deletionPolicy: 'Delete' } }),
+/** The API server asks a webhook about each change of the control plane, and nobody is there to answer. */
+async function breakWebhookOf(world: World, cluster: string): Promise<void> {
+  await world.apply({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: 'capa-validating-webhook-configuration' },
+    webhooks: [
+      {
+        name: 'validation.awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io',
+        clientConfig: { url: 'https://127.0.0.1:1/validate' },
+        rules: [
+          {
+            apiGroups: ['controlplane.cluster.x-k8s.io'],
+            apiVersions: ['v1beta2'],
+            operations: ['UPDATE'],
+            resources: ['awsmanagedcontrolplanes'],
+          },
+        ],
+        objectSelector: { matchLabels: { 'cluster.x-k8s.io/cluster-name': cluster } },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        timeoutSeconds: 1,
+      },
+    ],
   });
-  expect(await world.profile(name)).to.not.equal(undefined);
+  // The API server takes a moment to heed it.
+  const look = { metadata: { annotations: { 'tests.example.com/look': 'once' } } };
+  await eventually(() =>
+    world.controlPlane.api.patch(controlPlanePath(cluster), look).then(
+      () => false,
+      () => true,
+    ),
+  );
 }

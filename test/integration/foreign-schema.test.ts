@@ -4,6 +4,7 @@ import type { KubeObject } from '../envtest/api.ts';
 import { applyCrds } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
+import { expectDescribed } from '../world/describe.ts';
 import { messageOf, standing } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
 import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
@@ -72,6 +73,7 @@ describe('a CRD like that of Cluster API Provider AWS, applied over ours', () =>
       expect(messageOf(held, 'Stalled')).to.equal(MESSAGE);
       await world.event(name, `Warning ForeignSchema: ${MESSAGE}`);
     }
+    await expectDescribed(world, 'foreign-schema', 'kept');
     await world.event('living', 'Warning ForeignSchema: The API server serves');
     expect(world.manager.log()).to.contain(
       '"AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS"',

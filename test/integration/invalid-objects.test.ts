@@ -4,6 +4,7 @@ import type { CustomResourceDefinition } from '../envtest/crds.ts';
 import type { KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
+import { expectDescribed } from '../world/describe.ts';
 import { conditionOf, messageOf, stalled, standing } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
 import { OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
@@ -240,6 +241,7 @@ describe('an object that is not as it should be', () => {
       expect(object.metadata.finalizers).to.equal(undefined);
       expect(object.metadata.ownerReferences).to.equal(undefined);
       expect((await world.event(name, 'Warning InvalidObject')).join('\n')).to.contain(says);
+      await expectDescribed(world, 'undecodable', name);
       await world.delete(name);
       await world.gone(name);
     });

@@ -12,13 +12,9 @@ const ISSUE = {
 };
 const WORDS = 'PodExecutionRoleAlreadyInUse: The role is used by a node group (ng-1)';
 
-function patch(world: KernelWorld, name: string, change: object): void {
-  world.api.storage.mergePatch(world.api.kind(PLURAL), { namespace: 'default', name }, change);
-}
-
 /** Has the object looked at at once, as anybody's annotation does. */
 const nudge = (world: KernelWorld, name: string): void =>
-  patch(world, name, { metadata: { annotations: { look: String(world.clock.now()) } } });
+  world.patch(PLURAL, name, { metadata: { annotations: { look: String(world.clock.now()) } } });
 
 const callsOf = (world: KernelWorld, operation: string): readonly CallRecord[] =>
   world.aws.admin.calls().filter((call) => call.operation === operation);
@@ -99,7 +95,7 @@ describe('what fails for long', () => {
       nudge(world, 'a');
       await world.clock.advance(20 * SECOND);
       expect(callsOf(world, 'DeleteFargateProfile'), 'a look alone is no reason').to.have.length(before);
-      patch(world, 'a', { spec });
+      world.patch(PLURAL, 'a', { spec });
       await world.clock.advance(2 * SECOND);
       expect(callsOf(world, 'DeleteFargateProfile')).to.have.length(before + 1);
       expect(world.condition('a', 'Stalled')?.status).to.equal('False');

@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfileStatus, Condition } from '../../api/v1beta2/index.ts';
 import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { fieldAt } from '../../api/record.ts';
 import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { traceOf } from './trace.ts';
@@ -102,7 +103,11 @@ export function describeWorld(world: KernelWorld): string {
   return [...objects, 'done last:', ...done.slice(-15), 'logged last:', ...said].join('\n');
 }
 
-export const conditionsOf = (object: KubeObject | undefined): readonly Condition[] => statusOf(object).conditions ?? [];
+/** Of an object that cannot be read, too. */
+export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
+  const conditions = fieldAt(object?.['status'], 'conditions');
+  return Array.isArray(conditions) ? conditions : [];
+}
 
 export function statusOf(object: KubeObject | undefined): AWSFargateProfileStatus {
   const decoded = decodeAWSFargateProfile(object);

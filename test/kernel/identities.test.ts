@@ -25,7 +25,7 @@ function worldWithRoles(): KernelWorld {
   const world = new KernelWorld();
   world.api.serve(ROLE);
   const create = (name: string, spec: object): void => {
-    world.api.storage.create(ROLE, '', { metadata: { name }, spec: { allowedNamespaces: {}, ...spec } });
+    world.create(ROLE.plural, { metadata: { name }, spec: { allowedNamespaces: {}, ...spec } });
   };
   const first = world.aws.admin.putRole({
     name: 'first',
@@ -34,11 +34,9 @@ function worldWithRoles(): KernelWorld {
   const second = world.aws.admin.putRole({ name: 'second', trustPolicy: trusting(first.arn) });
   create('first', { roleARN: first.arn });
   create('second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE.kind, name: 'first' } });
-  world.api.storage.mergePatch(
-    world.api.kind('awsmanagedcontrolplanes'),
-    { namespace: 'default', name: `${CLUSTER}-control-plane` },
-    { spec: { identityRef: { kind: ROLE.kind, name: 'second' } } },
-  );
+  world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, {
+    spec: { identityRef: { kind: ROLE.kind, name: 'second' } },
+  });
   return world;
 }
 

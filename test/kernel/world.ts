@@ -5,9 +5,8 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import { sleep } from '../../pkg/env/deadline.ts';
 import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
 import { FakeApiServer } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Emulator } from '../aws/emulator.ts';
 import { expectNothingLeft } from '../aws/expect-nothing-left.ts';
 import type { CallRecord } from '../aws/call-log.ts';
@@ -23,10 +22,17 @@ import { recordingWrites, traceOf } from './trace.ts';
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60_000;
 
-const ACCOUNT = '123456789012';
+export const ACCOUNT = '123456789012';
 const NAMESPACE = 'default';
 export const CLUSTER = 'prod';
 export const EKS_CLUSTER = 'default_prod-control-plane';
+
+/** How the Cluster names its control plane. */
+export const CONTROL_PLANE_REF = {
+  apiGroup: 'controlplane.cluster.x-k8s.io',
+  kind: 'AWSManagedControlPlane',
+  name: `${CLUSTER}-control-plane`,
+};
 
 /** As long as EKS takes, within a factor of two; an answer of AWS takes what it takes from nearby. */
 const AWS: ConfigPatch = {
@@ -90,16 +96,7 @@ export class KernelWorld {
   private createCluster(): void {
     const { subnets } = this.aws.admin.createCluster({ name: EKS_CLUSTER });
     const controlPlaneName = `${CLUSTER}-control-plane`;
-    this.create('clusters', {
-      metadata: { name: CLUSTER },
-      spec: {
-        controlPlaneRef: {
-          apiGroup: 'controlplane.cluster.x-k8s.io',
-          kind: 'AWSManagedControlPlane',
-          name: controlPlaneName,
-        },
-      },
-    });
+    this.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
     this.create('awsmanagedcontrolplanes', {
       metadata: { name: controlPlaneName, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
       spec: {
@@ -115,16 +112,30 @@ export class KernelWorld {
         },
       },
     });
-    this.api.storage.mergePatch(
-      this.api.kind('awsmanagedcontrolplanes'),
-      { namespace: NAMESPACE, name: controlPlaneName },
-      { status: { ready: true } },
-      'status',
-    );
+    this.patch('awsmanagedcontrolplanes', controlPlaneName, { status: { ready: true } }, 'status');
   }
 
-  private create(plural: string, object: Readonly<Record<string, unknown>>): void {
-    this.api.storage.create(this.api.kind(plural), NAMESPACE, object);
+  private keyOf(plural: string, name: string): ObjectKey {
+    return { namespace: this.api.kind(plural).namespaced === false ? '' : NAMESPACE, name };
+  }
+
+  /** Creates an object, without its status, as somebody else would. */
+  create(plural: string, object: Readonly<Record<string, unknown>>): void {
+    this.api.storage.create(this.api.kind(plural), this.keyOf(plural, '').namespace, object);
+  }
+
+  /** Merge-patches an object, or its status. */
+  patch(plural: string, name: string, change: object, subresource?: 'status'): void {
+    this.api.storage.mergePatch(this.api.kind(plural), this.keyOf(plural, name), change, subresource);
+  }
+
+  /** Asks for the deletion of an object. */
+  remove(plural: string, name: string): void {
+    this.api.storage.delete(this.api.kind(plural), this.keyOf(plural, name));
+  }
+
+  object(plural: string, name: string): KubeObject | undefined {
+    return this.api.storage.get(this.api.kind(plural), this.keyOf(plural, name));
   }
 
   /** Whether what a call makes can be found by who comes after a crash: its object is held, and its status names it. */
@@ -141,10 +152,6 @@ export class KernelWorld {
         return object.metadata.finalizers?.includes(FINALIZER) === true && status.account === ACCOUNT && names(status);
       })
     );
-  }
-
-  private get kind(): FakeKind {
-    return this.api.kind(PLURAL);
   }
 
   /** Starts a manager: process and access key are its own. */
@@ -196,7 +203,7 @@ export class KernelWorld {
   }
 
   delete(...names: readonly string[]): void {
-    for (const name of names) this.api.storage.delete(this.kind, { namespace: NAMESPACE, name });
+    for (const name of names) this.remove(PLURAL, name);
   }
 
   objects(plural: string): readonly KubeObject[] {
@@ -204,7 +211,7 @@ export class KernelWorld {
   }
 
   profile(name: string): KubeObject | undefined {
-    return this.api.storage.get(this.kind, { namespace: NAMESPACE, name });
+    return this.object(PLURAL, name);
   }
 
   condition(name: string, type = 'Ready'): Condition | undefined {

@@ -1,43 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-
-const GOLDEN = fileURLToPath(new URL('../integration/golden/', import.meta.url));
-
-/** What differs from run to run, and says nothing about the product. */
-const CHANGING: readonly (readonly [RegExp, string])[] = [
-  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>'],
-  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/g, '<time>'],
-  [/AROA[A-Z0-9]+/g, '<role id>'],
-  [/subnet-[0-9a-f]{17}/g, '<subnet>'],
-  [/(Resource Version: +)\d+/g, '$1<version>'],
-];
-
-/** `kubectl describe` without what differs from run to run; events of one second in the order of their words. */
-export function steady(described: string): string {
-  const text = CHANGING.reduce((all, [pattern, word]) => all.replaceAll(pattern, word), described);
-  const [object = '', events = ''] = text.split(/^Events: */m);
-  const told = events
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim().split(/ {2,}/))
-    .filter(([type]) => type === 'Normal' || type === 'Warning')
-    // Type, Reason, Age, From, Message: the age is left out.
-    .map(([type = '', reason = '', , from = '', message = '']) => `  ${type}  ${reason}  ${from}  ${message}`);
-  return `${object.trimEnd()}\nEvents:\n${told.toSorted((a, b) => (a < b ? -1 : 1)).join('\n')}\n`;
-}
+import type { DescribedEvent } from '../support/describe.ts';
+import { describeAsKubectl } from '../support/describe.ts';
+import { expectGolden, steady } from '../support/golden.ts';
+import type { World } from './world.ts';
 
 /**
- * Compares with the golden text of that name. With UPDATE_GOLDEN=1 it is written anew instead: read it before you commit it,
- * as somebody who is woken by it would.
+ * Compares what `kubectl describe` prints of a profile with the golden text of that name; and with what the tests without a
+ * kubectl take for it.
  */
-export function expectGolden(name: string, text: string): void {
-  const path = `${GOLDEN}${name}.golden`;
-  if (process.env['UPDATE_GOLDEN'] === '1') {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  }
-  expect(existsSync(path), `${path} is there; UPDATE_GOLDEN=1 writes it`).to.equal(true);
-  expect(text).to.equal(readFileSync(path, 'utf8'));
+export async function expectDescribed(world: World, golden: string, name = golden): Promise<void> {
+  const { stdout } = await world.kubectl(['describe', 'awsfargateprofile', name]);
+  const text = steady(stdout);
+  expectGolden(new URL(`../integration/golden/describe-${golden}.golden`, import.meta.url), text);
+  const object = await world.profile(name);
+  if (object === undefined) throw new Error(`${name} is gone`);
+  const { items } = await world.controlPlane.api.list<DescribedEvent>('/api/v1/namespaces/default/events');
+  expect(steady(describeAsKubectl(object, items)), 'as tests without a kubectl print it').to.equal(text);
 }
