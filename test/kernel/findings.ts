@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfileStatus, Condition } from '../../api/v1beta2/index.ts';
 import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { fieldAt } from '../../api/record.ts';
+import { fieldAt, isRecord } from '../../api/record.ts';
 import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { traceOf } from './trace.ts';
@@ -106,8 +106,10 @@ export function describeWorld(world: KernelWorld): string {
 /** Of an object that cannot be read, too. */
 export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
   const conditions = fieldAt(object?.['status'], 'conditions');
-  return Array.isArray(conditions) ? conditions : [];
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
+
+const isCondition = (value: unknown): value is Condition => isRecord(value) && typeof value['type'] === 'string';
 
 export function statusOf(object: KubeObject | undefined): AWSFargateProfileStatus {
   const decoded = decodeAWSFargateProfile(object);
