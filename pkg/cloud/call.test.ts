@@ -182,6 +182,23 @@ describe('a call of AWS', () => {
       await expectNothingSent();
     });
 
+    it('when leadership runs out while the transport connects', async () => {
+      let budget = 10_000;
+      const call = bench.calling('eks', { mutationBudget: () => budget })(
+        request('mutation', async ({ beforeSend }) => {
+          beforeSend();
+          // As a process that was stopped: no time has passed for its timers.
+          budget = -1;
+          beforeSend();
+          return answered();
+        }),
+      );
+      const failure = await failureOf(call);
+      expect(failure.code).to.equal('NotDispatched');
+      expect(failure.message).to.contain('leadership');
+      await expectNothingSent();
+    });
+
     it('when it cannot be prepared in time', async () => {
       const outcome = failureOf(
         bench.calling('eks')({ operation: 'Operate', kind: 'read', answer: Answer, send: never }),

@@ -101,7 +101,7 @@ function turn({ clock, limiter }: CallEnv, service: AwsService, caller: Caller, 
 
 /** One attempt: prepared under one deadline, sent under another that begins at that moment. */
 class Dispatch {
-  /** Monotonic; undefined until the request was handed to the transport. */
+  /** Monotonic; undefined until the request was handed to the transport, and where that did not send it after all. */
   sentAt: Ms | undefined;
   private readonly clock: Clock;
   private readonly caller: Caller;
@@ -126,7 +126,11 @@ class Dispatch {
     try {
       return E.right(
         await untilAborted(this.controller.signal, (abortSignal) =>
-          send({ abortSignal, beforeDispatch: () => this.beforeDispatch() }),
+          send({
+            abortSignal,
+            beforeDispatch: () => this.beforeDispatch(),
+            beforeSend: () => this.beforeSend(),
+          }),
         ),
       );
     } catch (error) {
@@ -140,13 +144,28 @@ class Dispatch {
   }
 
   private beforeDispatch(): void {
+    this.arm(this.budget(), 'AWS');
+    this.sentAt = this.clock.monotonic();
+  }
+
+  /** A process that stood still while it connected meets here what it missed: timers fire only after what it woke for. */
+  private beforeSend(): void {
+    try {
+      this.budget();
+    } catch (error) {
+      this.sentAt = undefined;
+      throw error;
+    }
+  }
+
+  /** How long the call may take from now. Throws when it may not be sent (any more). */
+  private budget(): Ms {
     this.controller.signal.throwIfAborted();
     const budget = this.kind === 'mutation' ? this.caller.mutationBudget() : READ_DEADLINE;
     if (!(budget > 0)) {
       throw new Error('this manager may not change anything now: its leadership runs out');
     }
-    this.arm(budget, 'AWS');
-    this.sentAt = this.clock.monotonic();
+    return budget;
   }
 
   private arm(limit: Ms, what: string): void {

@@ -1,10 +1,9 @@
-import type { AwsRequest, AwsResponse, AwsTransport } from './transport.ts';
+import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from './transport.ts';
 
 /**
  * What goes with each call through the SDK down to the moment of sending. The SDK hands these options on as they are.
  */
-export interface DispatchOptions {
-  readonly abortSignal: AbortSignal;
+export interface DispatchOptions extends Required<SendOptions> {
   /** Called synchronously right before the request is handed to the transport; throws to keep it from being sent. */
   readonly beforeDispatch: () => void;
 }
@@ -31,7 +30,8 @@ export function guardedHandler(transport: AwsTransport): SdkHandler {
       throw new TypeError('a call of AWS came without its guard');
     }
     options.beforeDispatch();
-    return transport.handle(request, { abortSignal: options.abortSignal });
+    const { abortSignal, beforeSend } = options;
+    return transport.handle(request, { abortSignal, beforeSend });
   });
 }
 
@@ -49,6 +49,8 @@ function isDispatchOptions(options: SdkOptions | undefined): options is Dispatch
   return (
     options?.abortSignal instanceof AbortSignal &&
     'beforeDispatch' in options &&
-    typeof options.beforeDispatch === 'function'
+    typeof options.beforeDispatch === 'function' &&
+    'beforeSend' in options &&
+    typeof options.beforeSend === 'function'
   );
 }

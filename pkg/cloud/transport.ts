@@ -28,5 +28,14 @@ export interface AwsResponse {
  * retries: a request that was sent twice has two effects.
  */
 export interface AwsTransport {
-  handle(request: AwsRequest, options: { readonly abortSignal: AbortSignal }): Promise<{ response: AwsResponse }>;
+  handle(request: AwsRequest, options: SendOptions): Promise<{ response: AwsResponse }>;
+}
+
+export interface SendOptions {
+  readonly abortSignal: AbortSignal;
+  /**
+   * Called synchronously when a connection stands and right before the first byte goes out; throws to keep the request
+   * from being sent. Between hand-over and this moment are DNS, TCP and TLS, and however long the process stood still.
+   */
+  readonly beforeSend?: () => void;
 }

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -89,6 +90,44 @@ describe('the network', () => {
     const failure = await rejection(network.handle(request(), { abortSignal: new AbortController().signal }));
     expect(failure).to.be.instanceOf(Error);
     expect(requests).to.equal(1);
+  });
+
+  it('asks once more before it sends, when it has a connection', async () => {
+    const order: string[] = [];
+    serve = (_, response) => {
+      order.push('received');
+      response.end();
+    };
+    const onConnected = (): void => void order.push('connected');
+    const fresh = undiciTransport();
+    subscribe('undici:client:connected', onConnected);
+    try {
+      await fresh.handle(request(), {
+        abortSignal: new AbortController().signal,
+        beforeSend: () => void order.push('asked'),
+      });
+    } finally {
+      unsubscribe('undici:client:connected', onConnected);
+      await fresh.close();
+    }
+    expect(order).to.deep.equal(['connected', 'asked', 'received']);
+  });
+
+  it('sends nothing when it is told not to at the last moment, and goes on with the next', async () => {
+    const received: (string | undefined)[] = [];
+    serve = (incoming, response) => {
+      received.push(incoming.url);
+      response.end();
+    };
+    const { signal: abortSignal } = new AbortController();
+    const objection = new Error('not any more');
+    const beforeSend = (): never => {
+      throw objection;
+    };
+    expect(await rejection(network.handle(request({ path: '/1' }), { abortSignal, beforeSend }))).to.equal(objection);
+    const { response } = await network.handle(request({ path: '/2' }), { abortSignal, beforeSend: () => {} });
+    expect(response.statusCode).to.equal(200);
+    expect(received).to.deep.equal(['/2']);
   });
 
   it('refuses a body that it cannot send again as it was signed', async () => {

@@ -1,4 +1,5 @@
 import { EnvHttpProxyAgent, request as send } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /** Milliseconds for TCP and TLS: a host that does not answer is found out before the call's own deadline. */
@@ -17,10 +18,10 @@ export function undiciTransport(): AwsTransport & {
     connect: { timeout: CONNECT_TIMEOUT },
   });
   return {
-    handle: async (request, { abortSignal }) => {
+    handle: async (request, { abortSignal, beforeSend }) => {
       const { method, headers } = request;
       const answer = await send(urlOf(request), {
-        dispatcher,
+        dispatcher: beforeSend === undefined ? dispatcher : dispatcher.compose(asking(beforeSend)),
         method,
         headers,
         body: bodyOf(request),
@@ -39,6 +40,23 @@ export function undiciTransport(): AwsTransport & {
     close: () => dispatcher.close(),
   };
 }
+
+/** undici starts a request when it has a connection for it, and writes it in the same turn. */
+const asking =
+  (beforeSend: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (controller, context) => {
+        beforeSend();
+        handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
+      onResponseStart: (...start) => handler.onResponseStart?.(...start),
+      onResponseData: (...data) => handler.onResponseData?.(...data),
+      onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+      onResponseError: (...failure) => handler.onResponseError?.(...failure),
+    });
 
 export function urlOf({ protocol, hostname, port, path, query = {} }: AwsRequest): string {
   const pairs = Object.entries(query).flatMap(([key, value]) =>

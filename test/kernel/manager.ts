@@ -164,6 +164,8 @@ function awsThroughLine(transport: AwsTransport, line: Line): AwsTransport {
   return {
     async handle(request, options) {
       await line.pass(options.abortSignal);
+      // As a connection that stands at last.
+      options.beforeSend?.();
       try {
         return await transport.handle(request, options);
       } finally {

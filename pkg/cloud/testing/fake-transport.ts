@@ -1,5 +1,5 @@
 import { isRecord } from '../../../api/record.ts';
-import type { AwsRequest, AwsResponse, AwsTransport } from '../transport.ts';
+import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../transport.ts';
 
 export type Answer = AwsResponse | Promise<AwsResponse>;
 
@@ -24,10 +24,8 @@ export class FakeTransport implements AwsTransport {
     });
   }
 
-  async handle(
-    request: AwsRequest,
-    { abortSignal }: { readonly abortSignal: AbortSignal },
-  ): Promise<{ response: AwsResponse }> {
+  async handle(request: AwsRequest, { abortSignal, beforeSend }: SendOptions): Promise<{ response: AwsResponse }> {
+    beforeSend?.();
     this.requests.push(request);
     return { response: await this.answer(request, abortSignal) };
   }
