@@ -46,7 +46,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const metrics = new Metrics(registry);
   const transport = observe(env.kube, { userAgent: `${NAME}/${VERSION}`, count: requestCounter(registry), logger });
   const client = createKubeClient({ transport, clock });
-  const election = flags.election && newElection(env, flags.election, client, metrics);
+  const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
+  const election = flags.election && newElection(env, flags.election, { kube: client, recorder: events, metrics });
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
 
@@ -70,7 +71,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     assuming: { ...aws, region: env.awsRegion },
   });
   const sessions = newSessions({ ...aws, random, sources: identities.sources, signal: stopping.signal });
-  const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
   const caches = newCaches({
     client,
     clock,
@@ -114,7 +114,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   });
 
   if (flags.health !== undefined) {
-    const handler = healthHandler({ healthz: [ping], readyz: [ping, manager.readyCheck] });
+    const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
+    const handler = healthHandler({ healthz, readyz: [ping, manager.readyCheck] });
     manager.addServer(new HttpServer({ name: 'health probes', address: flags.health, handler, logger }));
   }
   if (flags.diagnostics !== undefined) {
@@ -122,7 +123,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
   }
   for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
-  manager.addWorker(events);
+  manager.addRecorder(events);
   manager.addWorker(controller);
   manager.addWorker(teardown);
   try {
@@ -135,12 +136,12 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
 function newElection(
   env: Env,
   { timings, namespace }: NonNullable<ManagerFlags['election']>,
-  kube: KubeClient,
-  metrics: Metrics,
+  { kube, recorder, metrics }: { readonly kube: KubeClient; readonly recorder: EventWriter; readonly metrics: Metrics },
 ): LeaderElection {
   const { clock, random, logger, hostname } = env;
   return new LeaderElection({
     kube,
+    recorder,
     clock,
     random,
     logger,

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { errorMessage } from '../env/error-text.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import { LeadershipLost } from './leader-election.ts';
 import { LEASE, World, hang, held, unavailable } from './testing/election.ts';
@@ -69,8 +70,52 @@ describe('LeaderElection, holding', () => {
     world.write(held('pod-9'));
     await world.clock.advance(2_000);
     expect(leader.state).to.equal('lost');
-    expect(leader.error).to.have.property('message', 'the lease was taken by pod-9');
+    expect(leader.error).to.have.property('message', 'leader election lost: the lease was taken by pod-9');
     expect(world.spec().holderIdentity).to.equal('pod-9');
+  });
+
+  for (const [how, spec] of [
+    ['by another', held('')],
+    ['and is its own again, by another hand', { leaseTransitions: 9 }],
+  ] as const)
+    it(`is lost when the lease was somebody else's meanwhile: given up ${how}`, async () => {
+      const world = new World();
+      const leader = await world.leader();
+      world.write(spec);
+      const { renewTime } = world.spec();
+      await world.clock.advance(2_000);
+      expect(leader.state).to.equal('lost');
+      expect(errorMessage(leader.error)).to.contain('taken by somebody who has given it up since');
+      expect(world.spec().renewTime, 'it is left as it is').to.equal(renewTime);
+    });
+
+  describe('that tries to renew longer than the lease lasts', () => {
+    const patient = { leaseDuration: 15_000, renewDeadline: 14_900, retryPeriod: 2_000 };
+
+    it('may not act for that time, and leads on when nobody has taken the lease', async () => {
+      const world = new World();
+      const leader = await world.leader('pod-1', patient);
+      leader.intercept = unavailable;
+      await world.clock.advance(15_500);
+      expect(leader.election.remaining()).to.equal(-500);
+      leader.intercept = () => undefined;
+      await world.clock.advance(2_000);
+      expect(leader.state).to.equal('leading');
+      expect(leader.election.remaining()).to.be.above(13_000);
+      expect(world.spec().leaseTransitions).to.equal(0);
+      await leader.stop();
+    });
+
+    it('is lost when the lease is gone by then: somebody may have led', async () => {
+      const world = new World();
+      const leader = await world.leader('pod-1', patient);
+      leader.intercept = unavailable;
+      await world.clock.advance(15_500);
+      world.server.storage.delete(world.server.kind('leases'), LEASE, {});
+      leader.intercept = () => undefined;
+      await world.clock.advance(1_000);
+      expect(errorMessage(leader.error)).to.equal('leader election lost: the lease ran out, and is gone');
+    });
   });
 
   it('looks again when the lease was written by another hand but still is its own', async () => {
@@ -120,6 +165,31 @@ describe('LeaderElection, holding', () => {
       expect([leader.state, other.state]).to.deep.equal(['leading', 'waiting']);
     }
     await Promise.all([leader.stop(), other.stop()]);
+  });
+});
+
+describe('LeaderElection, on a machine that was suspended', () => {
+  it('counts the time that only the wall clock has seen, until it has renewed', async () => {
+    const world = new World();
+    const leader = await world.leader();
+    await world.clock.advance(500);
+    world.clock.jumpWallClock(14_499);
+    expect(leader.election.remaining()).to.equal(1);
+    world.clock.jumpWallClock(3_600_000);
+    expect(leader.election.remaining()).to.be.below(0);
+    await world.clock.advance(1_500);
+    expect(leader.state).to.equal('leading');
+    expect(leader.election.remaining()).to.equal(15_000);
+    await leader.stop();
+  });
+
+  it('gains nothing by a wall clock that is set back', async () => {
+    const world = new World();
+    const leader = await world.leader();
+    world.clock.jumpWallClock(-3_600_000);
+    await world.clock.advance(1_000);
+    expect(leader.election.remaining()).to.equal(14_000);
+    await leader.stop();
   });
 });
 

@@ -4,7 +4,10 @@ import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { keyText } from '../kube/paths.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../kube/types.ts';
+import type { HealthCheck } from './health.ts';
 import { LEASES, leaseSpecOf } from './lease.ts';
 import type { LeaseSpec } from './lease.ts';
 import type { LeaderElectionMetrics } from './metrics.ts';
@@ -12,6 +15,8 @@ import type { Leadership } from './types.ts';
 
 /** client-go's JitterFactor: a candidate asks again after the retry period plus up to 1.2 times that. */
 const JITTER_FACTOR = 1.2;
+/** kube-controller-manager's: how long after its lease a leader that neither renews nor ends is put up with. */
+const HEALTH_TOLERANCE: Ms = 20_000;
 
 export interface ElectionTimings {
   /** How long the others wait after the last renewal they saw. */
@@ -34,11 +39,24 @@ export interface LeaderElectionOptions {
   readonly hostname: string;
   readonly timings?: ElectionTimings;
   readonly metrics?: LeaderElectionMetrics;
+  /** Told on the Lease who leads from when to when. */
+  readonly recorder?: EventRecorder;
 }
 
 /** The lease is or may soon be somebody else's. */
 export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
+
+  constructor(why: string, options?: ErrorOptions) {
+    // The words of controller-runtime, for whoever searches logs.
+    super(`leader election lost: ${why}`, options);
+  }
+}
+
+/** An instant on both clocks of this machine. */
+interface Instant {
+  readonly monotonic: Ms;
+  readonly wall: Ms;
 }
 
 /** A Lease as this process saw it change: its own clock, not the record's, says how old it is. */
@@ -52,9 +70,9 @@ type State =
   | { readonly kind: 'idle' }
   /** Somebody else leads, or nobody was seen to. */
   | { readonly kind: 'candidate'; readonly seen: Observed | undefined }
-  /** `until`: before this instant no other candidate can have taken the lease. */
-  | { readonly kind: 'leading'; readonly lease: Observed; readonly until: Ms }
-  | { readonly kind: 'lost' }
+  /** `sent`: from then on no other candidate can take the lease for its duration. */
+  | { readonly kind: 'leading'; readonly lease: Observed; readonly sent: Instant }
+  | { readonly kind: 'lost'; readonly sent: Instant }
   | { readonly kind: 'released' };
 
 /**
@@ -82,8 +100,28 @@ export class LeaderElection implements Leadership {
   }
 
   remaining(): Ms {
-    return this.state.kind === 'leading' ? this.state.until - this.options.clock.monotonic() : 0;
+    if (this.state.kind !== 'leading') return 0;
+    const { sent } = this.state;
+    const now = this.now();
+    // Linux's monotonic clock stands still while a machine is suspended, and its wall clock is right when it wakes. One
+    // that was only set ahead costs nothing but the time until the next renewal.
+    return this.timings.leaseDuration - Math.max(now.monotonic - sent.monotonic, now.wall - sent.wall);
   }
+
+  /**
+   * For `/healthz`: fails when this process led, its lease ran out long ago, and it goes on all the same. It should have
+   * ended; what keeps it (a deadlock, a loop) only a restart cures. client-go's HealthzAdaptor.
+   */
+  readonly healthCheck: HealthCheck = {
+    name: 'leaderElection',
+    check: () => {
+      if (this.state.kind !== 'leading' && this.state.kind !== 'lost') return undefined;
+      const overdue = this.now().monotonic - this.state.sent.monotonic - this.timings.leaseDuration;
+      return overdue > HEALTH_TOLERANCE
+        ? `the lease ${keyText(this.options.lease)} ran out ${Math.floor(overdue / 1000)} s ago and was not renewed`
+        : undefined;
+    },
+  };
 
   /** Resolves when this process leads; throws the signal's reason when it aborts first. */
   async acquire(signal: AbortSignal): Promise<void> {
@@ -94,6 +132,7 @@ export class LeaderElection implements Leadership {
     while (!(await this.attempt(signal))) await sleep(clock, retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
     metrics?.leading(true);
     this.logger.info('Acquired the lease', { identity: this.identity });
+    this.tell('became leader');
   }
 
   /** Keeps the lease until the signal aborts. Throws {@link LeadershipLost} when it cannot be kept. */
@@ -105,7 +144,8 @@ export class LeaderElection implements Leadership {
       }
     } catch (error) {
       if (signal.aborted) return;
-      this.state = { kind: 'lost' };
+      this.tell('stopped leading');
+      if (this.state.kind === 'leading') this.state = { kind: 'lost', sent: this.state.sent };
       this.options.metrics?.leading(false);
       throw error;
     }
@@ -117,6 +157,7 @@ export class LeaderElection implements Leadership {
    */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
+    this.tell('stopped leading');
     this.state = { kind: 'released' };
     this.options.metrics?.leading(false);
     try {
@@ -134,11 +175,7 @@ export class LeaderElection implements Leadership {
     const { renewDeadline, retryPeriod } = this.timings;
     const round = deadline(clock, renewDeadline, signal, 'renewing the lease');
     try {
-      while (!(await this.attempt(round.signal))) {
-        const holder = this.state.kind === 'candidate' ? this.state.seen?.spec.holderIdentity : undefined;
-        if (holder !== undefined) throw new LeadershipLost(`the lease was taken by ${holder}`);
-        await sleep(clock, retryPeriod, round.signal);
-      }
+      while (!(await this.attempt(round.signal))) await sleep(clock, retryPeriod, round.signal);
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
       throw new LeadershipLost('the lease could not be renewed in time', { cause: error });
@@ -147,42 +184,59 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** Takes or renews the lease. False: it is somebody else's, or the attempt failed (which is logged). */
+  /**
+   * Takes or renews the lease. False: it is somebody else's, or the attempt failed (which is logged). Throws
+   * {@link LeadershipLost} when it was ours and is not any more.
+   */
   private async attempt(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
     try {
       // Half the renew deadline, as controller-runtime has it: a request that hangs leaves time for another.
       return await withDeadline(clock, this.timings.renewDeadline / 2, signal, 'reaching the API server', (limited) =>
-        this.takeOrRenew(limited),
+        this.state.kind === 'leading' ? this.keep(this.state.lease, limited) : this.take(limited),
       );
     } catch (error) {
       if (signal.aborted) throw signal.reason;
+      if (error instanceof LeadershipLost) throw error;
       if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error);
       else this.logger.error('Failed to acquire the lease', error);
       return false;
     }
   }
 
-  private async takeOrRenew(signal: AbortSignal): Promise<boolean> {
+  /** Renews: at once over the record that this process wrote last, and only where that was changed after a look. */
+  private async keep(lease: Observed, signal: AbortSignal): Promise<boolean> {
     const { kube, lease: key, metrics } = this.options;
-    if (this.state.kind === 'leading') {
-      try {
-        return await this.write(this.state.lease, signal);
-      } catch (error) {
-        if (!isConflict(error) && !isNotFound(error)) throw error;
-        // Somebody wrote or deleted the Lease, or our last renewal arrived although its answer did not: look.
-        metrics?.slowPath();
-      }
+    try {
+      return await this.write(lease, signal);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
     }
+    // Somebody wrote or deleted the Lease, or our last renewal arrived although its answer did not: look.
+    metrics?.slowPath();
     const object = await kube.get(LEASES, key, { signal });
+    if (object === undefined) {
+      if (this.remaining() > 0) return this.create(signal);
+      throw new LeadershipLost('the lease ran out, and is gone');
+    }
+    const { spec } = this.see(object);
+    // Stricter than client-go, which takes a lease again that another has held and given up meanwhile: what this process
+    // has in hand is of before that time.
+    if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
+      return this.write({ ...lease, object, spec }, signal);
+    const holder = spec.holderIdentity ?? '';
+    const taker = holder === '' || holder === this.identity ? 'somebody who has given it up since' : holder;
+    throw new LeadershipLost(`the lease was taken by ${taker}`);
+  }
+
+  private async take(signal: AbortSignal): Promise<boolean> {
+    const object = await this.options.kube.get(LEASES, this.options.lease, { signal });
     if (object === undefined) return this.create(signal);
     const seen = this.see(object);
     const { holderIdentity: holder, leaseDurationSeconds = 0 } = seen.spec;
-    const now = this.options.clock.monotonic();
     const isOthers = holder !== undefined && holder !== '' && holder !== this.identity;
-    if (isOthers && now <= seen.at + leaseDurationSeconds * 1000) {
+    if (isOthers && this.now().monotonic <= seen.at + leaseDurationSeconds * 1000) {
       this.logger.debug('The lease is held and has not expired', { holder });
-      this.state = { kind: 'candidate', seen };
       return false;
     }
     return this.write(seen, signal);
@@ -200,8 +254,8 @@ export class LeaderElection implements Leadership {
   }
 
   private async create(signal: AbortSignal): Promise<boolean> {
-    const { kube, lease, clock } = this.options;
-    const sent = clock.monotonic();
+    const { kube, lease } = this.options;
+    const sent = this.now();
     const object = await kube.create(
       LEASES,
       lease.namespace,
@@ -213,15 +267,15 @@ export class LeaderElection implements Leadership {
       },
       { signal },
     );
-    return this.lead(object, sent);
+    return this.lead(object, sent, signal);
   }
 
   /** Writes our record over the one that was read; the resourceVersion makes sure that it is that one (409 otherwise). */
   private async write(seen: Observed, signal: AbortSignal): Promise<boolean> {
-    const { kube, lease, clock } = this.options;
+    const { kube, lease } = this.options;
     const { holderIdentity, acquireTime, leaseTransitions = 0 } = seen.spec;
     const renewal = holderIdentity === this.identity;
-    const sent = clock.monotonic();
+    const sent = this.now();
     const object = await kube.mergePatch(
       LEASES,
       lease,
@@ -235,14 +289,13 @@ export class LeaderElection implements Leadership {
       },
       { signal },
     );
-    return this.lead(object, sent);
+    return this.lead(object, sent, signal);
   }
 
-  private lead(object: KubeObject, sent: Ms): boolean {
-    // An answer that comes after the end changes nothing any more.
-    if (this.state.kind === 'lost' || this.state.kind === 'released') return false;
-    const lease = { object, spec: leaseSpecOf(object), at: sent };
-    this.state = { kind: 'leading', lease, until: sent + this.timings.leaseDuration };
+  private lead(object: KubeObject, sent: Instant, signal: AbortSignal): boolean {
+    // An answer that nobody waits for any more changes nothing: the next look finds what it did.
+    if (signal.aborted) return false;
+    this.state = { kind: 'leading', lease: { object, spec: leaseSpecOf(object), at: sent.monotonic }, sent };
     this.reportLeader(this.identity);
     return true;
   }
@@ -273,6 +326,19 @@ export class LeaderElection implements Leadership {
       acquireTime: now,
       renewTime: now,
     };
+  }
+
+  /** An Event on the Lease, in client-go's words. */
+  private tell(what: 'became leader' | 'stopped leading'): void {
+    if (this.state.kind !== 'leading') return;
+    const { metadata } = this.state.lease.object;
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata };
+    this.options.recorder?.record(lease, 'Normal', 'LeaderElection', `${this.identity} ${what}`);
+  }
+
+  private now(): Instant {
+    const { clock } = this.options;
+    return { monotonic: clock.monotonic(), wall: clock.now() };
   }
 
   private reportLeader(identity: string): void {

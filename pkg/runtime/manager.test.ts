@@ -101,28 +101,32 @@ describe('Manager', () => {
     const listed = Promise.withResolvers<void>();
     const listening = Promise.withResolvers<void>();
     manager.addWorker(world.part('controller', { needsLeadership: true, stops: 100 }));
-    manager.addWorker(world.part('events', { stops: 100 }));
+    manager.addWorker(world.part('webhooks', { stops: 100 }));
+    manager.addRecorder(world.part('events', { stops: 100 }));
     manager.addCache(world.part('clusters', { started: listed.promise, stops: 100 }));
     manager.addCache(world.part('profiles', { stops: 100 }));
     manager.addServer(world.part('probes', { started: listening.promise, stops: 100 }));
     world.run();
     await clock.settle();
-    expect(trace).to.deep.equal(['+probes']);
+    expect(trace).to.deep.equal(['+events', '+probes']);
     listening.resolve();
     await clock.settle();
-    expect(trace.slice(1)).to.deep.equal(['+clusters', '+profiles']);
+    expect(trace.slice(2)).to.deep.equal(['+clusters', '+profiles']);
     expect(world.server.requests, 'no lease before the caches').to.deep.equal([]);
     listed.resolve();
     await clock.settle();
-    expect(trace.slice(3)).to.deep.equal(['+events', '+controller']);
+    expect(trace.slice(4)).to.deep.equal(['+webhooks', '+controller']);
     expect(world.holder()).to.equal(world.election?.identity);
 
     await world.stop();
     await clock.advance(399);
     expect(world.holder(), 'the lease is held until all has stopped').to.equal(world.election?.identity);
     await clock.advance(1);
-    expect(trace.slice(5)).to.deep.equal(['-controller', '-events', '-clusters', '-profiles', '-probes']);
+    expect(trace.slice(6)).to.deep.equal(['-controller', '-webhooks', '-clusters', '-profiles', '-probes']);
     expect(world.holder()).to.equal('');
+    expect(world.outcome, 'its end is told, too').to.equal('running');
+    await clock.advance(100);
+    expect(trace.slice(11)).to.deep.equal(['-events']);
     expect(world.outcome).to.equal('ended');
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
@@ -232,9 +236,24 @@ describe('Manager', () => {
     await world.clock.advance(1_000);
     world.takeLease();
     await world.clock.advance(1_000);
-    expect(world.error).to.equal('running leader election: the lease was taken by pod-9');
+    expect(world.error).to.equal('leader election lost: the lease was taken by pod-9');
     expect(world.election?.remaining()).to.equal(0);
     expect(world.holder()).to.equal('pod-9');
+  });
+
+  it('gives recorders a second for the last words of a failure', async () => {
+    const world = new World();
+    world.manager.addRecorder(world.part('events', { stops: 900 }));
+    world.manager.addRecorder(world.part('stuck', { stops: 1_000_000 }));
+    world.manager.addWorker(world.part('controller', { needsLeadership: true, stops: 1_000_000 }));
+    world.run();
+    await world.clock.advance(1_000);
+    world.takeLease();
+    await world.clock.advance(1_999);
+    expect(world.trace).to.deep.equal(['+events', '+stuck', '+controller', '-events']);
+    expect(world.outcome).to.equal('running');
+    await world.clock.advance(1);
+    expect(world.error).to.equal('leader election lost: the lease was taken by pod-9');
   });
 
   it('ends at once when it loses the lease while it stops', async () => {

@@ -2,12 +2,15 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { aborted, untilAborted, withDeadline } from '../env/deadline.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './health.ts';
+import { LeadershipLost } from './leader-election.ts';
 import type { LeaderElection } from './leader-election.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import type { Runnable } from './types.ts';
 
 /** controller-runtime's default, and what a pod is given between SIGTERM and SIGKILL unless it says otherwise. */
 const GRACE: Ms = 30_000;
+/** What parts that others report to get after a failure, for what they were told last. */
+const LAST_WORDS: Ms = 1_000;
 
 export interface ManagerOptions {
   readonly clock: Clock;
@@ -19,9 +22,9 @@ export interface ManagerOptions {
 }
 
 /**
- * Starts the parts of the process in order and stops them in reverse, as controller-runtime's manager does: servers,
- * caches until they are listed, parts that need no leadership, the lease, parts that need it. The lease is given up last,
- * and only when everything that it guards has ended.
+ * Starts the parts of the process in order and stops them in reverse, as controller-runtime's manager does: recorders,
+ * servers, caches until they are listed, parts that need no leadership, the lease, parts that need it. The lease is given
+ * up when everything that it guards has ended; only recorders outlast it, since that is told, too.
  */
 export class Manager {
   private readonly clock: Clock;
@@ -30,8 +33,9 @@ export class Manager {
   private readonly grace: Ms;
   /** Aborted when the process is to end: with the error that ended it, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** Aborted when the lease is lost: from then on nothing is waited for. */
+  /** Aborted when the lease is lost: from then on nothing that works is waited for. */
   private readonly lost = new AbortController();
+  private readonly recorders: RunnableGroup;
   private readonly servers: RunnableGroup;
   private readonly caches: RunnableGroup;
   private readonly free: RunnableGroup;
@@ -47,19 +51,26 @@ export class Manager {
     this.grace = grace;
     const fail = (error: unknown): void => this.ending.abort(error);
     const group = (): RunnableGroup => new RunnableGroup(logger, fail);
+    this.recorders = group();
     this.servers = group();
     this.caches = group();
     this.free = group();
     this.elected = group();
     this.lease = new RunnableGroup(logger, (error) => {
-      this.lost.abort(error);
-      fail(error);
+      const why = lossIn(error);
+      this.lost.abort(why);
+      fail(why);
     });
     if (election !== undefined)
       this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
   }
 
-  /** Adds what answers probes and scrapes: up before and down after everything else. */
+  /** Adds what all others report to: up before everything else, and down when nobody has anything to tell any more. */
+  addRecorder(recorder: Runnable): void {
+    this.add(recorder, this.recorders);
+  }
+
+  /** Adds what answers probes and scrapes: up before and down after all that works. */
   addServer(server: Runnable): void {
     this.add(server, this.servers);
   }
@@ -115,6 +126,7 @@ export class Manager {
   }
 
   private async start(ending: AbortSignal): Promise<void> {
+    await this.recorders.start(ending);
     await this.servers.start(ending);
     await this.caches.start(ending);
     await this.free.start(ending);
@@ -136,16 +148,23 @@ export class Manager {
         // Nothing is left that the lease guards: from here on somebody else may lead.
         await this.lease.stop();
         await this.election?.release();
+        await this.recorders.stop();
       });
     } catch (error) {
       const left = inReverse.flatMap((group) => group.running());
       for (const group of [...inReverse, this.lease]) void group.stop();
+      const told = withDeadline(clock, LAST_WORDS, undefined, 'the last words', () => this.recorders.stop());
+      await told.catch(() => {});
       // The lease is not given up: what has not stopped may still act. It expires when the process is gone.
       throw new Error(`not waiting any longer for ${left.join(', ')}`, { cause: error });
     }
     this.logger.info('Stopped');
   }
 }
+
+/** A lost lease says all there is to say: in which part it was noticed does not matter. */
+const lossIn = (error: unknown): unknown =>
+  error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 
 /** Why the manager ends when it was told to. */
 const STOPPED = new Error('the manager was told to stop');

@@ -5,6 +5,7 @@ import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../kube/client.ts';
+import { keyOf, keyText } from '../../kube/paths.ts';
 import { FakeApiServer, text } from '../../kube/testing/fake-api-server.ts';
 import type { Intercept } from '../../kube/testing/fake-api-server.ts';
 import type { TransportRequest } from '../../kube/transport.ts';
@@ -45,6 +46,8 @@ export class Candidate {
   readonly logger = new MemoryLogger();
   readonly registry = new Registry();
   readonly stopping = new AbortController();
+  /** Its Events: `kind namespace/name: type reason: message`. */
+  readonly told: string[] = [];
   readonly election: LeaderElection;
   state: 'waiting' | 'leading' | 'lost' | 'stopped' = 'waiting';
   error: unknown;
@@ -71,6 +74,10 @@ export class Candidate {
       lease: LEASE,
       hostname,
       metrics: new Metrics(this.registry).leaderElection(LEASE.name),
+      recorder: {
+        record: ({ kind, metadata }, type, reason, message) =>
+          this.told.push(`${kind} ${keyText(keyOf({ metadata }))}: ${type} ${reason}: ${message}`),
+      },
       ...(timings === undefined ? {} : { timings }),
     });
   }
@@ -127,8 +134,8 @@ export class World {
   }
 
   /** A candidate that leads. */
-  async leader(hostname = 'pod-1'): Promise<Candidate> {
-    const candidate = this.candidate(hostname).start();
+  async leader(hostname = 'pod-1', timings?: ElectionTimings): Promise<Candidate> {
+    const candidate = this.candidate(hostname, 0, timings).start();
     await this.clock.settle();
     expect(candidate.state).to.equal('leading');
     return candidate;
