@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
+import { LEASE_MARGIN } from '../../controllers/awsfargateprofile/budget.ts';
 import type { ServiceEndpoint } from '../../pkg/cloud/endpoints.ts';
 import { parseServiceEndpoints } from '../../pkg/cloud/endpoints.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
@@ -181,6 +182,11 @@ function flagsOf(text: Text, isSet: IsSet): ManagerFlags {
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   checkTimings(timings);
+  // In its last moments a lease allows no change in AWS; one that is renewed too late for any would be held for nothing.
+  if (!(timings.leaseDuration > timings.retryPeriod + LEASE_MARGIN))
+    throw new Error(
+      `--leader-elect-lease-duration must be greater than --leader-elect-retry-period and ${LEASE_MARGIN / 1000}s: so long before its end nothing is changed in AWS any more`,
+    );
   const health = parseAddress('health-addr', text('health-addr'));
   const asked = parseAddress('diagnostics-address', text('diagnostics-address'));
   const diagnostics =

@@ -13,6 +13,7 @@ import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Guarding } from '../guard.ts';
 import type { ServedSchema } from '../served-schema.ts';
+import { mutationBudget } from './budget.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, eventsOfSteps, retained } from './events.ts';
@@ -62,10 +63,6 @@ export interface ReconcilerOptions {
   readonly resync: Ms;
 }
 
-/** No change in AWS takes longer than this, however much is left of the lease. */
-const LONGEST_MUTATION: Ms = 10_000;
-/** So much of the lease is left when the last answer is in: a successor must not start while a call is under way. */
-const LEASE_MARGIN: Ms = 2_000;
 /** How far a resync may be off, so that objects made together do not stay together. */
 const JITTER = 0.1;
 
@@ -348,8 +345,7 @@ export class Reconciler {
     return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
   }
 
-  private readonly mutationBudget = (): Ms =>
-    Math.min(LONGEST_MUTATION, this.options.leadership.remaining() - LEASE_MARGIN);
+  private readonly mutationBudget = (): Ms => mutationBudget(this.options.leadership);
 }
 
 const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });

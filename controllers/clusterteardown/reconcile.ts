@@ -20,6 +20,7 @@ import { hasGuard } from '../guard.ts';
 const DONE: Requeue = { kind: 'done' };
 const FOREIGN: Requeue = { kind: 'after', delay: 15_000, why: 'the schema of AWSFargateProfiles is foreign' };
 const again = (why: string): Requeue => ({ kind: 'backoff', why });
+const NOT_LEADING = again('the lease may have run out');
 
 export interface TeardownOptions {
   readonly client: KubeClient;
@@ -50,7 +51,7 @@ export class TeardownReconciler {
     if (found.kind === 'found' && cluster === undefined) return DONE;
     const owned = this.controlPlanesOf(key, cluster);
     if (owned === undefined) return again('control planes are not listed yet');
-    if (leadership.remaining() <= 0) return again('the lease may have run out');
+    if (leadership.remaining() <= 0) return NOT_LEADING;
 
     const objects = listing.objects.flatMap((object) => decoded(decodeAWSFargateProfile, object) ?? []);
     const [main] = owned;
@@ -59,7 +60,11 @@ export class TeardownReconciler {
     const leaving = profilesToDelete({ cluster, controlPlane }, objects);
     // Under a foreign schema a profile that is to be retained may not look so.
     if (leaving.length > 0 && (await schema.look(context.signal)).kind === 'foreign') return FOREIGN;
-    for (const profile of leaving) await this.delete(profile, context);
+    for (const profile of leaving) {
+      // A deletion cannot be taken back: none is asked for on what a leader of before knew.
+      if (leadership.remaining() <= 0) return NOT_LEADING;
+      await this.delete(profile, context);
+    }
     if (cluster?.paused === true) return DONE;
     const isNeeded = listing.objects.some(carriesFinalizer);
     for (const each of owned) {

@@ -54,6 +54,11 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], says: string])
     ['--leader-elect', '--leader-elect-lease-duration', '5s'],
     '--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline',
   ],
+  [
+    // prettier-ignore
+    ['--leader-elect', '--leader-elect-lease-duration', '2s', '--leader-elect-renew-deadline', '1s', '--leader-elect-retry-period', '200ms'],
+    '--leader-elect-lease-duration must be greater than --leader-elect-retry-period and 2s: so long before its end nothing is changed in AWS any more',
+  ],
 ];
 
 const KUBECONFIG = `
