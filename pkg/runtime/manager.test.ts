@@ -237,6 +237,9 @@ describe('Manager', () => {
     world.takeLease();
     await world.clock.advance(1_000);
     expect(world.error).to.equal('leader election lost: the lease was taken by pod-9');
+    expect(world.logger.said('Not waiting for what is under way').map(({ keys }) => keys)).to.deep.equal([
+      { parts: 'controller' },
+    ]);
     expect(world.election?.remaining()).to.equal(0);
     expect(world.holder()).to.equal('pod-9');
   });

@@ -121,7 +121,9 @@ export class Manager {
     const why: unknown = this.ending.signal.reason;
     if (why === STOPPED) return this.stop();
     this.logger.error('Stopping after a failure', why);
-    await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
+    if (why instanceof LeadershipLost)
+      this.logger.warn('Not waiting for what is under way', { parts: (await this.abandon()).join(', ') });
+    else await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
     throw why;
   }
 
@@ -141,24 +143,35 @@ export class Manager {
   private async stop(): Promise<void> {
     const { clock } = this;
     this.logger.info('Stopping and waiting for what is under way', { grace: `${this.grace}ms` });
-    const inReverse = [this.elected, this.free, this.caches, this.servers];
     try {
       await withDeadline(clock, this.grace, this.lost.signal, 'stopping', async () => {
-        for (const group of inReverse) await group.stop();
+        for (const group of this.working) await group.stop();
         // Nothing is left that the lease guards: from here on somebody else may lead.
         await this.lease.stop();
         await this.election?.release();
         await this.recorders.stop();
       });
     } catch (error) {
-      const left = inReverse.flatMap((group) => group.running());
-      for (const group of [...inReverse, this.lease]) void group.stop();
-      const told = withDeadline(clock, LAST_WORDS, undefined, 'the last words', () => this.recorders.stop());
-      await told.catch(() => {});
-      // The lease is not given up: what has not stopped may still act. It expires when the process is gone.
-      throw new Error(`not waiting any longer for ${left.join(', ')}`, { cause: error });
+      throw new Error(`not waiting any longer for ${(await this.abandon()).join(', ')}`, { cause: error });
     }
     this.logger.info('Stopped');
+  }
+
+  /**
+   * Tells everything to end, waits for no more than last words, and names what had not ended. The lease is not given up:
+   * what has not stopped may still act. It expires when the process is gone.
+   */
+  private async abandon(): Promise<readonly string[]> {
+    const left = this.working.flatMap((group) => group.running());
+    for (const group of [...this.working, this.lease]) void group.stop();
+    const told = withDeadline(this.clock, LAST_WORDS, undefined, 'the last words', () => this.recorders.stop());
+    await told.catch(() => {});
+    return left;
+  }
+
+  /** In the order in which it is stopped. */
+  private get working(): readonly RunnableGroup[] {
+    return [this.elected, this.free, this.caches, this.servers];
   }
 }
 

@@ -30,7 +30,12 @@ export function callsFromNow({ log }: Emulator): Calls {
   };
 }
 
-export const lineOf = ({ service, operation, status, errorCode }: CallRecord): string =>
+export const lineOf = ({
+  service,
+  operation,
+  status,
+  errorCode,
+}: Pick<CallRecord, 'service' | 'operation' | 'status' | 'errorCode'>): string =>
   [`${service}:${operation}`, status ?? 'unanswered', ...(errorCode === undefined ? [] : [errorCode])].join(' ');
 
 const isQuestion = ({ operation, errorCode }: CallRecord): boolean =>

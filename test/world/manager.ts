@@ -30,6 +30,8 @@ export interface RunningManager extends ServerProcess {
   readonly metricsUrl: string;
   /** The sum of a metric's samples whose labels hold `labels`; 0 where there are none. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
+  /** Whether the test told it to end, by whatever signal. */
+  isTold(): boolean;
   readyz(): Promise<{ readonly status: number; readonly text: string }>;
 }
 
@@ -76,8 +78,18 @@ export async function startManager(controlPlane: ControlPlane, options: ManagerO
     const answer = await fetch(`${healthUrl}/readyz?verbose`);
     return { status: answer.status, text: await answer.text() };
   };
+  let isTold = false;
   const manager: RunningManager = {
     ...process_,
+    kill: (signal) => {
+      isTold ||= signal !== 'SIGSTOP' && signal !== 'SIGCONT';
+      process_.kill(signal);
+    },
+    stop: (...how) => {
+      isTold ||= process_.exit() === undefined;
+      return process_.stop(...how);
+    },
+    isTold: () => isTold,
     healthUrl,
     metricsUrl,
     readyz,

@@ -14,9 +14,10 @@ import type { CustomResourceDefinition } from '../envtest/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import type { KubectlResult } from '../envtest/kubectl.ts';
 import { kubectl } from '../envtest/kubectl.ts';
+import type { Exit } from '../envtest/process.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ManagerOptions, RunningManager } from './manager.ts';
-import { startManager } from './manager.ts';
+import { Managers } from './managers.ts';
 
 export const OUR_CRD = fileURLToPath(
   new URL('../../config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml', import.meta.url),
@@ -70,8 +71,10 @@ export interface World {
   /** The manager started last. */
   readonly manager: RunningManager;
   startManager(options?: Partial<ManagerOptions>): Promise<RunningManager>;
-  /** Ends the manager as a rollout does, and expects it to end well. */
-  stopManager(): Promise<void>;
+  /** Ends a manager, the last if none is named, as a rollout does, and expects it to end well. */
+  stopManager(manager?: RunningManager): Promise<void>;
+  /** Waits until a manager ends by itself, as the test expects of it, and gives how. */
+  managerEnded(manager: RunningManager): Promise<Exit>;
   /** A Cluster with its AWSManagedControlPlane, and the EKS cluster in AWS, with two private subnets and a public one. */
   createEksCluster(name: string, options?: EksClusterOptions): Promise<ClusterView>;
   setControlPlaneReady(name: string, ready: boolean, namespace?: string): Promise<void>;
@@ -100,8 +103,8 @@ export interface World {
   /** Waits until there is an event about an object of this name that contains `text`, and gives all of them. */
   event(name: string, text: string, where?: Where): Promise<readonly string[]>;
   /**
-   * Deletes what profiles there are and sees them go; then looks that nothing is left in AWS and that the manager neither
-   * panicked nor ended by itself, and ends everything.
+   * Deletes what profiles there are and sees them go; then looks that nothing is left in AWS and that no manager panicked or
+   * ended by itself, and ends everything.
    */
   finish(): Promise<void>;
   /** Ends everything. */
@@ -148,14 +151,13 @@ type Aws = Awaited<ReturnType<typeof startServer>>;
 class RunningWorld implements World {
   readonly controlPlane: ControlPlane;
   readonly #aws: Aws;
-  #manager: RunningManager | undefined;
-  /** Processes that a test ended itself. */
-  readonly #ended = new Set<RunningManager>();
+  readonly #managers: Managers;
   readonly #endings: (() => Promise<void>)[] = [];
 
   constructor(controlPlane: ControlPlane, aws: Aws) {
     this.controlPlane = controlPlane;
     this.#aws = aws;
+    this.#managers = new Managers(controlPlane, aws.url);
   }
 
   get aws(): Emulator {
@@ -167,8 +169,7 @@ class RunningWorld implements World {
   }
 
   get manager(): RunningManager {
-    if (this.#manager === undefined) throw new Error('no manager was started');
-    return this.#manager;
+    return this.#managers.last;
   }
 
   get inAws(): World['inAws'] {
@@ -179,18 +180,16 @@ class RunningWorld implements World {
     };
   }
 
-  async startManager(options: Partial<ManagerOptions> = {}): Promise<RunningManager> {
-    this.#manager = await startManager(this.controlPlane, { awsUrl: this.awsUrl, ...options });
-    return this.#manager;
+  startManager(options: Partial<ManagerOptions> = {}): Promise<RunningManager> {
+    return this.#managers.start(options);
   }
 
-  async stopManager(): Promise<void> {
-    const { manager } = this;
-    const panics = await manager.metric('controller_runtime_reconcile_panics_total');
-    if (panics !== 0) throw new Error(`the manager panicked ${panics} times:\n${manager.log()}`);
-    this.#ended.add(manager);
-    const { code, signal } = await manager.stop();
-    if (code !== 0) throw new Error(`the manager ended with ${code ?? signal}:\n${manager.tail()}`);
+  stopManager(manager = this.manager): Promise<void> {
+    return this.#managers.stop(manager);
+  }
+
+  managerEnded(manager: RunningManager): Promise<Exit> {
+    return this.#managers.ended(manager);
   }
 
   async createNamespace(name: string): Promise<void> {
@@ -321,11 +320,7 @@ class RunningWorld implements World {
   async finish(): Promise<void> {
     try {
       await this.#removeProfiles();
-      if (this.#manager !== undefined && !this.#ended.has(this.#manager)) {
-        const exit = this.#manager.exit();
-        if (exit !== undefined) throw new Error(`the manager ended by itself:\n${this.#manager.tail()}`);
-        await this.stopManager();
-      }
+      await this.#managers.finish();
       await expectNothingLeft(this.aws.admin);
     } finally {
       await this.stop();
