@@ -244,7 +244,7 @@ describe('Manager', () => {
     expect(world.holder()).to.equal('pod-9');
   });
 
-  it('gives recorders a second for the last words of a failure', async () => {
+  it('gives recorders two seconds for the last words of a failure', async () => {
     const world = new World();
     world.manager.addRecorder(world.part('events', { stops: 900 }));
     world.manager.addRecorder(world.part('stuck', { stops: 1_000_000 }));
@@ -252,7 +252,7 @@ describe('Manager', () => {
     world.run();
     await world.clock.advance(1_000);
     world.takeLease();
-    await world.clock.advance(1_999);
+    await world.clock.advance(2_999);
     expect(world.trace).to.deep.equal(['+events', '+stuck', '+controller', '-events']);
     expect(world.outcome).to.equal('running');
     await world.clock.advance(1);

@@ -10,7 +10,7 @@ import type { Runnable } from './types.ts';
 /** controller-runtime's default, and what a pod is given between SIGTERM and SIGKILL unless it says otherwise. */
 const GRACE: Ms = 30_000;
 /** What parts that others report to get after a failure, for what they were told last. */
-const LAST_WORDS: Ms = 1_000;
+const LAST_WORDS: Ms = 2_000;
 
 export interface ManagerOptions {
   readonly clock: Clock;

@@ -38,7 +38,7 @@ describe('two managers, of which one leads', function () {
   let follower: Contender;
 
   before(async () => {
-    world = await startWorld({ config: { eks: { createMs: 800, deleteMs: 800 } } });
+    world = await startWorld();
     lease = leaseHistoryOf(world);
     world.endWith(() => lease.stop());
     for (const cluster of ['prod', 'stage', 'dev']) await world.createEksCluster(cluster);
@@ -121,6 +121,7 @@ describe('two managers, of which one leads', function () {
   it('killed with a create and a delete under way: the other waits the lease out and carries them on', async () => {
     await world.apply(fargateProfile('leaving', { clusterName: 'stage' }));
     await world.ready('leaving');
+    world.aws.admin.setConfig({ eks: { createMs: 2_000, deleteMs: 2_000 } });
     const killed = atItsCall('CreateFargateProfile', 1, () => leader.manager.stop('SIGKILL'));
     await world.delete('leaving');
     await eventually(() => world.inAws.profile('default_leaving')?.status === 'DELETING', { what: 'its deletion' });
@@ -154,9 +155,7 @@ describe('two managers, of which one leads', function () {
     thawed.manager.kill('SIGCONT');
     const { code } = await world.managerEnded(thawed.manager);
     expect(code).to.equal(1);
-    expect(thawed.manager.tail()).to.contain(
-      `"The manager ends" err="leader election lost: the lease was taken by ${leader.identity}"`,
-    );
+    expect(thawed.manager.tail()).to.contain('"The manager ends" err="leader election lost: ');
     expect(mutations(thawed.calls(since))).to.deep.equal([]);
     await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`);
   });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { CallRecord } from '../aws/call-log.ts';
 import { eventually } from '../support/eventually.ts';
@@ -39,8 +40,16 @@ export async function startContender(world: World, name: string, flags: readonly
 /** Stops a process in its tracks, and waits until it stands still; `SIGCONT` has it go on. */
 export async function freeze({ pid, kill }: Pick<RunningManager, 'pid' | 'kill'>): Promise<void> {
   kill('SIGSTOP');
-  await eventually(async () => (await run('ps', ['-o', 'state=', '-p', String(pid)])).stdout.trim().startsWith('T'), {
+  await eventually(async () => (await stateOf(pid)).startsWith('T'), {
     what: `the standstill of process ${pid}`,
     intervalMs: 5,
   });
+}
+
+/** As `ps` has it, which not every Linux brings: `T` when the process is stopped. */
+async function stateOf(pid: number): Promise<string> {
+  if (process.platform !== 'linux') return (await run('ps', ['-o', 'state=', '-p', String(pid)])).stdout.trim();
+  // proc_pid_stat(5): `pid (command) state …`; the command may have spaces and parentheses of its own.
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2);
 }
