@@ -125,7 +125,9 @@ function withRole(
   return {
     ...observed,
     roles: observed.roles.map((role) =>
-      role.name.toLowerCase() === name.toLowerCase() ? { name: role.name, found: change(role.found) } : role,
+      role.name.toLowerCase() === name.toLowerCase() && role.found !== 'unread'
+        ? { name: role.name, found: change(role.found) }
+        : role,
     ),
   };
 }

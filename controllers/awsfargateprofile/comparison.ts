@@ -12,9 +12,13 @@ export const profileNamed = (
   name: ObservedProfile['name'],
 ): FargateProfile | undefined => profiles.find((profile) => profile.name === name)?.found;
 
-/** The role that was found under a name; IAM takes names that differ in case alone for one name. */
+/** The role that was found under a name, if anybody looked; IAM takes names that differ in case alone for one name. */
 export const roleNamed = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
-  roles.find((role) => role.name.toLowerCase() === name.toLowerCase())?.found;
+  foundRoles(roles.filter((role) => role.name.toLowerCase() === name.toLowerCase()))[0];
+
+/** The roles that were found; of those that nobody looked at it is not known. */
+export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
+  roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /** Whose a profile is; what spec.adoptionPolicy `Never` leaves to Cluster API Provider AWS is foreign. */
 export function ownerOf(desired: Desired, found: FargateProfile): Ownership {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { apply } from './apply.ts';
 import { decide } from './decide.ts';
-import type { Decision, Desired, Mutation } from './model.ts';
+import type { Decision, Desired, Mutation, Observed } from './model.ts';
 import type { Why } from './reasons.ts';
 import { OWNER_TAG, POD_EXECUTION_POLICY } from './testing/builders.ts';
 import type { Deed, Life, Snapshot } from './testing/life.ts';
@@ -246,7 +246,7 @@ describe('decide, in whatever world', () => {
       aws.act(mutation);
       const names = {
         profiles: observed.profiles.map(({ name }) => name),
-        roles: observed.roles.map(({ name }) => name),
+        roles: observed.roles.filter(({ found }) => found !== 'unread').map(({ name }) => name),
       };
       const folded = apply(observed, mutation, outcome);
       expect(plain(folded)).to.deep.equal(plain(aws.observe(names, { forBlockers: isToGo(desired) })));
@@ -332,15 +332,17 @@ function awsAt({ cluster, profiles, roles }: Snapshot): SimulatedAws {
   return aws;
 }
 
-/** Without what only the pass knows. */
-const plain = (observed: ReturnType<SimulatedAws['observe']>): unknown => ({
+/** As far as it was looked at, and without what only the pass knows. */
+const plain = (observed: Observed): unknown => ({
   cluster: observed.cluster,
   profiles: observed.profiles,
-  roles: observed.roles.map(({ name, found }) => {
-    if (found === undefined) return { name, found };
-    const { keep: _keep, id: _id, ...rest } = found;
-    return { name, found: { ...rest, attached: found.attached.toSorted() } };
-  }),
+  roles: observed.roles
+    .filter(({ found }) => found !== 'unread')
+    .map(({ name, found }) => {
+      if (found === undefined || found === 'unread') return { name, found };
+      const { keep: _keep, id: _id, ...rest } = found;
+      return { name, found: { ...rest, attached: found.attached.toSorted() } };
+    }),
 });
 
 function frozen<A>(value: A): A {

@@ -21,6 +21,7 @@ import {
   desiredOfDeletion,
   observed,
 } from './testing/builders.ts';
+import { withoutRoles } from './testing/flight.ts';
 import { TRUSTS } from './testing/oracle.ts';
 import { wordOf } from './testing/words.ts';
 
@@ -181,6 +182,20 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ['all is there', leaving(), asWanted(), `delete profile ${PROFILE}, unwanted`],
     ['the profile is being created', leaving(), otherStatus('CREATING'), 'stop: WaitingForCreate'],
     ['the profile is being deleted', leaving(), otherStatus('DELETING'), 'stop: DeletingProfile'],
+    ['the role was not looked at', leaving(), withoutRoles(asWanted()), `delete profile ${PROFILE}, unwanted`],
+    ['the profile is gone, and the role was not looked at', leaving(), withoutRoles(observed()), 'lookAgain'],
+    [
+      'the profile is somebody else’s, and the role was not looked at',
+      leaving(),
+      withoutRoles(otherStatus('ACTIVE', FOREIGN)),
+      'lookAgain',
+    ],
+    [
+      'the cluster is gone, and the role was not looked at',
+      leaving(),
+      withoutRoles(observed({ cluster: 'gone' })),
+      'lookAgain',
+    ],
     ['the profile failed', leaving(), otherStatus('CREATE_FAILED'), `delete profile ${PROFILE}, unwanted`],
     [
       'the profile could not be deleted',

@@ -54,6 +54,11 @@ export function transitOf(desired: Desired, profiles: Observed['profiles']): Why
   return undefined;
 }
 
+/** Nothing is wanted and a profile of ours is there: it goes first, whatever its roles are. */
+export const areRolesForLater = (desired: Desired, profiles: Observed['profiles']): boolean =>
+  desired.wanted === undefined &&
+  profiles.some(({ found }) => found !== undefined && ownerOf(desired, found).kind === 'ours');
+
 /** As far as the profile itself tells: its role is not looked at yet. */
 const isAsWanted = (wanted: WantedProfile | undefined, found: FargateProfile): boolean =>
   wanted?.name === found.name &&

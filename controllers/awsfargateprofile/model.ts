@@ -131,7 +131,8 @@ export interface ObservedProfile {
 
 export interface ObservedRole {
   readonly name: RoleName;
-  readonly found: FoundRole | undefined;
+  /** `unread`: nobody has looked, since a profile goes first whatever the role is. Absent is not unknown. */
+  readonly found: FoundRole | 'unread' | undefined;
 }
 
 export interface FoundRole extends Role {
@@ -186,6 +187,8 @@ export type Mutation =
 export type Decision =
   | { readonly kind: 'do'; readonly mutation: Mutation }
   | { readonly kind: 'stop'; readonly why: Why }
+  /** It depends on a role that was not looked at. */
+  | { readonly kind: 'lookAgain' }
   | { readonly kind: 'settled' };
 
 /** What one question has to say on the next step; `undefined`: nothing stands in the way of the next question. */

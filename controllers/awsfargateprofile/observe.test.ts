@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import type { Desired } from './model.ts';
+import { foundRoles } from './comparison.ts';
+import type { Desired, Observed } from './model.ts';
 import type { Sight } from './observe.ts';
 import { observe } from './observe.ts';
 import {
@@ -31,6 +32,8 @@ async function look(aws: SimulatedAws, desired: Desired): Promise<{ sight: Sight
   if (isRight(sight)) return { sight: sight.right, calls: session.calls };
   throw new Error(`the look failed: ${JSON.stringify(sight.left)}`);
 }
+
+const roleIn = ({ observed }: { readonly observed: Observed }) => foundRoles(observed.roles)[0];
 
 async function whole(aws: SimulatedAws, desired: Desired): Promise<Extract<Sight, { kind: 'whole' }>> {
   const { sight } = await look(aws, desired);
@@ -86,6 +89,31 @@ describe('observe', () => {
     });
   }
 
+  describe('for a deletion', () => {
+    const leaving = desiredOfDeletion(aDeletedObject());
+    const rolesOf = async (aws: SimulatedAws) => (await whole(aws, leaving)).observed.roles;
+
+    for (const status of ['ACTIVE', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED']) {
+      it(`needs one call as long as the profile is there, ${status}: it goes before its role`, async () => {
+        const { sight, calls } = await look(awsWith(aSimulatedProfile({ status }), aSimulatedRole()), leaving);
+        expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
+        const roles = sight.kind === 'whole' ? sight.observed.roles : [];
+        expect(roles.length).to.be.above(0);
+        for (const { name, found } of roles) expect(found, name).to.equal('unread');
+      });
+    }
+
+    it('looks at the role once the profile is gone', async () => {
+      const [role] = await rolesOf(awsWith(aSimulatedRole()));
+      expect(role).to.have.property('found').that.includes({ name: ROLE });
+    });
+
+    it('looks at the role where the profile is not ours: it stays', async () => {
+      const [role] = await rolesOf(awsWith(aSimulatedProfile({ tags: {}, name: PROFILE }), aSimulatedRole()));
+      expect(role).to.have.property('found').that.includes({ name: ROLE });
+    });
+  });
+
   it('looks on behind a profile of somebody else that is being created', async () => {
     const { sight } = await look(awsWith(aSimulatedProfile({ status: 'CREATING', tags: {} })), living());
     expect(sight.kind).to.equal('whole');
@@ -104,16 +132,14 @@ describe('observe', () => {
     const BLOCKERS = ['the inline policy "theirs"'];
 
     it('asks what blocks its deletion only where it is to go', async () => {
-      expect(
-        (await whole(awsWith(aSimulatedProfile(), blocked), living())).observed.roles[0]?.found?.blockers,
-      ).to.deep.equal([]);
+      expect(roleIn(await whole(awsWith(aSimulatedProfile(), blocked), living()))?.blockers).to.deep.equal([]);
       const leaving = desiredOfDeletion(aDeletedObject());
-      expect((await whole(awsWith(blocked), leaving)).observed.roles[0]?.found?.blockers).to.deep.equal(BLOCKERS);
+      expect(roleIn(await whole(awsWith(blocked), leaving))?.blockers).to.deep.equal(BLOCKERS);
     });
 
     it('asks it also where the role is under another path than wanted', async () => {
-      const { observed } = await whole(awsWith(blocked), living({ rolePath: '/team-a/' }));
-      expect(observed.roles[0]?.found?.blockers).to.deep.equal(BLOCKERS);
+      const seen = await whole(awsWith(blocked), living({ rolePath: '/team-a/' }));
+      expect(roleIn(seen)?.blockers).to.deep.equal(BLOCKERS);
     });
 
     it('asks less of a role that is only used', async () => {

@@ -12,8 +12,8 @@ import type {
   ProfileLookup,
   Role,
 } from '../../pkg/cloud/types.ts';
-import { isMadeAnew } from './comparison.ts';
-import { transitOf } from './decide.ts';
+import { foundRoles, isMadeAnew } from './comparison.ts';
+import { areRolesForLater, transitOf } from './decide.ts';
 import { withRoleInUse } from './desired.ts';
 import type { Desired, FoundRole, Observed, ObservedProfile, ObservedRole } from './model.ts';
 import type { Why } from './reasons.ts';
@@ -27,13 +27,14 @@ export interface Eyes {
 
 /** What a look at AWS brought: all, or only that a profile of ours is in transit, which has to be waited for anyway. */
 export type Sight =
-  /** `desired` is what was asked with, adapted to the names of what is in use already. */
+  /** But for roles that can wait. `desired` is what was asked with, adapted to the names of what is in use already. */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
   | { readonly kind: 'transit'; readonly seen: Pick<Observed, 'cluster' | 'profiles'>; readonly why: Why };
 
 /**
  * Reads each profile and role whose name is desired or recorded, before anything is changed: three calls for an object
- * at rest, one for a poll of a profile in transit. Left: the first read that failed; then nothing is known.
+ * at rest, one for a poll of a profile in transit, and for one that is to be deleted. Left: the first read that failed;
+ * then nothing is known.
  */
 export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure, Sight> {
   return pipe(
@@ -48,6 +49,10 @@ export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure,
       } as const;
       const why = transitOf(desired, seen.profiles);
       if (why !== undefined) return TE.right<AwsFailure, Sight>({ kind: 'transit', seen, why });
+      if (areRolesForLater(desired, seen.profiles)) {
+        const roles = desired.names.roles.map((name) => ({ name, found: 'unread' }) as const);
+        return TE.right<AwsFailure, Sight>({ kind: 'whole', observed: { ...seen, roles }, desired });
+      }
       const adapted = withRoleInUse(desired, seen.profiles);
       return pipe(
         TE.traverseArray((name: RoleName) => observeRole(eyes, adapted, name))(adapted.names.roles),
@@ -60,7 +65,7 @@ export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure,
 
 /** How the cluster knows its roles matters only where one was made anew; then it is one more read. */
 function withAuthenticationMode({ clusters }: Eyes, desired: Desired, observed: Observed): Call<Observed> {
-  const isNeeded = observed.roles.some(({ found }) => found !== undefined && isMadeAnew(desired, found));
+  const isNeeded = foundRoles(observed.roles).some((found) => isMadeAnew(desired, found));
   if (!isNeeded || desired.wanted === undefined) return TE.right(observed);
   return pipe(
     clusters.describe(desired.owner.eksCluster),

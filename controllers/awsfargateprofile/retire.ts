@@ -1,6 +1,6 @@
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
-import { differencesOf, isMisplaced, ownerOf } from './comparison.ts';
+import { differencesOf, foundRoles, isMisplaced, ownerOf } from './comparison.ts';
 import type { Answer, Desired, FoundRole, Observed } from './model.ts';
 import { perform, stop } from './model.ts';
 import { why } from './reasons.ts';
@@ -12,9 +12,10 @@ export function retire(desired: Desired, observed: Observed): Answer {
     const answer = found && retireProfile(desired, observed, found);
     if (answer !== undefined) return answer;
   }
+  if (observed.roles.some(({ found }) => found === 'unread')) return { kind: 'lookAgain' };
   if (mayStillAppear(desired, observed)) return waitForCreate;
-  for (const { found } of observed.roles) {
-    const answer = found && retireRole(desired, observed, found);
+  for (const found of foundRoles(observed.roles)) {
+    const answer = retireRole(desired, observed, found);
     if (answer !== undefined) return answer;
   }
   return undefined;
@@ -25,7 +26,7 @@ function mayStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.records.createUnseen || observed.cluster === 'gone') return false;
   return (
     desired.wanted?.profile.name !== desired.records.profileName ||
-    observed.roles.some(({ found }) => found !== undefined && isSurplusRole(desired, observed, found))
+    foundRoles(observed.roles).some((found) => isSurplusRole(desired, observed, found))
   );
 }
 

@@ -7,6 +7,7 @@ import { why } from './reasons.ts';
 import type { StepsEnd } from './steps.ts';
 import { runSteps } from './steps.ts';
 import { POD_EXECUTION_POLICY, PROFILE, ROLE, aDeletedObject, aFailure, anObject } from './testing/builders.ts';
+import type { SimulatedAws } from './testing/simulated-aws.ts';
 import type { TestServices } from './testing/flight.ts';
 import {
   LANE,
@@ -83,24 +84,28 @@ describe('runSteps', () => {
     expect(aws.profiles.get(PROFILE)?.status).to.equal('ACTIVE');
   });
 
+  /** The role was not looked at while the profile was there. */
+  async function endsAfterAnotherLook(aws: SimulatedAws, flight: Flight, first: string): Promise<void> {
+    expect(await run(flight)).to.deep.equal({ end: 'quit: the roles are to be looked at now', did: [first] });
+    expect(await run(flightIn(aws, aDeletedObject()))).to.deep.equal({
+      end: 'settled',
+      did: ['detachPolicy done', 'deleteRole done'],
+    });
+    expect([...aws.roles.keys()]).to.deep.equal([]);
+  }
+
   it('takes what is gone already for gone', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
     const flight = flightIn(aws, aDeletedObject());
     aws.profiles.clear();
-    expect(await run(flight)).to.deep.equal({
-      end: 'settled',
-      did: ['deleteProfile vanished', 'detachPolicy done', 'deleteRole done'],
-    });
+    await endsAfterAnotherLook(aws, flight, 'deleteProfile vanished');
   });
 
   it('takes a cluster that is gone for the end of its profiles', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
     const flight = flightIn(aws, aDeletedObject());
     aws.cluster = 'gone';
-    expect(await run(flight)).to.deep.equal({
-      end: 'settled',
-      did: ['deleteProfile clusterGone', 'detachPolicy done', 'deleteRole done'],
-    });
+    await endsAfterAnotherLook(aws, flight, 'deleteProfile clusterGone');
   });
 
   describe('the turn', () => {

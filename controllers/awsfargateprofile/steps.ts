@@ -37,6 +37,9 @@ export async function runSteps(
     const decision = decide(flight.desired, flight.observed);
     if (decision.kind === 'settled') return { end: decision, trail };
     if (decision.kind === 'stop') return { end: { kind: 'stopped', why: decision.why }, trail };
+    if (decision.kind === 'lookAgain') {
+      return { end: { kind: 'quit', because: 'the roles are to be looked at now', until: 'changed' }, trail };
+    }
     const { mutation } = decision;
     const attempt = await attemptIt(flight, mutation, { guards, turns });
     if (attempt.kind === 'stop') return { end: { kind: 'stopped', why: attempt.why }, trail };

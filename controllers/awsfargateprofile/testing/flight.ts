@@ -3,10 +3,12 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { Turns } from '../../../pkg/runtime/turns.ts';
 import { isDeleting } from '../../standing.ts';
+import { areRolesForLater } from '../decide.ts';
 import type { Circumstances } from '../desired.ts';
 import { laneOf, ticketOf } from '../lane.ts';
 import type { LiveReads } from '../live.ts';
 import { BLANK } from '../memory.ts';
+import type { Desired, Observed } from '../model.ts';
 import type { Flight, GuardServices } from '../preflight.ts';
 import {
   ACCOUNT,
@@ -97,7 +99,7 @@ export function flightIn(
   return {
     object,
     memory: BLANK,
-    observed: aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined }),
+    observed: seenBy(desired, aws),
     target: TARGET,
     desired,
     session: sessionOn(aws),
@@ -105,6 +107,18 @@ export function flightIn(
     ticket: ticketOf(object, LANE, desired),
   };
 }
+
+/** As a look at AWS brings it. */
+function seenBy(desired: Desired, aws: SimulatedAws): Observed {
+  const whole = aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined });
+  return areRolesForLater(desired, whole.profiles) ? withoutRoles(whole) : whole;
+}
+
+/** Nobody has looked at the roles. */
+export const withoutRoles = (observed: Observed): Observed => ({
+  ...observed,
+  roles: observed.roles.map(({ name }) => ({ name, found: 'unread' })),
+});
 
 /** Another object of the same cluster, as the lane knows it. */
 export const siblingTicket = (name: string, createdAt = '2026-11-19T00:00:00Z') => ({

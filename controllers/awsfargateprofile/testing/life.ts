@@ -2,8 +2,8 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { apply, keepRole } from '../apply.ts';
-import { isMadeAnew } from '../comparison.ts';
-import { decide, transitOf } from '../decide.ts';
+import { foundRoles, isMadeAnew } from '../comparison.ts';
+import { areRolesForLater, decide, transitOf } from '../decide.ts';
 import { desiredBy, withRoleInUse } from '../desired.ts';
 import type { Memory } from '../memory.ts';
 import { BLANK, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from '../memory.ts';
@@ -181,8 +181,12 @@ class Living {
       });
     }
     const desired = withRoleInUse(wish.right, profiles.profiles);
+    if (areRolesForLater(desired, profiles.profiles)) {
+      const roles = desired.names.roles.map((name) => ({ name, found: 'unread' as const }));
+      return this.steps(number, desired, { ...profiles, roles });
+    }
     const seen = this.aws.observe(desired.names, { forBlockers: isToGo(desired) });
-    const isAsked = seen.roles.some(({ found }) => found !== undefined && isMadeAnew(desired, found));
+    const isAsked = foundRoles(seen.roles).some((found) => isMadeAnew(desired, found));
     const observed =
       isAsked && desired.wanted !== undefined ? { ...seen, authenticationMode: this.aws.authenticationMode } : seen;
     return this.steps(number, desired, observed);
@@ -205,6 +209,7 @@ class Living {
       if (decision.kind === 'stop') {
         return this.conclude({ kind: 'stopped', why: decision.why }, trail, desired, observed);
       }
+      if (decision.kind === 'lookAgain') return { end: undefined, trail };
       const { mutation } = decision;
       const kept = this.keeperOf(mutation);
       if (kept !== undefined) {

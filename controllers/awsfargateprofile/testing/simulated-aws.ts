@@ -1,7 +1,7 @@
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
 import type { FargateProfile, Role } from '../../../pkg/cloud/types.ts';
-import type { Mutation, Observed, Outcome } from '../model.ts';
+import type { FoundRole, Mutation, Observed, Outcome } from '../model.ts';
 import { ACCOUNT, EKS_CLUSTER, aFailure } from './builders.ts';
 
 export interface SimulatedProfile {
@@ -26,6 +26,11 @@ export interface SimulatedRole {
   inline: readonly string[];
 }
 
+/** With each role looked at. */
+export type ObservedWhole = Observed & {
+  readonly roles: readonly { readonly name: RoleName; readonly found: FoundRole | undefined }[];
+};
+
 /**
  * EKS and IAM as far as one object meets them, written from AWS' documentation and without a line of the code under test:
  * every change takes effect or is refused at once, creation and deletion of a profile go on from tick to tick.
@@ -44,7 +49,7 @@ export class SimulatedAws {
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },
     look: { readonly forBlockers: (role: SimulatedRole) => boolean },
-  ): Observed {
+  ): ObservedWhole {
     return {
       cluster: this.cluster,
       profiles: names.profiles.map((name) => {

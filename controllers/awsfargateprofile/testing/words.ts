@@ -7,7 +7,7 @@ export const wordOf = (decision: Decision): string =>
     ? what(decision.mutation)
     : decision.kind === 'stop'
       ? `stop: ${decision.why.reason}`
-      : 'settled';
+      : decision.kind;
 
 function what(mutation: Mutation): string {
   switch (mutation.kind) {
