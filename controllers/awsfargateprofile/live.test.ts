@@ -174,6 +174,17 @@ describe('liveReads', () => {
       expect(await userOf(object)).to.equal('team-a/odd');
     });
 
+    it('is asked once for many who ask together, and nobody is told what was before he asked', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      const before = userOf(object);
+      other();
+      const later = [userOf(object), userOf(object), userOf(object)];
+      await before;
+      expect(await Promise.all(later)).to.deep.equal(['team-a/other', 'team-a/other', 'team-a/other']);
+      const lists = api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit='));
+      expect(lists).to.have.length(2);
+    });
+
     it('is found on whatever page', async () => {
       const object = api.put({ spec: { roleName: shared } });
       for (let index = 0; index < 600; index++) api.put({ metadata: { name: `aa-${`${index}`.padStart(4, '0')}` } });

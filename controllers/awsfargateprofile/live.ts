@@ -1,10 +1,11 @@
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { RoleName } from '../../api/names.ts';
+import type { AccountId, RoleName } from '../../api/names.ts';
 import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import { SingleFlight } from '../../pkg/runtime/single-flight.ts';
 import { PROFILES, listLive } from '../profiles.ts';
 import { carriesFinalizer, hasPausedAnnotation, isMoving } from '../standing.ts';
 import { roleNameOf } from './names.ts';
@@ -22,17 +23,21 @@ export function liveReads(
   /** In which version Clusters are served; `undefined` while they are not. */
   clusters: () => Resource | undefined,
 ): LiveReads {
+  // In a mass deletion many passes want to know it at the same time, each of a role of its own.
+  const users = new SingleFlight((signal) => roleUsers(client, signal));
   return {
     async objectionTo(object, signal) {
-      const now = await client.get(PROFILES, keyOf(object), { signal });
+      const resource = clusters();
+      const key = { namespace: object.metadata.namespace, name: object.spec.clusterName };
+      const [now, cluster] = await Promise.all([
+        client.get(PROFILES, keyOf(object), { signal }),
+        resource && client.get(resource, key, { signal }),
+      ]);
       if (now === undefined || now.metadata.uid !== object.metadata.uid) return 'the object is gone';
       if (isMoving(now)) return 'the object is being moved away';
       if (hasPausedAnnotation(now)) return 'the object is paused';
       if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
-      const resource = clusters();
       if (resource === undefined) return `${CLUSTER_KIND} objects cannot be read`;
-      const key = { namespace: object.metadata.namespace, name: object.spec.clusterName };
-      const cluster = await client.get(resource, key, { signal });
       if (cluster === undefined) return undefined;
       const decoded = decodeCluster(cluster);
       if (!isRight(decoded)) return 'the Cluster cannot be read';
@@ -40,25 +45,42 @@ export function liveReads(
     },
 
     async otherUserOf(object, role, signal) {
-      for await (const other of listLive(client, {}, signal)) {
-        if (other.metadata.uid !== object.metadata.uid && usesRole(other, role, object)) return keyText(keyOf(other));
-      }
-      return undefined;
+      const all = await users.get(signal);
+      return all.find(({ uid, mayUse }) => uid !== object.metadata.uid && mayUse(role, object.status?.account))?.key;
     },
   };
 }
 
+/** An object that carries our finalizer, and what it may do with a role. */
+interface RoleUser {
+  /** `namespace/name` */
+  readonly key: string;
+  readonly uid: string | undefined;
+  /** Whether it names the role of an account. */
+  readonly mayUse: (role: RoleName, account: AccountId | undefined) => boolean;
+}
+
+async function roleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
+  const users: RoleUser[] = [];
+  for await (const item of listLive(client, {}, signal)) if (carriesFinalizer(item)) users.push(roleUser(item));
+  return users;
+}
+
 /** IAM is one namespace per account: an object known to be in another account means another role of that name. */
-function usesRole(item: KubeObject, role: RoleName, leaving: AWSFargateProfile): boolean {
-  if (!carriesFinalizer(item)) return false;
+function roleUser(item: KubeObject): RoleUser {
+  const user = { key: keyText(keyOf(item)), uid: item.metadata.uid };
   const decoded = decodeAWSFargateProfile(item);
   // What cannot be read may name anything: it counts if the name occurs in it.
-  if (!isRight(decoded)) return mentions(item, role);
-  const { status } = decoded.right;
-  const account = leaving.status?.account;
-  if (account !== undefined && status?.account !== undefined && status.account !== account) return false;
-  const named = [status?.role?.name, roleNameOf(decoded.right), roleNameInArn(decoded.right.spec.roleARN)];
-  return named.some((name) => name?.toLowerCase() === role.toLowerCase());
+  if (!isRight(decoded)) return { ...user, mayUse: (role) => mentions(item, role) };
+  const { status, spec } = decoded.right;
+  const named = [status?.role?.name, roleNameOf(decoded.right), roleNameInArn(spec.roleARN)];
+  const names = new Set(named.map((name) => name?.toLowerCase()));
+  return {
+    ...user,
+    mayUse: (role, account) =>
+      names.has(role.toLowerCase()) &&
+      (account === undefined || status?.account === undefined || status.account === account),
+  };
 }
 
 /** Whether the name stands anywhere in the object, by itself or at the end of an ARN. */

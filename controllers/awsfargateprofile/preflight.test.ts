@@ -216,6 +216,27 @@ describe('the guard roleUnused', () => {
     });
   }
 
+  it('asks once in a pass: until it has ended nobody else decides about the role', async () => {
+    const asked: string[] = [];
+    const asking = services({
+      live: {
+        objectionTo: async () => undefined,
+        otherUserOf: async (_object, role) => {
+          asked.push(role);
+          return undefined;
+        },
+      },
+    });
+    const flight = flightIn(full(), aDeletedObject());
+    for (let pass = 1; pass <= 2; pass++) {
+      const guard = roleUnused(asking);
+      for (const mutation of [STRIP_ROLE, DELETE_ROLE]) {
+        expect(verdictWord(await guard(mutation, flight))).to.equal('go');
+      }
+      expect(asked).to.have.length(pass);
+    }
+  });
+
   it('has nothing to say where no role is to go', async () => {
     for (const mutation of [...CONSTRUCTIVE, DELETE_PROFILE]) {
       expect(verdictWord(await roleUnused(shared)(mutation, flightIn(full()))), mutation.kind).to.equal('go');

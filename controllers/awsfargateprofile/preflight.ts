@@ -5,6 +5,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session } from '../../pkg/cloud/types.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
+import type { RoleUse } from './roleuse.ts';
 import { isRoleInUse } from './roleuse.ts';
 import { profileNamed } from './comparison.ts';
 import { objectionOf } from './foreign-schema.ts';
@@ -58,7 +59,7 @@ export interface GuardServices {
 const GO: Verdict = { kind: 'go' };
 
 /**
- * The safety rules, cheapest first. The turn is held from when it is given: only the record comes after it, so that who
+ * The safety rules, cheapest first, made anew for each pass. The turn is held from when it is given: only the record comes after it, so that who
  * waits for a turn writes nothing.
  */
 export function guards(services: GuardServices): readonly Guard[] {
@@ -124,12 +125,17 @@ export function readAsWritten({ schema }: Pick<GuardServices, 'schema'>): Guard 
   };
 }
 
-/** A role goes only when nothing uses it any more: no other object, and no profile where the name was not ours alone. */
+/**
+ * A role goes only when nothing uses it any more: no other object, and no profile where the name was not ours alone. That
+ * is found out once in a pass: until it has ended, nobody else here decides about the role.
+ */
 export function roleUnused({ live }: Pick<GuardServices, 'live'>): Guard {
+  const known = new Map<RoleName, RoleUse>();
   return async (mutation, flight) => {
     const isRetiring = mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring);
     if (!isRetiring) return GO;
-    const by = await isRoleInUse(live, flight, mutation.name);
+    const by = known.get(mutation.name) ?? (await isRoleInUse(live, flight, mutation.name));
+    known.set(mutation.name, by);
     if (by.kind === 'unknown') return { kind: 'stop', why: by.why };
     return by.kind === 'unused' ? GO : { kind: 'keep', role: mutation.name, by: by.by };
   };
