@@ -4,9 +4,9 @@ import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { Inputs } from './inputs.ts';
 import type { Memory } from './memory.ts';
-import { BLANK, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from './memory.ts';
+import { BLANK, endedBy, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from './memory.ts';
 import type { Seen } from './pass.ts';
-import type { SiblingNews } from './reasons.ts';
+import type { Reason, SiblingNews } from './reasons.ts';
 import { isEndedBySibling } from './reasons.ts';
 
 /** The memories of all objects: what a pass leaves to the next, by the object's key. */
@@ -15,6 +15,8 @@ export class Memories {
   private readonly memories = new Map<string, Memory>();
   /** Since when (monotonic) an object's Cluster was not there. */
   private readonly vanished = new Map<string, Ms>();
+  /** How long EKS took for the last change that was seen to its end, by region and by what it was. */
+  private readonly lifecycles = new Map<string, Ms>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.clock = clock;
@@ -62,10 +64,20 @@ export class Memories {
     return isCreateUnseen(memory, now);
   }
 
-  /** Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more. */
-  noteSeen(object: AWSFargateProfile, { profiles }: Seen): void {
+  /** How long EKS takes as a rule for what the object waits for, if that is known. A wrong guess costs lateness alone. */
+  usual(object: AWSFargateProfile, what: Reason): Ms | undefined {
+    return this.lifecycles.get(lifecycleOf(object, what));
+  }
+
+  /** What a look at the object's profiles tells, before anything else is looked at. */
+  noteSeen(object: AWSFargateProfile, seen: Seen): void {
+    const ended = endedBy(this.of(object), seen, this.clock.monotonic());
+    if (ended !== undefined) this.lifecycles.set(lifecycleOf(object, ended.what), ended.took);
+    // Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more.
     const { profileName, createRequestedAt } = object.status ?? {};
-    const isSeen = profiles.some(({ name, found }) => name === profileName && found !== undefined);
+    const isSeen = seen.profiles.some(({ name, found }) => name === profileName && found !== undefined);
     if (isSeen) this.keep(object, rememberSeen(this.of(object), createRequestedAt));
   }
 }
+
+const lifecycleOf = ({ status }: AWSFargateProfile, what: Reason): string => `${status?.region} ${what}`;

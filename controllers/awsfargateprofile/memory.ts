@@ -2,6 +2,7 @@ import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import type { Mutation } from './model.ts';
+import type { Seen } from './pass.ts';
 import type { Reason, Why } from './reasons.ts';
 
 /**
@@ -35,6 +36,11 @@ export interface Recovery {
   readonly notBefore?: Ms;
 }
 
+export interface Took {
+  readonly what: Reason;
+  readonly took: Ms;
+}
+
 export const BLANK: Memory = {};
 
 const SECOND: Ms = 1_000;
@@ -49,6 +55,17 @@ export const whatOf = (mutation: Mutation, identity: IdentityRef | undefined): s
 /** How long the object has waited for what it waits for now. */
 export function waitedFor(memory: Memory, why: Why, now: Ms): Ms {
   return memory.waiting?.what === why.reason ? now - memory.waiting.since : 0;
+}
+
+/** What EKS has brought to its end, and how long that took: known as soon as the profile is seen. */
+export function endedBy({ waiting }: Memory, { cluster, profiles }: Seen, now: Ms): Took | undefined {
+  const isOver =
+    waiting?.what === 'Creating'
+      ? profiles.some(({ found }) => found?.status === 'ACTIVE')
+      : waiting?.what === 'DeletingProfile' &&
+        cluster === 'there' &&
+        profiles.every(({ found }) => found === undefined);
+  return waiting !== undefined && isOver ? { what: waiting.what, took: now - waiting.since } : undefined;
 }
 
 export function rememberWaiting(memory: Memory, why: Why | undefined, now: Ms): Memory {

@@ -119,6 +119,19 @@ describe('observe', () => {
     expect(sight.kind).to.equal('whole');
   });
 
+  it('tells what it sees of the profiles before it looks on, and also where that fails', async () => {
+    const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
+    session.onCall = (operation) => (operation === 'GetRole' ? aFailure({ operation }) : undefined);
+    const heard: unknown[] = [];
+    await observe(session, living(), (seen) => heard.push({ seen, calls: [...session.calls] }))();
+    expect(heard).to.deep.equal([
+      {
+        seen: { cluster: 'there', profiles: [{ name: PROFILE, found: aProfile() }] },
+        calls: [`DescribeFargateProfile ${PROFILE}`],
+      },
+    ]);
+  });
+
   it('tells a cluster that is gone', async () => {
     const aws = awsWith(aSimulatedRole());
     aws.cluster = 'gone';

@@ -29,14 +29,20 @@ export interface Eyes {
 export type Sight =
   /** But for roles that can wait. `desired` is what was asked with, adapted to the names of what is in use already. */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
-  | { readonly kind: 'transit'; readonly seen: Pick<Observed, 'cluster' | 'profiles'>; readonly why: Why };
+  | { readonly kind: 'transit'; readonly seen: SeenProfiles; readonly why: Why };
+
+export type SeenProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 
 /**
  * Reads each profile and role whose name is desired or recorded, before anything is changed: three calls for an object
  * at rest, one for a poll of a profile in transit, and for one that is to be deleted. Left: the first read that failed;
- * then nothing is known.
+ * then nothing is known but what `heard` was told: what was seen of the profiles, as soon as it was.
  */
-export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure, Sight> {
+export function observe(
+  eyes: Eyes,
+  desired: Desired,
+  heard: (profiles: SeenProfiles) => void = () => {},
+): TE.TaskEither<AwsFailure, Sight> {
   return pipe(
     TE.traverseArray((name: ProfileName) => observeProfile(eyes, desired, name))(desired.names.profiles),
     TE.chain((lookups) => {
@@ -47,6 +53,7 @@ export function observe(eyes: Eyes, desired: Desired): TE.TaskEither<AwsFailure,
           found: lookup.kind === 'found' ? lookup.profile : undefined,
         })),
       } as const;
+      heard(seen);
       const why = transitOf(desired, seen.profiles);
       if (why !== undefined) return TE.right<AwsFailure, Sight>({ kind: 'transit', seen, why });
       if (areRolesForLater(desired, seen.profiles)) {

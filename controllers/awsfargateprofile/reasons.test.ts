@@ -116,17 +116,42 @@ describe('the table of reasons', () => {
 });
 
 describe('how soon something is looked at again', () => {
-  const sumOf = (reason: Why, until: number): number => {
-    let [waited, calls] = [0, 0];
-    while (waited < until) [waited, calls] = [waited + pollOf(reason, waited), calls + 1];
-    return calls;
+  /** When a profile is looked at whose creation takes so long, the last time at its end. */
+  const looksUntil = (end: number, usual?: number): readonly number[] => {
+    const looks: number[] = [];
+    let waited = 0;
+    while (waited < end) looks.push((waited += pollOf(whyFor('Creating'), waited, usual)));
+    return looks;
   };
 
-  it('of a create of two minutes in fewer than forty calls, never more than a tenth late', () => {
-    expect(sumOf(whyFor('Creating'), 2 * MINUTE)).to.be.within(25, 40);
+  it('of a create of two minutes in fewer than thirty calls, a tenth late on the average', () => {
+    expect(looksUntil(2 * MINUTE)).to.have.length.within(20, 30);
     for (const waited of WAITS) expect(pollOf(whyFor('Creating'), waited)).to.be.at.most(Math.max(waited / 5, 500));
     expect(pollOf(whyFor('Creating'), 0)).to.equal(500);
-    expect(pollOf(whyFor('Creating'), 60 * MINUTE)).to.be.at.most(15 * SECOND);
+    expect(pollOf(whyFor('Creating'), 60 * MINUTE)).to.equal(15 * SECOND);
+  });
+
+  describe('of a create, where it is known how long the last one took', () => {
+    for (const usual of [500, 2 * SECOND, 20 * SECOND, 2 * MINUTE, 6 * MINUTE]) {
+      it(`${usual} ms: closely about that time, in fewer calls`, () => {
+        const looks = looksUntil(usual, usual);
+        expect(looks.length).to.be.at.most(Math.min(looksUntil(usual).length + 4, 30));
+        expect(looks.at(-1)).to.be.within(usual, usual * (1 + 1 / 32) + 50);
+        expect(looks.at(-2)).to.be.within(usual * (1 - 2 / 32) - 100, usual);
+      });
+    }
+
+    it('and it ends earlier: within a quarter of a minute, as ever', () => {
+      for (let waited = 0; waited < 5 * MINUTE; waited += 77) {
+        expect(pollOf(whyFor('Creating'), waited, 6 * MINUTE)).to.be.within(50, 15 * SECOND);
+      }
+    });
+
+    it('and it takes longer: at the pace of one of which nothing is known', () => {
+      for (const waited of [25 * SECOND, 2 * MINUTE, 60 * MINUTE]) {
+        expect(pollOf(whyFor('Creating'), waited, 20 * SECOND)).to.equal(pollOf(whyFor('Creating'), waited));
+      }
+    });
   });
 
   it('of a sibling after half a minute at most, sooner where nobody looks after it', () => {

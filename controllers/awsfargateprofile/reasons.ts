@@ -335,9 +335,9 @@ export const isEndedBySibling = (reason: Reason, news: SiblingNews): boolean => 
 export const partOf = ({ reason, facts }: Why): Part | undefined =>
   TABLE[reason].part ?? ('about' in facts ? facts.about : undefined);
 
-/** How long until an object that has waited for `waited` looks for itself. */
-export const pollOf = <R extends Reason>({ reason, facts }: Why<R>, waited: Ms): Ms =>
-  TABLE[reason].poll(waited, facts);
+/** How long until an object that has waited for `waited` looks for itself; `usual`: how long the last one took in all. */
+export const pollOf = <R extends Reason>({ reason, facts }: Why<R>, waited: Ms, usual?: Ms): Ms =>
+  TABLE[reason].poll(waited, facts, usual);
 
 /** What a user reads: what is the matter, and what to do about it. */
 export function messageOf<R extends Reason>({ reason, facts }: Why<R>): string {

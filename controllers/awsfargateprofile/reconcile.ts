@@ -237,18 +237,20 @@ export class Reconciler {
     context: ReconcileContext,
   ): Promise<Findings> {
     const { clock, turns } = this.options;
-    const seen = await observe(session, desired)();
+    const lane = laneOf(session.account, session.region, target.eksCluster);
+    const seen = await observe(session, desired, (profiles) => {
+      // At once: a sibling may wait for the end that was just seen.
+      this.memories.noteSeen(object, profiles);
+      tellRecorded(turns, lane, object, this.options.profiles);
+      tellSeen(turns, lane, profiles);
+    })();
     if (E.isLeft(seen)) {
       if (isNotDispatched(seen.left))
         return { object, end: { kind: 'quit', because: seen.left.message, until: 'later' } };
       const reason = whyOfFailure(seen.left, { name: target.eksCluster, region: target.region });
       return { object, desired, end: stopped(reason) };
     }
-    const lane = laneOf(session.account, session.region, target.eksCluster);
     const sight = seen.right;
-    this.memories.noteSeen(object, sight.kind === 'whole' ? sight.observed : sight.seen);
-    tellRecorded(turns, lane, object, this.options.profiles);
-    tellSeen(turns, lane, sight.kind === 'whole' ? sight.observed : sight.seen);
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {
@@ -310,7 +312,7 @@ export class Reconciler {
     this.tell(object, written === undefined ? eventsOfSteps(pass) : eventsOf(pass));
     if (written === undefined) return again('the object was changed meanwhile');
     if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
-    return { kind: 'after', delay: this.delayOf(end.why, memory, waited), why: end.why.reason };
+    return { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason };
   }
 
   /** Again in a moment, however often: nothing is wrong with the object. */
@@ -333,12 +335,13 @@ export class Reconciler {
     for (const event of events) this.options.tell(object, event);
   }
 
-  private delayOf(reason: Why, memory: Memory, waited: Ms): Ms {
+  private delayOf(object: AWSFargateProfile, reason: Why, memory: Memory, waited: Ms): Ms {
     const now = this.options.clock.monotonic();
     const remaining = (notBeforeOf(memory, reason) ?? now) - now;
     // A pass before that time would change nothing, and wait as long again.
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * this.options.random.next()), this.options.resync);
-    return this.jittered(Math.min(pollOf(reason, waited), this.options.resync));
+    const usual = this.memories.usual(object, reason.reason);
+    return this.jittered(Math.min(pollOf(reason, waited, usual), this.options.resync));
   }
 
   private jittered(span: Ms): Ms {
