@@ -79,6 +79,16 @@ describe('the bundle', function () {
       .that.includes(await readFile(join(root, 'pkg/version.ts'), 'utf8'));
   });
 
+  it('is in ASCII: one character beyond it would double its size in memory', async () => {
+    expect((await readFile(join(directory, 'out/manager.mjs'))).every((byte) => byte < 0x80)).to.equal(true);
+  });
+
+  it('leaves out what is not used of Kubernetes’ many kinds', () => {
+    const ofClient = inputs.filter((input) => input.includes('@kubernetes/client-node'));
+    expect(ofClient).to.include('node_modules/@kubernetes/client-node/dist/config.js');
+    expect(ofClient.filter((input) => input.includes('/models/'))).to.deep.equal([]);
+  });
+
   it('is of packages that may be shipped', () => {
     const names = collectNotices(root, inputs).map(({ name }) => name);
     expect(names).to.include.members(['@aws-sdk/client-sts', '@kubernetes/client-node', 'fp-ts', 'winston']);
