@@ -16,6 +16,7 @@ import type { KubectlResult } from '../envtest/kubectl.ts';
 import { kubectl } from '../envtest/kubectl.ts';
 import type { Exit } from '../envtest/process.ts';
 import { eventually } from '../support/eventually.ts';
+import { Bell } from './bell.ts';
 import type { ManagerOptions, RunningManager } from './manager.ts';
 import { Managers } from './managers.ts';
 
@@ -143,7 +144,6 @@ interface Event {
   readonly reason: string;
   readonly message: string;
   readonly metadata: { readonly resourceVersion: string };
-  readonly involvedObject: { readonly name: string };
 }
 
 type Aws = Awaited<ReturnType<typeof startServer>>;
@@ -153,11 +153,13 @@ class RunningWorld implements World {
   readonly #aws: Aws;
   readonly #managers: Managers;
   readonly #endings: (() => Promise<void>)[] = [];
+  readonly #bell: Bell;
 
   constructor(controlPlane: ControlPlane, aws: Aws) {
     this.controlPlane = controlPlane;
     this.#aws = aws;
     this.#managers = new Managers(controlPlane, aws.url);
+    this.#bell = new Bell(controlPlane.api, `${PROFILES}/awsfargateprofiles`);
   }
 
   get aws(): Emulator {
@@ -262,23 +264,23 @@ class RunningWorld implements World {
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason?: string },
-    options: Where = {},
+    { namespace = 'default', generation = 0, timeoutMs = 30_000 }: Where = {},
   ): Promise<KubeObject> {
     return eventually(
       async () => {
-        const object = await this.profile(name, options.namespace);
+        const object = await this.profile(name, namespace);
         const found = object?.status?.conditions?.find((condition) => condition.type === type);
         const isWanted =
           found?.status === wanted.status &&
           (wanted.reason === undefined || found.reason === wanted.reason) &&
-          (found.observedGeneration ?? 0) >= (options.generation ?? 0);
+          (found.observedGeneration ?? 0) >= generation;
         if (object === undefined || !isWanted) throw new Error(JSON.stringify(found ?? object ?? 'no such object'));
         return object;
       },
       {
         what: `${type}=${wanted.status} ${wanted.reason ?? ''} of ${name}`,
-        timeoutMs: options.timeoutMs ?? 30_000,
-        intervalMs: 50,
+        timeoutMs,
+        listen: () => this.#bell.listen(namespace, name),
       },
     );
   }
@@ -287,21 +289,22 @@ class RunningWorld implements World {
     return this.condition(name, 'Ready', { status: 'True' }, options);
   }
 
-  async gone(name: string, options: Where = {}): Promise<void> {
+  async gone(name: string, { namespace = 'default', timeoutMs = 30_000 }: Where = {}): Promise<void> {
     await eventually(
       async () => {
-        const object = await this.profile(name, options.namespace);
+        const object = await this.profile(name, namespace);
         if (object !== undefined) throw new Error(JSON.stringify(object.status?.conditions));
         return true;
       },
-      { what: `the end of ${name}`, timeoutMs: options.timeoutMs ?? 30_000 },
+      { what: `the end of ${name}`, timeoutMs, listen: () => this.#bell.listen(namespace, name) },
     );
   }
 
   async events(name: string, namespace = 'default'): Promise<readonly string[]> {
-    const { items } = await this.controlPlane.api.list<Event>(`/api/v1/namespaces/${namespace}/events`);
+    const { items } = await this.controlPlane.api.list<Event>(`/api/v1/namespaces/${namespace}/events`, {
+      fieldSelector: `involvedObject.name=${name}`,
+    });
     return items
-      .filter(({ involvedObject }) => involvedObject.name === name)
       .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
       .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   }
@@ -339,6 +342,7 @@ class RunningWorld implements World {
 
   async stop(): Promise<void> {
     for (const end of this.#endings) await end();
+    await this.#bell.stop();
     await this.controlPlane.stop();
     await this.#aws.close();
   }
