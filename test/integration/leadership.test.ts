@@ -167,14 +167,15 @@ describe('two managers, of which one leads', function () {
 
     await eventually(() => leader.calls().every(({ status }) => status !== undefined), { what: 'no call under way' });
     await freeze(leader.manager);
+    // From now on nothing reaches it, not even what it would only read when it thaws.
+    leader.line.refuse();
     const since = lastSeq();
     const thawed = leader;
     await succession();
     await world.patch('stale', { spec: { additionalTags: { team: 'after' } } });
     await eventually(() => world.inAws.profile('default_stale')?.tags['team'] === 'after', { what: 'the other tag' });
 
-    // For the renew deadline it knows nothing but its own clock, and what it last read of the object is not so any more.
-    thawed.line.refuse();
+    // For the renew deadline it has nothing but its own clock, and what it last read of the object is not so any more.
     thawed.manager.kill('SIGCONT');
     const { code } = await world.managerEnded(thawed.manager);
     expect(code).to.equal(1);
