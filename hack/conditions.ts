@@ -13,7 +13,7 @@ const ROLE_ARN = `arn:aws:iam::123456789012:role/${ROLE}`;
 const EXAMPLES: Facts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
   WaitingForAPI: { kind: 'Cluster', why: 'the API server does not serve clusters.cluster.x-k8s.io' },
-  ClusterDeleting: { cluster: 'default/my-cluster' },
+  ClusterDeleting: { what: 'Cluster default/my-cluster' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
@@ -31,13 +31,15 @@ const EXAMPLES: Facts = {
   },
   CredentialsInvalid: {
     words:
-      'AWS rejects the credentials: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+      'AWS rejects the credentials of the manager itself: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
   },
   IdentityUnreadable: {
     words:
-      'the control plane names AWSClusterRoleIdentity "team-a", which cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+      'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
   },
-  IdentityNotFound: { words: 'the control plane names AWSClusterStaticIdentity "team-a", which does not exist' },
+  IdentityNotFound: {
+    words: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
+  },
   IdentityNotAllowed: {
     words:
       'AWSClusterStaticIdentity "team-a" may not be used for objects of namespace "default": its spec.allowedNamespaces does not name or select it',
@@ -59,13 +61,13 @@ const EXAMPLES: Facts = {
     words:
       'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of the manager itself: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
-  WrongAccount: { recorded: '123456789012', found: '210987654321' },
+  WrongAccount: { whose: 'AWSClusterStaticIdentity "team-a"', recorded: '123456789012', found: '210987654321' },
   AccessDenied: {
     words:
       'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … (IAM CreateRole: AccessDenied)',
     about: 'IAMFargateRolesReady',
   },
-  AWSUnavailable: { words: 'no answer within 10 s (EKS DescribeFargateProfile)' },
+  AWSUnavailable: { words: 'AWS gives no usable answer: no answer within 10 s (EKS DescribeFargateProfile)' },
   AWSError: { words: 'The specified resource does not exist. (EKS TagResource: NotFoundException)' },
   Refused: {
     words:
@@ -76,14 +78,16 @@ const EXAMPLES: Facts = {
     words: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
     about: 'IAMFargateRolesReady',
   },
-  EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1' },
+  EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '123456789012' },
   RoleNotOwned: { name: ROLE, whose: 'somebody else: no tag names an owner' },
   RoleNotFound: { name: 'my-role' },
-  RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document' },
+  RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document', ours: false },
   RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
   RoleRecreated: { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: 'default_my-control-plane' },
   RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
-  Propagating: { what: 'the trust policy of the pod execution role' },
+  Propagating: {
+    words: 'EKS does not see the trust policy of the pod execution role yet: IAM may take two minutes to spread it',
+  },
   ProfileNotOwned: { name: 'default_web', whose: 'the AWSFargateProfile other/web' },
   SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1, wanted subnet-2'] },
   WaitingForSibling: { ahead: 'default_api', doing: 'being created', foreign: false },
@@ -92,7 +96,7 @@ const EXAMPLES: Facts = {
     words: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
   },
   Creating: { name: 'default_web' },
-  DeletingProfile: { name: 'default_web' },
+  DeletingProfile: { name: 'default_web', successor: 'default_web' },
   WaitingForCreate: { name: 'default_web' },
   CreateFailed: { name: 'default_web', issues: [ISSUE] },
   DeleteFailed: { name: 'default_web', issues: [ISSUE] },
@@ -125,8 +129,10 @@ somebody has to act, what to do. \`CredentialsReady\`, \`IAMFargateRolesReady\` 
 work it is about. \`Reconciling\` is True while it goes on by itself, \`Stalled\` when it does not: the two are never True
 together. \`Deleting\` has the step that a deletion is at. \`Paused\` says who paused.
 
+What EKS does to a profile takes minutes; after half an hour the message says that it takes too long, and who may know why.
 What is retried becomes \`Stalled\` after five tries that failed, an \`AWSError\` after two minutes, and is retried all the same.
-While AWS or the API server cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown.
+While AWS or the API server cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown, while
+\`Reconciling\` stays False: as far as anybody knows, nothing has to be done.
 
 AWS's own words are followed by the call that they answer and AWS's name for the error. Of \`AccessDenied\`, \`Refused\`,
 \`AWSError\` and \`AWSUnavailable\` the part is the call's: EKS is asked for the profile, IAM for the role, STS for credentials.

@@ -5,6 +5,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { EksClusterName } from '../../api/names.ts';
 import {
   busySibling,
+  isClusterNotActive,
   isClusterNotFound,
   isClusterUpdating,
   isConcurrentModification,
@@ -74,7 +75,7 @@ function outcomeOf(mutation: Mutation, failure: AwsFailure): Outcome {
   if (isNameTaken(failure)) return { kind: 'already' };
   const sibling = toUndefined(busySibling(failure));
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };
-  if (isClusterUpdating(failure)) return { kind: 'clusterUpdating' };
+  if (isClusterUpdating(failure) || isClusterNotActive(failure)) return { kind: 'clusterUpdating' };
   if (mutation.kind === 'createProfile' && isRolePropagating(failure)) return { kind: 'rolePropagating', failure };
   return { kind: 'failed', failure };
 }

@@ -2,7 +2,7 @@ import type { RoleArn } from '../../api/names.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import type { Owner as Ownership } from '../../pkg/fargate/ownership.ts';
 import { profileOwner, roleOwner } from '../../pkg/fargate/ownership.ts';
-import { sameSelectors } from '../../pkg/fargate/selectors.ts';
+import { sameSelectors, selectorWords } from '../../pkg/fargate/selectors.ts';
 import { sameSubnets } from '../../pkg/fargate/subnets.ts';
 import type { Desired, FoundRole, Observed, ObservedProfile, ObservedRole, WantedRole } from './model.ts';
 
@@ -28,6 +28,12 @@ export function ownerOf(desired: Desired, found: FargateProfile): Ownership {
     : owner;
 }
 
+/** A profile that is on its way out, and the one that is to come after it. */
+export const succeeded = ({ wanted, noCreation }: Desired, { name }: FargateProfile) => ({
+  name,
+  ...(wanted !== undefined && noCreation === undefined && { successor: wanted.profile.name }),
+});
+
 /** Where the role is, or will be once it is made. Somebody else's, named without its path, is where it is found. */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = role.kind === 'managed' && role.named ? roleNamed(observed.roles, role.name) : undefined;
@@ -42,7 +48,7 @@ export function differencesOf(desired: Desired, observed: Observed, found: Farga
   return [
     ...(sameSelectors(profile.selectors, found.selectors)
       ? []
-      : [`selectors are ${JSON.stringify(found.selectors)}, wanted ${JSON.stringify(profile.selectors)}`]),
+      : [`selectors are ${selectorWords(found.selectors)}, wanted ${selectorWords(profile.selectors)}`]),
     ...(sameSubnets(profile.subnets, found.subnets)
       ? []
       : [`subnets are ${found.subnets.join(', ')}, wanted ${profile.subnets.join(', ')}`]),

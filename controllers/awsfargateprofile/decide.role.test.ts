@@ -237,7 +237,7 @@ describe('decide, about the role', () => {
     const kept = keepRole(observed({ role: aRole() }), ROLE, 'AWSFargateProfile team-a/other');
     const decision = decide(living({ rolePath: '/team-a/' }), kept);
     expect(decision.kind === 'stop' && messageOf(decision.why)).to.match(
-      /^IAM role "prod-team-a_web_fargate" is shared with AWSFargateProfile team-a\/other, which has rolePath otherwise\. /,
+      /^IAM role "prod-team-a_web_fargate" is used by AWSFargateProfile team-a\/other too, and this object wants it otherwise: rolePath\. /,
     );
   });
 });

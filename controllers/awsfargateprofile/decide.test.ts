@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { keepRole } from './apply.ts';
 import { decide, transitOf } from './decide.ts';
 import type { Desired, Observed } from './model.ts';
@@ -313,6 +313,20 @@ describe('decide', () => {
     });
   });
 
+  it('says which adoptionPolicy would take over a profile that is not ours, if any', () => {
+    const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
+      const decision = decide(living({ adoptionPolicy: policy }), otherStatus('ACTIVE', tags));
+      return decision.kind === 'stop' && decision.why.reason === 'ProfileNotOwned'
+        ? decision.why.facts.adoption
+        : wordOf(decision);
+    };
+    expect(adoptionOf('Owned', {}), 'nobody’s').to.equal('Always');
+    expect(adoptionOf('Never', {}), 'nobody’s').to.equal('Always');
+    expect(adoptionOf('Never', CAPA), 'Cluster API Provider AWS’s for this object').to.equal('Owned');
+    for (const policy of ['Owned', 'Always', 'Never'] as const)
+      expect(adoptionOf(policy, FOREIGN), 'another object’s').to.equal(undefined);
+  });
+
   it('asks for exactly what the spec says', () => {
     const spec = { subnetIDs: ['subnet-0c'], selectors: [{ namespace: 'web', labels: { a: 'x' } }] };
     expect(decide(living(spec), observed({ role: aRole() }))).to.deep.equal({
@@ -353,10 +367,21 @@ describe('transitOf', () => {
   for (const [situation, desired, seen, reason] of rows) {
     it(`${situation}: ${reason ?? 'none'}`, () => expect(transitOf(desired, seen)?.reason).to.equal(reason));
   }
+
+  it('says what comes after a profile that has to go, if anything', () => {
+    const otherwise = { subnetIDs: ['subnet-0f'] };
+    expect(transitOf(living(otherwise), profiles('CREATING'))?.facts).to.deep.equal({
+      name: PROFILE,
+      successor: PROFILE,
+    });
+    expect(transitOf(living(), profiles('DELETING'))?.facts).to.deep.equal({ name: PROFILE, successor: PROFILE });
+    expect(transitOf(barred(), profiles('DELETING'))?.facts, 'nothing may be created').to.deep.equal({ name: PROFILE });
+    expect(transitOf(leaving(), profiles('DELETING'))?.facts).to.deep.equal({ name: PROFILE });
+  });
 });
 
 function barred(): Desired {
-  return { ...living(), noCreation: why('ClusterDeleting', { cluster: 'team-a/prod' }) };
+  return { ...living(), noCreation: why('ClusterDeleting', { what: 'Cluster team-a/prod' }) };
 }
 
 function retaining(): Desired {

@@ -1,7 +1,7 @@
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import { sameSelectors } from '../../pkg/fargate/selectors.ts';
 import { sameSubnets } from '../../pkg/fargate/subnets.ts';
-import { ownerOf, wantedRoleArn } from './comparison.ts';
+import { ownerOf, wantedRoleArn, succeeded } from './comparison.ts';
 import { establish, establishProfile, establishRole, renewal } from './establish.ts';
 import type { Decision, Desired, Observed, WantedProfile } from './model.ts';
 import { objection, profileObjection, roleObjection } from './objections.ts';
@@ -45,11 +45,11 @@ export const isProfileEstablished = (desired: Desired, observed: Observed): bool
 export function transitOf(desired: Desired, profiles: Observed['profiles']): Why | undefined {
   for (const { found } of profiles) {
     if (found === undefined || ownerOf(desired, found).kind !== 'ours') continue;
-    if (found.status === 'DELETING') return why('DeletingProfile', { name: found.name });
+    if (found.status === 'DELETING') return why('DeletingProfile', succeeded(desired, found));
     if (found.status !== 'CREATING') continue;
     return isAsWanted(desired.wanted?.profile, found)
       ? why('Creating', { name: found.name })
-      : why('WaitingForCreate', { name: found.name });
+      : why('WaitingForCreate', succeeded(desired, found));
   }
   return undefined;
 }

@@ -205,7 +205,7 @@ describe('desiredBy', () => {
         spec: { roleName: RoleName.of('shared'), rolePath: '/theirs/' },
       });
       expect(refusalOf({ roleName: RoleName.of('shared') }, { sharers: [older] })).to.match(
-        /^RoleSettingsConflict: IAM role "shared" is shared with AWSFargateProfile team-a\/older, which has rolePath otherwise/,
+        /^RoleSettingsConflict: IAM role "shared" is used by AWSFargateProfile team-a\/older too, and this object wants it otherwise: rolePath/,
       );
     });
 
@@ -309,7 +309,7 @@ describe('desiredBy', () => {
   });
 
   it('passes on why nothing may be created', () => {
-    const noCreation = why('ClusterDeleting', { cluster: 'team-a/prod' });
+    const noCreation = why('ClusterDeleting', { what: 'Cluster team-a/prod' });
     expect(desiredOf(anObject(), { surroundings: { ...SURROUNDINGS, noCreation } }).noCreation).to.equal(noCreation);
   });
 

@@ -4,10 +4,18 @@ import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../pkg/fargate/tags.ts';
 import { exactly, foldCase, tagDrift } from '../../pkg/fargate/tags.ts';
 import { sameTrust } from '../../pkg/fargate/trust.ts';
-import { isMadeAnew, isMisplaced, isRecorded, profileNamed, roleNamed, wantedRoleArn } from './comparison.ts';
+import {
+  isMadeAnew,
+  isMisplaced,
+  isRecorded,
+  profileNamed,
+  roleNamed,
+  wantedRoleArn,
+  succeeded,
+} from './comparison.ts';
 import type { Answer, Desired, FoundRole, ManagedRole, Observed, WantedProfile, WantedRole } from './model.ts';
 import { perform, stop } from './model.ts';
-import { why } from './reasons.ts';
+import { contradiction, why } from './reasons.ts';
 
 /** The next step towards what is wanted: the role first, since a profile needs it. */
 export function establish(desired: Desired, observed: Observed): Answer {
@@ -34,13 +42,7 @@ export function establishRole(desired: Desired, observed: Observed, role: Wanted
   if (roleOwner(found, desired.owner).kind !== 'ours') return undefined;
   // It could not be made anew where it is wanted: something else uses it where it is.
   return isMisplaced(role, found)
-    ? stop(
-        why('RoleSettingsConflict', {
-          name: role.name,
-          other: 'a Fargate profile that uses it',
-          settings: ['rolePath'],
-        }),
-      )
+    ? stop(why('RoleSettingsConflict', { name: role.name, settings: ['rolePath'] }))
     : mendRole(desired, role, found);
 }
 
@@ -90,7 +92,7 @@ export function establishProfile(
     case 'CREATING':
       return stop(why('Creating', { name: found.name }));
     case 'DELETING':
-      return stop(why('DeletingProfile', { name: found.name }));
+      return stop(why('DeletingProfile', succeeded(desired, found)));
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':
       return perform({ kind: 'deleteProfile', name: found.name, because: 'failed' });
@@ -115,7 +117,7 @@ export function renewal(desired: Desired, observed: Observed): Answer {
   if (found === undefined || !isMadeAnew(desired, found) || observed.authenticationMode === 'CONFIG_MAP')
     return undefined;
   return observed.authenticationMode === undefined
-    ? stop(why('Propagating', { what: `"${found.name}"` }))
+    ? stop(contradiction(found.name))
     : stop(why('RoleRecreated', { name: found.name, arn: found.arn, id: found.id, cluster: desired.owner.eksCluster }));
 }
 

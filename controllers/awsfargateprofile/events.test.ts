@@ -76,6 +76,14 @@ describe('the events of a change in AWS', () => {
     [CREATE_PROFILE, `Normal InitiatedCreateEKSFargateProfile: Started creating EKS fargate profile ${PROFILE}`],
     [DELETE_PROFILE, `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`],
     [
+      { kind: 'deleteProfile', name: PROFILE, because: 'failed' },
+      `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}, to create it anew after it failed`,
+    ],
+    [
+      { kind: 'deleteProfile', name: PROFILE, because: 'different' },
+      `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}, to create it anew as the spec wants it`,
+    ],
+    [
       { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} },
       `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`,
     ],

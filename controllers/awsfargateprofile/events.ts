@@ -44,7 +44,12 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'createProfile':
       return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
     case 'deleteProfile':
-      return [normal('InitiatedDeleteEKSFargateProfile', `Started deleting EKS fargate profile ${subject}`)];
+      return [
+        normal(
+          'InitiatedDeleteEKSFargateProfile',
+          `Started deleting EKS fargate profile ${subject}${PURPOSES[mutation.because]}`,
+        ),
+      ];
     case 'tagProfile':
     case 'untagProfile':
       return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
@@ -61,6 +66,13 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
       return [];
   }
 }
+
+/** Why a profile is deleted whose object is not. */
+const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
+  unwanted: '',
+  failed: ', to create it anew after it failed',
+  different: ', to create it anew as the spec wants it',
+};
 
 const FAILURES: Partial<
   Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: (name: string) => string }>

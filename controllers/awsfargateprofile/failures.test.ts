@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
-import type { CredentialsProblem } from '../../pkg/cloud/types.ts';
+import type { CredentialsProblem, IdentityRef } from '../../pkg/cloud/types.ts';
 import { whyOfCredentials, whyOfFailure } from './failures.ts';
 import { messageOf, natureOf, partOf } from './reasons.ts';
 import { aFailure } from './testing/builders.ts';
 
-const CLUSTER = { name: 'prod', region: 'eu-west-1' };
+const ASKER = { cluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
 
 type Row = readonly [situation: string, failure: Partial<AwsFailure>, reason: string, part: string | undefined];
 
@@ -61,12 +61,6 @@ const ROWS: readonly Row[] = [
     'no such cluster',
     eks('ResourceNotFoundException', 404, 'No cluster found for name: prod.'),
     'EKSClusterNotFound',
-    EKS,
-  ],
-  [
-    'a cluster that is not ACTIVE',
-    eks('InvalidRequestException', 400, "Cluster 'prod' is not in ACTIVE status"),
-    'WaitingForEKSControlPlane',
     EKS,
   ],
   [
@@ -156,7 +150,7 @@ const ROWS: readonly Row[] = [
 describe('whyOfFailure', () => {
   for (const [situation, failure, reason, part] of ROWS) {
     it(`takes ${situation} for ${reason}`, () => {
-      const found = whyOfFailure({ ...aFailureWithout(failure) }, CLUSTER);
+      const found = whyOfFailure({ ...aFailureWithout(failure) }, ASKER);
       expect(found.reason).to.equal(reason);
       expect(partOf(found)).to.equal(part);
     });
@@ -168,7 +162,7 @@ describe('whyOfFailure', () => {
       400,
       'Subnet subnet-0a provided in Fargate Profile is not a private subnet',
     );
-    expect(messageOf(whyOfFailure(aFailure(subnet), CLUSTER))).to.equal(
+    expect(messageOf(whyOfFailure(aFailure(subnet), ASKER))).to.equal(
       'AWS refused the request: Subnet subnet-0a provided in Fargate Profile is not a private subnet ' +
         '(EKS CreateFargateProfile: InvalidParameterException). ' +
         'Correct the spec, or what it names in AWS; it is tried again by itself.',
@@ -177,10 +171,33 @@ describe('whyOfFailure', () => {
       messageOf(
         whyOfFailure(
           aFailure({ code: 'ResourceNotFoundException', statusCode: 404, message: 'No cluster found for name: prod.' }),
-          CLUSTER,
+          ASKER,
         ),
       ),
-    ).to.include('There is no EKS cluster "prod" in eu-west-1');
+    ).to.equal(
+      'There is no EKS cluster "prod" in eu-west-1 of account 111122223333. ' +
+        "Create the cluster, or correct the control plane's spec.eksClusterName and spec.region.",
+    );
+  });
+
+  it('tells throttling from silence', () => {
+    const throttled = eks('ThrottlingException', 429, 'Rate exceeded');
+    expect(messageOf(whyOfFailure(aFailure(throttled), ASKER))).to.equal(
+      'AWS throttles the requests: Rate exceeded (EKS CreateFargateProfile: ThrottlingException). It is asked again by itself.',
+    );
+    expect(messageOf(whyOfFailure(aFailureWithout(ours('NoAnswer', 'AWS: no result within 10 s')), ASKER))).to.equal(
+      'AWS gives no usable answer: no answer within 10 s (EKS CreateFargateProfile). It is asked again by itself.',
+    );
+  });
+
+  it('says whose credentials AWS rejects', () => {
+    const expired = eks('ExpiredTokenException', 403, 'The security token included in the request is expired');
+    const tellOf = (identity: IdentityRef | undefined) =>
+      messageOf(whyOfFailure(aFailure(expired), { ...ASKER, identity }));
+    expect(tellOf(undefined)).to.match(/^AWS rejects the credentials of the manager itself: The security token/);
+    expect(tellOf({ kind: 'AWSClusterRoleIdentity', name: 'team-a' })).to.match(
+      /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a": The security token/,
+    );
   });
 
   it('says the same of the same failure, whatever the request’s id', () => {
@@ -193,7 +210,7 @@ describe('whyOfFailure', () => {
             message: `no (Service: Eks, Status Code: 403, Request ID: 0000000${attempt}-1111-2222-3333-444444444444) RequestId: 0000000${attempt}-1111-2222-3333-444444444444`,
             requestId: `0000000${attempt}-1111-2222-3333-444444444444`,
           }),
-          CLUSTER,
+          ASKER,
         ),
       ),
     );
@@ -202,7 +219,7 @@ describe('whyOfFailure', () => {
   });
 
   it('leaves it to AWS to come back, and what is wrong to people', () => {
-    const natureFor = (failure: Partial<AwsFailure>): string => natureOf(whyOfFailure(aFailure(failure), CLUSTER));
+    const natureFor = (failure: Partial<AwsFailure>): string => natureOf(whyOfFailure(aFailure(failure), ASKER));
     expect(natureFor({ code: 'ThrottlingException', statusCode: 429 })).to.equal('outage');
     expect(natureFor({ code: 'InvalidParameterException', statusCode: 400 })).to.equal('human');
     expect(natureFor({ code: 'ResourceLimitExceededException', statusCode: 400 })).to.equal('wait');
@@ -225,13 +242,24 @@ describe('whyOfCredentials', () => {
   ];
   for (const [situation, problem, reason] of rows) {
     it(`takes ${situation} for ${reason ?? 'nothing'}`, () => {
-      expect(whyOfCredentials(problem, CLUSTER)?.reason).to.equal(reason);
+      expect(whyOfCredentials(problem, ASKER)?.reason).to.equal(reason);
     });
   }
 
+  it('names the way out where the object would go without credentials', () => {
+    const problem: CredentialsProblem = { reason: 'IdentityNotFound', message: 'it does not exist' };
+    const told = [whyOfCredentials(problem, ASKER), whyOfCredentials(problem, ASKER, true)].map(
+      (reason) => reason && messageOf(reason),
+    );
+    expect(told).to.deep.equal([
+      'It does not exist. Create it, or correct the reference to it.',
+      'It does not exist. Create it, or correct the reference to it; or set spec.deletionPolicy to Retain to let the object go and leave in AWS what is there.',
+    ]);
+  });
+
   it('is about the credentials, whatever it is', () => {
     for (const [, problem] of rows) {
-      const found = whyOfCredentials(problem, CLUSTER);
+      const found = whyOfCredentials(problem, ASKER);
       if (found !== undefined) expect(partOf(found)).to.equal(CREDENTIALS);
     }
   });

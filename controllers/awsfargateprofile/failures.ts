@@ -1,7 +1,6 @@
 import {
   describeFailure,
   isAccessDenied,
-  isClusterNotActive,
   isClusterNotFound,
   isCredentialsInvalid,
   isInvalidRequest,
@@ -12,7 +11,9 @@ import {
   isUnavailable,
 } from '../../pkg/cloud/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
-import type { CredentialsProblem } from '../../pkg/cloud/types.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
+import type { CredentialsProblem, IdentityRef, Session } from '../../pkg/cloud/types.ts';
+import type { Target } from './model.ts';
 import type { Part, Why } from './reasons.ts';
 import { why } from './reasons.ts';
 
@@ -22,34 +23,58 @@ const PART_OF: Readonly<Record<AwsFailure['service'], Part>> = {
   sts: 'CredentialsReady',
 };
 
-type EksCluster = { readonly name: string; readonly region: string };
+/** Who asked AWS, and about which cluster. */
+export interface Asker {
+  readonly cluster: string;
+  readonly region: string;
+  /** Absent: not known yet. */
+  readonly account?: string;
+  /** Absent: the manager itself. */
+  readonly identity: IdentityRef | undefined;
+}
 
-/** What it means for the object that there is no session; `undefined`: nothing, the pass was interrupted. */
+export const askerOf = ({ eksCluster, region, identity }: Target, session?: Pick<Session, 'account'>): Asker => ({
+  cluster: eksCluster,
+  region,
+  identity,
+  ...(session && { account: session.account }),
+});
+
+/**
+ * What it means for the object that there is no session; `undefined`: nothing, the pass was interrupted. `releasable`: it is
+ * being deleted, and would go without a session were it to be retained.
+ */
 export function whyOfCredentials(
   { reason, message, failure }: CredentialsProblem,
-  cluster: EksCluster,
+  asker: Asker,
+  releasable = false,
 ): Why | undefined {
   switch (reason) {
     case 'Interrupted':
       return undefined;
     case 'AccountUnknown':
     case 'AssumeRoleFailed':
-      return failure === undefined ? why('CredentialsMissing', { words: message }) : whyOfFailure(failure, cluster);
+      return failure === undefined
+        ? why('CredentialsMissing', { words: message, releasable })
+        : whyOfFailure(failure, asker);
     default:
-      return why(reason, { words: message });
+      return why(reason, { words: message, releasable });
   }
 }
 
 /** What a call that failed means for the object, in a user's words. */
-export function whyOfFailure(failure: AwsFailure, cluster: EksCluster): Why {
+export function whyOfFailure(failure: AwsFailure, { cluster, region, account, identity }: Asker): Why {
   const words = describeFailure(failure);
   const said = { words, about: PART_OF[failure.service] };
   if (isCredentialsInvalid(failure))
-    return why('CredentialsInvalid', { words: `AWS rejects the credentials: ${words}` });
-  if (isThrottled(failure) || isUnavailable(failure) || isNotDispatched(failure)) return why('AWSUnavailable', said);
+    return why('CredentialsInvalid', {
+      words: `AWS rejects the credentials of ${credentialsName(identity)}: ${words}`,
+    });
+  if (isThrottled(failure)) return why('AWSUnavailable', { ...said, words: `AWS throttles the requests: ${words}` });
+  if (isUnavailable(failure) || isNotDispatched(failure))
+    return why('AWSUnavailable', { ...said, words: `AWS gives no usable answer: ${words}` });
   if (isAccessDenied(failure)) return why('AccessDenied', said);
-  if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster: cluster.name, region: cluster.region });
-  if (isClusterNotActive(failure)) return why('WaitingForEKSControlPlane', { words });
+  if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster, region, ...(account && { account }) });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? why('QuotaExceeded', { words }) : why('AWSQuotaExceeded', said);
   // A policy that is named and is not there: IAM has no code of its own for it.

@@ -40,13 +40,14 @@ export type Goal =
   | { readonly kind: 'resumeDeletion' }
   /**
    * `surroundings` is absent where nothing is wanted: a deletion does without the control plane. `surplus`: what becomes
-   * of that which is ours and unwanted.
+   * of that which is ours and unwanted. `releasable`: a deletion that `deletionPolicy: Retain` would turn into `release`.
    */
   | {
       readonly kind: 'pursue';
       readonly target: Target;
       readonly surroundings: Surroundings | undefined;
       readonly surplus: Surplus;
+      readonly releasable?: boolean;
     };
 
 /** `retain` deletes nothing: it only looks whether the profile is still there, and in the way of its cluster's deletion. */
@@ -208,6 +209,7 @@ export type Outcome =
   | { readonly kind: 'clusterGone' }
   /** `doing`: EKS's status word of the profile that is ahead. */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
+  /** Or it is not ACTIVE for another reason. */
   | { readonly kind: 'clusterUpdating' }
   /** EKS does not see the role's trust policy as wanted, or not yet. */
   | { readonly kind: 'rolePropagating'; readonly failure: AwsFailure }

@@ -1,6 +1,7 @@
+import type { AdoptionPolicy } from '../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import type { Owner as Ownership } from '../../pkg/fargate/ownership.ts';
-import { isSharedByCapa, roleOwner } from '../../pkg/fargate/ownership.ts';
+import { isSharedByCapa, profileOwner, roleOwner } from '../../pkg/fargate/ownership.ts';
 import { trusts } from '../../pkg/fargate/trust.ts';
 import { differencesOf, isMisplaced, ownerOf, profileNamed, roleNamed } from './comparison.ts';
 import type { Answer, Desired, ExistingRole, FoundRole, Observed, WantedProfile } from './model.ts';
@@ -10,8 +11,9 @@ import { why } from './reasons.ts';
 /** Whatever forbids to begin at all. */
 export function objection(desired: Desired, observed: Observed): Answer {
   if (desired.wanted === undefined) return undefined;
+  const { region, account } = desired.place;
   if (observed.cluster === 'gone') {
-    return stop(why('EKSClusterNotFound', { cluster: desired.owner.eksCluster, region: desired.place.region }));
+    return stop(why('EKSClusterNotFound', { cluster: desired.owner.eksCluster, region, account }));
   }
   return profileObjection(desired, observed, desired.wanted.profile) ?? roleObjection(desired, observed);
 }
@@ -25,7 +27,15 @@ export function profileObjection(desired: Desired, observed: Observed, wanted: W
   if (owner.kind === 'foreign') {
     const obstacles = obstaclesToAdoption(desired, owner, found, differences);
     if (obstacles === undefined || obstacles.length > 0) {
-      return stop(why('ProfileNotOwned', { name: found.name, whose: owner.whose, ...(obstacles && { obstacles }) }));
+      const adoption = adoptionOf(desired, owner, found);
+      return stop(
+        why('ProfileNotOwned', {
+          name: found.name,
+          whose: owner.whose,
+          ...(adoption && { adoption }),
+          ...(obstacles && { obstacles }),
+        }),
+      );
     }
   }
   return differences.length > 0 && found.status === 'ACTIVE' && !isUnfinished(desired)
@@ -64,7 +74,7 @@ function trustObjection(desired: Desired, found: FoundRole): Answer {
   const verdict = trusts(found.trust, { ...desired.place, cluster: desired.owner.eksCluster });
   return verdict.kind === 'yes'
     ? undefined
-    : stop(why('RoleTrustInvalid', { name: found.name, problem: verdict.reason }));
+    : stop(why('RoleTrustInvalid', { name: found.name, problem: verdict.reason, ours: false }));
 }
 
 /** `Always` takes over what nobody claims, if it is what the spec wants already. Absent: it is not to be taken over. */
@@ -76,6 +86,16 @@ function obstaclesToAdoption(
 ): readonly string[] | undefined {
   if (desired.adopt !== 'Always' || owner.claimed) return undefined;
   return found.status === 'ACTIVE' ? differences : [`its status is ${found.status}`, ...differences];
+}
+
+/** The adoptionPolicy that would take over somebody's profile; `undefined`: none does, a tag says whose it is. */
+function adoptionOf(
+  desired: Desired,
+  { claimed }: Extract<Ownership, { kind: 'foreign' }>,
+  found: FargateProfile,
+): AdoptionPolicy | undefined {
+  if (!claimed) return 'Always';
+  return profileOwner(found, desired.owner).kind === 'ours' ? 'Owned' : undefined;
 }
 
 /** A create was asked for, and its result was never yet what the spec wants: it may be made anew. */

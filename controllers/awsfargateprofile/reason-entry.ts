@@ -62,11 +62,19 @@ export interface Entry<F> {
   readonly poll: Poll<F>;
   /** What is the matter, a whole sentence without the closing full stop. */
   readonly words: (facts: F) => string;
-  /** What a human can do about it, a whole sentence without the closing full stop. */
+  /** What a human can do about it, or what happens by itself; a whole sentence without the closing full stop. */
   readonly cure?: (facts: F) => string;
+  /** What is said instead once it has lasted for so long. */
+  readonly late?: { readonly after: Ms } & Required<Pick<Entry<F>, 'words' | 'cure'>>;
   /** What another object of the same cluster may do to end it: go, or change at all. Then it is looked at again at once. */
   readonly endedBySibling?: SiblingNews;
 }
+
+export const quoted = (text: string): string => `"${text}"`;
+export const listed = (texts: readonly string[]): string => texts.join(', ');
+/** The first few say it. */
+export const enumerated = (names: readonly string[]): string =>
+  names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
 export const described = <F>(entry: Entry<F>): Entry<F> => entry;
 

@@ -6,7 +6,7 @@ import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, why } f
 const FACTS: Facts = {
   WaitingForCluster: { cluster: 'team-a/prod' },
   WaitingForAPI: { kind: 'Cluster', why: 'the kind is not served' },
-  ClusterDeleting: { cluster: 'team-a/prod' },
+  ClusterDeleting: { what: 'Cluster team-a/prod' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane team-a/prod-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'team-a/prod-control-plane', why: 'it is being changed all the time' },
   ClusterVanished: { cluster: 'team-a/prod', remaining: 20_000 },
@@ -29,16 +29,19 @@ const FACTS: Facts = {
   SecretIncomplete: { words: 'Secret "tenant" has no key AccessKeyID' },
   AssumeRoleDenied: { words: 'AWS denies sts:AssumeRole of arn:aws:iam::444455556666:role/tenant' },
   AssumeRoleRefused: { words: 'AWS refuses sts:AssumeRole: The requested DurationSeconds exceeds the limit' },
-  WrongAccount: { recorded: '111122223333', found: '444455556666' },
+  WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
   AccessDenied: { words: 'no (EKS CreateFargateProfile: AccessDeniedException)', about: 'EKSFargateProfileReady' },
-  AWSUnavailable: { words: 'no answer within 10 s (EKS DescribeFargateProfile)', about: 'EKSFargateProfileReady' },
+  AWSUnavailable: {
+    words: 'AWS gives no usable answer: no answer within 10 s (EKS DescribeFargateProfile)',
+    about: 'EKSFargateProfileReady',
+  },
   AWSError: { words: 'I am a teapot (IAM GetRole: Teapot)', about: 'IAMFargateRolesReady' },
   Refused: { words: 'Subnet subnet-0a provided in Fargate Profile is not a private subnet' },
   AWSQuotaExceeded: { words: 'Cannot exceed quota for RolesPerAccount: 1000', about: 'IAMFargateRolesReady' },
   EKSClusterNotFound: { cluster: 'prod', region: 'eu-west-1' },
   RoleNotOwned: { name: 'shared', whose: 'somebody else: no tag names an owner' },
   RoleNotFound: { name: 'theirs' },
-  RoleTrustInvalid: { name: 'theirs', problem: 'the trust policy is not a JSON policy document' },
+  RoleTrustInvalid: { name: 'theirs', problem: 'the trust policy is not a JSON policy document', ours: false },
   RoleSettingsConflict: {
     name: 'shared',
     other: 'AWSFargateProfile team-a/api',
@@ -46,7 +49,7 @@ const FACTS: Facts = {
   },
   RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
   RoleBlocked: { name: 'pods', blockers: ['the inline policy "theirs"', 'the instance profile "nodes"'] },
-  Propagating: { what: '"pods"' },
+  Propagating: { words: 'AWS does not agree with itself yet' },
   ProfileNotOwned: { name: 'team-a_web', whose: 'the AWSFargateProfile team-b/web' },
   SpecDiffers: { name: 'team-a_web', fields: ['subnets are subnet-0a, wanted subnet-0b'] },
   WaitingForSibling: { ahead: 'team-a_api', doing: 'being created', foreign: false },
@@ -178,7 +181,7 @@ describe('how soon something is looked at again', () => {
 describe('messageOf', () => {
   it('says what is the matter and what to do about it', () => {
     expect(messageOf(whyFor('RoleBlocked'))).to.equal(
-      'IAM role "pods" cannot be deleted while it has the inline policy "theirs", the instance profile "nodes". Remove them from the role; the deletion goes on by itself.',
+      'IAM role "pods" cannot be deleted while it has the inline policy "theirs", the instance profile "nodes". Take that off the role; the deletion goes on by itself.',
     );
     expect(messageOf(whyFor('CreateFailed'))).to.equal(
       'EKS failed to create Fargate profile "team-a_web": AccessDenied: the role may not be used (pods). Correct what EKS names; the profile is made anew by itself.',
@@ -188,6 +191,53 @@ describe('messageOf', () => {
       'then set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
     );
     expect(messageOf(whyFor('Creating'))).to.equal('EKS is creating Fargate profile "team-a_web"');
+  });
+
+  it('says after half an hour that EKS takes too long, and who may know why', () => {
+    for (const reason of ['Creating', 'DeletingProfile', 'WaitingForCreate'] as const) {
+      const early = messageOf(whyFor(reason), 30 * MINUTE - 1);
+      expect(early).to.equal(messageOf(whyFor(reason)));
+      const late = messageOf(whyFor(reason), 30 * MINUTE);
+      expect(late).to.match(/^EKS has been (creating|deleting) Fargate profile "team-a_web" for over half an hour, /);
+      expect(late).to.contain('AWS Support');
+      expect(messageOf(whyFor(reason), 24 * 60 * MINUTE), 'once').to.equal(late);
+    }
+    expect(messageOf(whyFor('WaitingForCluster'), 24 * 60 * MINUTE)).to.equal(messageOf(whyFor('WaitingForCluster')));
+  });
+
+  it('says of a profile that is on its way out what comes after it', () => {
+    const tell = (successor?: string) =>
+      (['DeletingProfile', 'WaitingForCreate'] as const).map((reason) =>
+        messageOf(why(reason, { name: 'web', ...(successor && { successor }) })),
+      );
+    expect(tell()).to.deep.equal([
+      'EKS is deleting Fargate profile "web"',
+      'Fargate profile "web" is still being created; EKS deletes it only once that has ended',
+    ]);
+    expect(tell('web')).to.deep.equal([
+      'EKS is deleting Fargate profile "web"; then it is created anew as the spec wants it',
+      'Fargate profile "web" is still being created as the spec was before; once that has ended it is deleted, and then it is created anew as the spec wants it',
+    ]);
+    expect(tell('shop')[0]).to.equal(
+      'EKS is deleting Fargate profile "web"; then "shop" is created as the spec wants it',
+    );
+  });
+
+  it('does not ask for the cure of what EKS does not name', () => {
+    expect(messageOf(whyFor('DeleteFailed'))).to.equal(
+      'EKS failed to delete Fargate profile "team-a_web": EKS gives no reason. AWS Support may know more; the deletion is tried again by itself.',
+    );
+  });
+
+  it('does not double the full stop of AWS’s own words', () => {
+    expect(messageOf(whyFor('QuotaExceeded'))).to.match(/: Fargate Profile limit exceeded for cluster\. Delete one /);
+  });
+
+  it('says how to get the name of a profile that somebody else has, where there is a way', () => {
+    const tell = (adoption?: 'Always' | 'Owned') =>
+      messageOf(why('ProfileNotOwned', { name: 'web', whose: 'somebody', ...(adoption && { adoption }) }));
+    expect(tell()).to.match(/ Choose another spec\.profileName; should the profile go, its name is taken by itself\.$/);
+    expect(tell('Owned')).to.match(/, or set spec\.adoptionPolicy to Owned to have the profile taken over\.$/);
   });
 
   it('leaves the name of a field as it is', () => {

@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { Session, Sessions } from '../../pkg/cloud/types.ts';
 import { isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
@@ -17,7 +19,7 @@ import { mutationBudget } from './budget.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventsOf, eventsOfSteps, retained } from './events.ts';
-import { whyOfCredentials, whyOfFailure } from './failures.ts';
+import { askerOf, whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import { Memories } from './memories.ts';
@@ -172,7 +174,7 @@ export class Reconciler {
 
   private async pursue(
     object: AWSFargateProfile,
-    { target, surroundings, surplus }: Extract<Goal, { kind: 'pursue' }>,
+    { target, surroundings, surplus, releasable = false }: Extract<Goal, { kind: 'pursue' }>,
     sharers: Inputs['sharers'],
     context: ReconcileContext,
   ): Promise<Requeue> {
@@ -189,13 +191,14 @@ export class Reconciler {
       polling: isInTransit(object),
     })();
     if (E.isLeft(opened)) {
-      const reason = whyOfCredentials(opened.left, { name: target.eksCluster, region: target.region });
+      const reason = whyOfCredentials(opened.left, askerOf(target), releasable);
       return reason === undefined ? this.soon(opened.left.message) : stopFor(reason);
     }
     const session = opened.right;
     const recorded = object.status?.account ?? markedTarget(object)?.account;
     if (recorded !== undefined && recorded !== session.account) {
-      return stopFor(why('WrongAccount', { recorded, found: session.account }));
+      const whose = credentialsName(target.identity);
+      return stopFor(why('WrongAccount', { whose, recorded, found: session.account, releasable }));
     }
     const desired = desiredBy(object, {
       target,
@@ -223,7 +226,7 @@ export class Reconciler {
     if (guarding.kind === 'guarded') return surroundings;
     const noCreation =
       guarding.kind === 'leaving'
-        ? why('ClusterDeleting', { cluster: keyText(controlPlane) })
+        ? why('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${keyText(controlPlane)}` })
         : why('GuardRefused', { controlPlane: keyText(controlPlane), why: guarding.why });
     return { ...surroundings, noCreation };
   }
@@ -247,7 +250,7 @@ export class Reconciler {
     if (E.isLeft(seen)) {
       if (isNotDispatched(seen.left))
         return { object, end: { kind: 'quit', because: seen.left.message, until: 'later' } };
-      const reason = whyOfFailure(seen.left, { name: target.eksCluster, region: target.region });
+      const reason = whyOfFailure(seen.left, askerOf(target, session));
       return { object, desired, end: stopped(reason) };
     }
     const sight = seen.right;

@@ -1,6 +1,6 @@
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
-import { differencesOf, foundRoles, isMisplaced, ownerOf } from './comparison.ts';
+import { differencesOf, foundRoles, isMisplaced, ownerOf, succeeded } from './comparison.ts';
 import type { Answer, Desired, FoundRole, Observed } from './model.ts';
 import { perform, stop } from './model.ts';
 import { why } from './reasons.ts';
@@ -30,7 +30,12 @@ function mayStillAppear(desired: Desired, observed: Observed): boolean {
   );
 }
 
-const waitForCreate = stop(why('Propagating', { what: 'the Fargate profile that was asked for a moment ago' }));
+const waitForCreate = stop(
+  why('Propagating', {
+    words:
+      'a Fargate profile was asked for a moment ago, and no answer came: it will show within a minute whether EKS creates it',
+  }),
+);
 
 /** What is to stay stays; but a profile that stays keeps EKS from deleting its cluster. */
 function retained(desired: Desired, observed: Observed): Answer {
@@ -47,9 +52,9 @@ function retireProfile(desired: Desired, observed: Observed, found: FargateProfi
   if (wanted && differencesOf(desired, observed, found).length === 0) return undefined;
   switch (found.status) {
     case 'CREATING':
-      return stop(why('WaitingForCreate', { name: found.name }));
+      return stop(why('WaitingForCreate', succeeded(desired, found)));
     case 'DELETING':
-      return stop(why('DeletingProfile', { name: found.name }));
+      return stop(why('DeletingProfile', succeeded(desired, found)));
     case 'ACTIVE':
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../api/names.ts';
-import { whyOfFailure } from './failures.ts';
+import { askerOf, whyOfFailure } from './failures.ts';
 import type { LiveReads } from './live.ts';
 import { roleNamed } from './comparison.ts';
 import type { Desired, Observed, Target } from './model.ts';
@@ -38,7 +38,7 @@ async function usedByProfile(question: Question, name: RoleName): Promise<RoleUs
   const { session, target, desired, observed } = question;
   const unknown = (failure: Parameters<typeof whyOfFailure>[0]): RoleUse => ({
     kind: 'unknown',
-    why: whyOfFailure(failure, { name: target.eksCluster, region: target.region }),
+    why: whyOfFailure(failure, askerOf(target, session)),
   });
   const arn = roleNamed(observed.roles, name)?.arn;
   const listing = await session.profiles.list(target.eksCluster)();

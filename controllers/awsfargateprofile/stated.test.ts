@@ -44,7 +44,7 @@ describe('the phases', () => {
     ['its Cluster', why('WaitingForCluster', { cluster: 'team-a/prod' })],
     ['its control plane', why('WaitingForEKSControlPlane', { words: 'not ready' })],
     ['a sibling', sibling],
-    ['IAM', why('Propagating', { what: 'the trust policy' })],
+    ['IAM', why('Propagating', { words: 'IAM takes its time' })],
     ['the quota', why('QuotaExceeded', { words: 'limit exceeded' })],
     ['an update of the cluster', why('ClusterUpdating', { cluster: EKS_CLUSTER, remaining: 1 })],
     ['creation', why('Creating', { name: PROFILE })],
@@ -252,7 +252,7 @@ describe('the conditions of the parts', () => {
   });
 
   it('say of the credentials what is wrong with them, and keep what was known of the others', () => {
-    const end = stop(why('WrongAccount', { recorded: ACCOUNT, found: '444455556666' }));
+    const end = stop(why('WrongAccount', { whose: 'the manager itself', recorded: ACCOUNT, found: '444455556666' }));
     expect(partsOf(passOf({ object: ready(), end }))).to.deep.equal({
       CredentialsReady: 'False / WrongAccount',
       EKSFargateProfileReady: 'True / Active',

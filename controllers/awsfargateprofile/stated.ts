@@ -27,7 +27,7 @@ export function statedBy(pass: Pass): readonly Stated[] {
   });
   const why = end.kind === 'stopped' ? end.why : undefined;
   const nature = why && shownNature(why, pass);
-  const words = why === undefined ? '' : messageOf(why);
+  const words = why === undefined ? '' : messageOf(why, pass.waited);
   const ready = readyOf(pass, why);
   const stalled = stalledBy(pass, nature);
   // What was Ready needs nothing done, as far as anybody knows; what never was is still on its way.
@@ -55,11 +55,11 @@ function shownNature(why: Why, { attempts, waited }: Pass): Nature {
 }
 
 /** While a profile that failed often is made or deleted once more, what is wrong with it stays said. */
-function stalledBy({ object, end, attempts }: Pass, nature: Nature | undefined): Stated | undefined {
+function stalledBy({ object, end, attempts, waited }: Pass, nature: Nature | undefined): Stated | undefined {
   const observedGeneration = object.metadata.generation ?? 0;
   if (end.kind === 'stopped' && nature === 'human') {
     const { reason } = end.why;
-    return { type: 'Stalled', status: 'True', observedGeneration, reason, message: messageOf(end.why) };
+    return { type: 'Stalled', status: 'True', observedGeneration, reason, message: messageOf(end.why, waited) };
   }
   const before = conditionOf(object.status?.conditions, 'Stalled');
   const isTriedAgain = nature === 'wait' && attempts >= PATIENCE && before?.status === 'True';
@@ -73,7 +73,11 @@ interface Standing {
 }
 
 const good = (reason: string, message = ''): Standing => ({ status: 'True', reason, message });
-const bad = (why: Why): Standing => ({ status: 'False', reason: why.reason, message: messageOf(why) });
+const bad = (why: Why, { waited }: Pass): Standing => ({
+  status: 'False',
+  reason: why.reason,
+  message: messageOf(why, waited),
+});
 const unknown = (reason: string, message = ''): Standing => ({ status: 'Unknown', reason, message });
 const DELETING: Standing = { status: 'False', reason: 'Deleting', message: '' };
 const WAITING_FOR_ROLE: Standing = {
@@ -83,15 +87,15 @@ const WAITING_FOR_ROLE: Standing = {
 };
 
 function readyOf(pass: Pass, why: Why | undefined): Standing {
-  if (isDeleting(pass.object)) return { ...DELETING, message: why === undefined ? '' : messageOf(why) };
+  if (isDeleting(pass.object)) return { ...DELETING, message: why === undefined ? '' : messageOf(why, pass.waited) };
   if (why === undefined) return good('Ready', 'The Fargate profile is ACTIVE as the spec wants it');
   switch (beliefIn(pass, why)) {
     case 'kept':
       return asBefore(pass, 'Ready');
     case 'lost':
-      return unknown(why.reason, messageOf(why));
+      return unknown(why.reason, messageOf(why, pass.waited));
     case 'none':
-      return bad(why);
+      return bad(why, pass);
   }
 }
 
@@ -128,7 +132,7 @@ function partOfPass(
   const belief = beliefIn(pass, why);
   if (belief === 'kept') return asBefore(pass, part);
   if (partOf(why) !== part) return otherwise(pass, why);
-  return belief === 'lost' ? unknown(why.reason, messageOf(why)) : bad(why);
+  return belief === 'lost' ? unknown(why.reason, messageOf(why, pass.waited)) : bad(why, pass);
 }
 
 function credentialsStanding(pass: Pass): Standing {
@@ -140,7 +144,7 @@ function roleStanding(pass: Pass, why: Why | undefined): Standing {
   if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
   if (desired?.wanted === undefined || observed?.roles === undefined) return asBefore(pass, 'IAMFargateRolesReady');
   if (isRoleEstablished(desired, { ...observed, roles: observed.roles })) return good('Ready');
-  return why === undefined || partOf(why) !== undefined ? unknown('NotChecked') : bad(why);
+  return why === undefined || partOf(why) !== undefined ? unknown('NotChecked') : bad(why, pass);
 }
 
 function profileStanding(pass: Pass, why: Why | undefined): Standing {
@@ -149,7 +153,7 @@ function profileStanding(pass: Pass, why: Why | undefined): Standing {
   if (desired?.wanted === undefined || observed?.roles === undefined) return asBefore(pass, 'EKSFargateProfileReady');
   if (isProfileEstablished(desired, { ...observed, roles: observed.roles })) return good('Active');
   if (why === undefined) return unknown('NotChecked');
-  return partOf(why) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : bad(why);
+  return partOf(why) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : bad(why, pass);
 }
 
 /** Nothing new was learnt about it. */

@@ -165,15 +165,40 @@ describe('runSteps', () => {
       });
     });
 
-    it('is nobody’s for a while when the cluster is being updated', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      const updating = 'Cannot create Fargate Profile because cluster c currently has an update in progress';
-      flight.session.onCall = () => aFailure({ code: 'ResourceInUseException', statusCode: 409, message: updating });
-      expect((await run(flight)).end).to.equal('stopped: ClusterUpdating');
-      expect(asking.turns.ask(siblingTicket('api'))).to.deep.equal({ kind: 'closed', until: 15_000 });
-      await asking.clock.advance(15_000);
-      expect(isFree()).to.equal(true);
-    });
+    const refusals: readonly (readonly [what: string, code: string, statusCode: number, message: string])[] = [
+      [
+        'is being updated',
+        'ResourceInUseException',
+        409,
+        'Cannot create Fargate Profile because cluster c currently has an update in progress',
+      ],
+      ['is not ACTIVE', 'InvalidRequestException', 400, "Cluster 'c' is not in ACTIVE status"],
+    ];
+    for (const [what, code, statusCode, message] of refusals) {
+      it(`is nobody’s for a while when the cluster ${what}`, async () => {
+        const flight = flightIn(awsWith(aSimulatedRole()));
+        flight.session.onCall = () => aFailure({ code, statusCode, message });
+        expect((await run(flight)).end).to.equal('stopped: ClusterUpdating');
+        expect(asking.turns.ask(siblingTicket('api'))).to.deep.equal({ kind: 'closed', until: 15_000 });
+        await asking.clock.advance(15_000);
+        expect(isFree()).to.equal(true);
+      });
+
+      it(`is nobody’s for longer when the cluster ${what} for long: asked every five minutes at last`, async () => {
+        const closedAfter = async (waited: number): Promise<number> => {
+          const flight = flightIn(awsWith(aSimulatedRole()));
+          flight.memory = rememberWaiting({}, why('ClusterUpdating', { cluster: 'c', remaining: 0 }), 0);
+          flight.session.onCall = () => aFailure({ code, statusCode, message });
+          await asking.clock.advance(waited - asking.clock.monotonic());
+          await run(flight);
+          const answer = asking.turns.ask(siblingTicket('api'));
+          return answer.kind === 'closed' ? answer.until - asking.clock.monotonic() : 0;
+        };
+        expect(await closedAfter(15 * 60_000), 'a quarter of an hour').to.equal(15_000);
+        expect(await closedAfter(60 * 60_000), 'an hour').to.equal(60_000);
+        expect(await closedAfter(48 * 60 * 60_000), 'two days').to.equal(5 * 60_000);
+      });
+    }
 
     it('is not asked for by a change that EKS does not queue', async () => {
       asking.turns.busy(LANE, 'team-a_api', 'being created', false);
@@ -215,7 +240,7 @@ describe('runSteps', () => {
       it(`is waited for, for two minutes: ${what}`, async () => {
         expect((await run(given())).end).to.equal('stopped: Propagating');
         const late = given();
-        late.memory = rememberWaiting({}, why('Propagating', { what: '' }), 0);
+        late.memory = rememberWaiting({}, why('Propagating', { words: '' }), 0);
         await asking.clock.advance(120_000);
         expect((await run(late)).end).to.equal('stopped: AWSError');
       });

@@ -1,10 +1,12 @@
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors.ts';
+import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import { act } from './act.ts';
 import { apply, keepRole } from './apply.ts';
+import { roleNamed } from './comparison.ts';
 import { decide } from './decide.ts';
-import { whyOfFailure } from './failures.ts';
+import { askerOf, whyOfFailure } from './failures.ts';
 import { rememberAttempt, rememberRefusal, rememberSeen, waitedFor, whatOf } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
@@ -12,13 +14,15 @@ import type { Flight, Guard, Verdict } from './preflight.ts';
 import { doingOf, tellAnswer } from './lane.ts';
 import { preflight } from './preflight.ts';
 import type { Why } from './reasons.ts';
-import { pollOf, why } from './reasons.ts';
+import { contradiction, pollOf, why } from './reasons.ts';
 import type { End } from './pass.ts';
 
 /** More changes than any object needs in one pass: a decision that goes round in circles ends here, and shows. */
 const MOST_STEPS = 24;
 /** EKS keeps saying "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
-const CLUSTER_UPDATE_PAUSE: Ms = 15_000;
+const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
+/** A cluster may be FAILED for days: whoever has waited for long asks less often, and after this time at the latest. */
+const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 /** As Terraform's AWS provider: IAM has spread a new trust policy within two minutes; after that it is really wrong. */
 const TRUST_PATIENCE: Ms = 120_000;
 
@@ -41,7 +45,7 @@ export async function runSteps(
       return { end: { kind: 'quit', because: 'the roles are to be looked at now', until: 'changed' }, trail };
     }
     const { mutation } = decision;
-    const attempt = await attemptIt(flight, mutation, { guards, turns });
+    const attempt = await attemptIt(flight, mutation, { guards, turns, clock });
     if (attempt.kind === 'stop') return { end: { kind: 'stopped', why: attempt.why }, trail };
     if (attempt.kind === 'quit') return { end: attempt, trail };
     if (attempt.kind === 'keep') {
@@ -62,7 +66,7 @@ type Attempt = Exclude<Verdict, { kind: 'go' }> | { readonly kind: 'acted'; read
 async function attemptIt(
   flight: Flight,
   mutation: Mutation,
-  { guards, turns }: { readonly guards: readonly Guard[]; readonly turns: Turns },
+  { guards, turns, clock }: { readonly guards: readonly Guard[]; readonly turns: Turns; readonly clock: Clock },
 ): Promise<Attempt> {
   const { ticket, session, target } = flight;
   let accepted = false;
@@ -71,7 +75,7 @@ async function attemptIt(
     if (verdict.kind !== 'go') return verdict;
     const outcome = await act(session, target.eksCluster, mutation);
     accepted = outcome.kind === 'done';
-    if (isLaneMutation(mutation)) tellAnswer(turns, ticket, mutation, outcome, CLUSTER_UPDATE_PAUSE);
+    if (isLaneMutation(mutation)) tellAnswer(turns, ticket, mutation, outcome, updatePause(flight, clock.monotonic()));
     return { kind: 'acted', outcome };
   } finally {
     if (isLaneMutation(mutation) && !accepted) turns.release(ticket);
@@ -109,12 +113,12 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
         why('WaitingForSibling', { ahead: outcome.by, doing: doingOf(outcome.doing) ?? outcome.doing, foreign: true }),
       );
     case 'clusterUpdating':
-      return stopped(why('ClusterUpdating', { cluster: flight.target.eksCluster, remaining: CLUSTER_UPDATE_PAUSE }));
+      return stopped(updating(flight, updatePause(flight, now)));
     case 'rolePropagating':
       return stopped(trustDoubt(flight, outcome.failure.message, generation, now));
     case 'failed': {
       if (isNotDispatched(outcome.failure)) return { kind: 'quit', because: outcome.failure.message, until: 'later' };
-      const reason = whyOfFailure(outcome.failure, { name: flight.target.eksCluster, region: flight.target.region });
+      const reason = whyOfFailure(outcome.failure, askerOf(flight.target, flight.session));
       const notBefore = now + pollOf(reason, waitedFor(flight.memory, reason, now));
       flight.memory = rememberRefusal(flight.memory, {
         what: whatOf(mutation, flight.target.identity),
@@ -127,9 +131,18 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
   }
 }
 
+const updating = ({ target }: Flight, remaining: Ms): Why =>
+  why('ClusterUpdating', { cluster: target.eksCluster, remaining });
+
+/** How long nothing is asked of a cluster that EKS is busy with. */
+function updatePause(flight: Flight, now: Ms): Ms {
+  const waited = waitedFor(flight.memory, updating(flight, 0), now);
+  return Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
+}
+
 /** AWS contradicts itself about what is there: for a while that is nothing to worry about. `words` are for later. */
 function disagreement({ memory }: Flight, name: string, words: string, now: Ms): Why {
-  const propagating = why('Propagating', { what: `"${name}"` });
+  const propagating = contradiction(name);
   return waitedFor(memory, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
     : why('AWSError', { words: `"${name}": ${words}` });
@@ -137,12 +150,17 @@ function disagreement({ memory }: Flight, name: string, words: string, now: Ms):
 
 /** EKS says the same of a trust policy that has not spread yet and of one that is wrong: only time tells them apart. */
 function trustDoubt(flight: Flight, words: string, generation: number, now: Ms): Why {
-  const { memory, desired } = flight;
+  const { memory, desired, observed } = flight;
+  const role = desired.wanted?.role;
+  const found = role && roleNamed(observed.roles, role.name);
+  const ours = found !== undefined && roleOwner(found, desired.owner).kind === 'ours';
   const doubted = memory.trustDoubted?.generation === generation ? memory.trustDoubted : { generation, since: now };
   flight.memory = { ...memory, trustDoubted: doubted };
   return now - doubted.since < TRUST_PATIENCE
-    ? why('Propagating', { what: 'the trust policy of the pod execution role' })
-    : why('RoleTrustInvalid', { name: desired.wanted?.role.name ?? '', problem: words });
+    ? why('Propagating', {
+        words: 'EKS does not see the trust policy of the pod execution role yet: IAM may take two minutes to spread it',
+      })
+    : why('RoleTrustInvalid', { name: role?.name ?? '', problem: words, ours });
 }
 
 const isRecovery = ({ observed }: Flight, mutation: Mutation): boolean =>

@@ -289,6 +289,16 @@ describe('goalFor', () => {
     it(`${situation}: ${goal}`, () => expect(wordOf(goalFor(inputs(given)))).to.equal(goal));
   }
 
+  it('knows whether Retain would let a deleted object go without a call to AWS', () => {
+    const releasable = (given: Partial<Inputs>): unknown => {
+      const goal = goalFor(inputs({ object: aDeletedObject({ status: RECORDED }), ...given }));
+      return goal.kind === 'pursue' ? goal.releasable : goal;
+    };
+    expect(releasable({})).to.equal(true);
+    expect(releasable({ controlPlane: ABSENT })).to.equal(true);
+    expect(releasable({ controlPlane: deletedControlPlane })).to.equal(false);
+  });
+
   describe('the target', () => {
     const targetOf = (given: Partial<Inputs>) => {
       const goal = goalFor(inputs(given));
@@ -368,7 +378,9 @@ describe('goalFor', () => {
       return goal.kind === 'hold' ? messageOf(goal.why) : goal.kind;
     };
     expect(messageFor({ cluster: ABSENT })).to.equal('Cluster team-a/prod does not exist yet');
-    expect(messageFor({ cluster: UNKNOWN })).to.equal('Cluster objects cannot be read: the kind is not served');
+    expect(messageFor({ cluster: UNKNOWN })).to.equal(
+      'Cluster objects cannot be read: the kind is not served. It goes on by itself once they can.',
+    );
     expect(messageFor({ controlPlane: ABSENT })).to.equal(
       'AWSManagedControlPlane team-a/prod-control-plane does not exist yet',
     );

@@ -1,5 +1,5 @@
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import { CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../api/external/index.ts';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { partitionOf } from '../../pkg/fargate/arns.ts';
@@ -38,7 +38,8 @@ function goalOfDeletion(inputs: Inputs): Goal {
   const surplus = isRetained(object) ? 'retain' : 'delete';
   if (surplus === 'retain' && !isClusterLeaving(inputs)) return { kind: 'release' };
   const target = targetOfDeletion(inputs);
-  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined, surplus };
+  const releasable = !isClusterLeaving(inputs);
+  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined, surplus, releasable };
   return controlPlane.kind === 'unknown'
     ? hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }))
     : hold(why('TargetUnknown', { cluster: clusterKey(object) }));
@@ -102,13 +103,10 @@ function creationBar(
   cluster: Cluster,
   controlPlane: AWSManagedControlPlane,
 ): Why | undefined {
-  const key = keyText(keyOf(controlPlane));
-  if (cluster.metadata.deletionTimestamp !== undefined || controlPlane.metadata.deletionTimestamp !== undefined) {
-    return why('ClusterDeleting', { cluster: clusterKey(object) });
-  }
-  return controlPlane.ready
-    ? undefined
-    : why('WaitingForEKSControlPlane', { words: `${CONTROL_PLANE_KIND} ${key} is not ready yet` });
+  const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  if (isDeleting(cluster)) return why('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
+  if (isDeleting(controlPlane)) return why('ClusterDeleting', { what: named });
+  return controlPlane.ready ? undefined : why('WaitingForEKSControlPlane', { words: `${named} is not ready yet` });
 }
 
 function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import { isInvalid } from '../../pkg/kube/errors.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import { mergeConditions } from './conditions.ts';
+import { conditionOf, mergeConditions } from './conditions.ts';
 import type { EventSpec } from './events.ts';
 import type { ProfileObjects } from './objects.ts';
 
@@ -32,7 +32,7 @@ export async function reportUndecodable(
   problems: readonly DecodeProblem[],
   { logger, signal }: ReconcileContext,
 ): Promise<Requeue> {
-  const words = `The object cannot be read: ${problems.map(describeProblem).join('; ')}`;
+  const words = `The object cannot be read: ${problems.map(describeProblem).join('; ')}. Correct that; nothing is done for the object until then.`;
   const observedGeneration = raw.metadata.generation ?? 0;
   const state = (type: string, status: Condition['status'], reason: string, message = '') => ({
     type,
@@ -41,8 +41,9 @@ export async function reportUndecodable(
     message,
     observedGeneration,
   });
+  const before = readableConditions(raw);
   const conditions = mergeConditions(
-    readableConditions(raw),
+    before,
     [
       state('Ready', 'False', 'InvalidObject', words),
       state('Reconciling', 'False', 'Stalled'),
@@ -51,7 +52,9 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: problems.map(describeProblem) });
-  tell(raw, { type: 'Warning', reason: 'InvalidObject', message: words });
+  // Told when it begins, once; where the conditions cannot be written, each time, since nothing else says it.
+  if (conditionOf(before, 'Ready')?.message !== words)
+    tell(raw, { type: 'Warning', reason: 'InvalidObject', message: words });
   try {
     const written = await objects.patchRawStatus(raw, { observedGeneration, conditions }, signal);
     if (!written) return { kind: 'backoff', why: 'the object was changed meanwhile' };

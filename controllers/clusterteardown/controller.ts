@@ -2,6 +2,7 @@ import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import type { EventRecorder } from '../../pkg/kube/events.ts';
 import { keyOf, keyText, parseKeyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
@@ -24,6 +25,7 @@ export interface ClusterTeardownControllerOptions {
   readonly guard: Guard;
   readonly schema: ServedSchema;
   readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,7 +34,7 @@ export interface ClusterTeardownControllerOptions {
 
 /** Deletes the profiles of a cluster that is torn down, and keeps the guard on its control plane until they are gone. */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
-  const { client, caches, guard, schema, leadership, metrics, clock, random, logger } = options;
+  const { client, caches, guard, schema, leadership, recorder, metrics, clock, random, logger } = options;
   const { profiles, clusters, controlPlanes } = caches;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   // Each kind may be the one that was missing: whatever changes, its Cluster is looked at. A pass that finds nothing to
@@ -51,8 +53,16 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
     concurrency: CONCURRENCY,
     queue,
-    reconcile: new TeardownReconciler({ client, profiles, clusters, controlPlanes, guard, schema, leadership })
-      .reconcile,
+    reconcile: new TeardownReconciler({
+      client,
+      profiles,
+      clusters,
+      controlPlanes,
+      guard,
+      schema,
+      leadership,
+      recorder,
+    }).reconcile,
     clock,
     random,
     logger,

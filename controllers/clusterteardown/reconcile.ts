@@ -1,10 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Cluster } from '../../api/external/index.ts';
-import { decodeAWSManagedControlPlane, decodeCluster, isAWSManagedControlPlane } from '../../api/external/index.ts';
+import {
+  CLUSTER_KIND,
+  CONTROL_PLANE_KIND,
+  decodeAWSManagedControlPlane,
+  decodeCluster,
+  isAWSManagedControlPlane,
+} from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { API_VERSION, KIND, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isConflict } from '../../pkg/kube/errors.ts';
+import type { EventRecorder } from '../../pkg/kube/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Store } from '../../pkg/kube/store.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
@@ -30,11 +37,14 @@ export interface TeardownOptions {
   readonly guard: Guard;
   readonly schema: Pick<ServedSchema, 'look'>;
   readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
 }
 
 /** One pass over one Cluster: deletes its profiles when it is torn down, and keeps the guard where it belongs. */
 export class TeardownReconciler {
   private readonly options: TeardownOptions;
+  /** The uids of the profiles whose deletion was told, by the Cluster's key, while there are any to delete. */
+  private readonly told = new Map<string, Set<string>>();
 
   constructor(options: TeardownOptions) {
     this.options = options;
@@ -60,10 +70,14 @@ export class TeardownReconciler {
     const leaving = profilesToDelete({ cluster, controlPlane }, objects);
     // Under a foreign schema a profile that is to be retained may not look so.
     if (leaving.length > 0 && (await schema.look(context.signal)).kind === 'foreign') return FOREIGN;
+    // Whose deletion it was: the control plane's where there is one.
+    const cause =
+      main === undefined ? `${CLUSTER_KIND} ${keyText(key)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(main))}`;
+    if (leaving.length === 0) this.told.delete(keyText(key));
     for (const profile of leaving) {
       // A deletion cannot be taken back: none is asked for on what a leader of before knew.
       if (leadership.remaining() <= 0) return NOT_LEADING;
-      await this.delete(profile, context);
+      await this.delete(profile, cause, context);
     }
     if (cluster?.paused === true) return DONE;
     const isNeeded = listing.objects.some(carriesFinalizer);
@@ -86,9 +100,18 @@ export class TeardownReconciler {
     return named.kind === 'found' ? [named.object] : [];
   }
 
-  private async delete(profile: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<void> {
-    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf(profile) });
-    await deleteThis(this.options.client, profile, signal);
+  private async delete(profile: AWSFargateProfile, cause: string, { logger, signal }: ReconcileContext): Promise<void> {
+    const { client, recorder } = this.options;
+    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf(profile), cause });
+    await deleteThis(client, profile, signal);
+    const { metadata } = profile;
+    // The cache may not show yet what was done a moment ago.
+    const cluster = keyText({ namespace: metadata.namespace, name: profile.spec.clusterName });
+    const told = this.told.get(cluster) ?? new Set();
+    if (told.has(metadata.uid)) return;
+    this.told.set(cluster, told.add(metadata.uid));
+    const words = `${cause} is being deleted: the profile goes before its cluster`;
+    recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, 'Normal', 'DeletedWithCluster', words);
   }
 
   private async keepGuard(

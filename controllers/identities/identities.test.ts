@@ -68,7 +68,7 @@ describe('identities', () => {
       expect(await bench.problem(STATIC, 'keys')).to.deep.equal({
         reason: 'IdentityUnreadable',
         message:
-          'the control plane names AWSClusterStaticIdentity "keys", which cannot be read: the API server does not serve ' +
+          'spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which cannot be read: the API server does not serve ' +
           'awsclusterstaticidentities.infrastructure.cluster.x-k8s.io',
       });
       bench.api.serve(KINDS[STATIC]);

@@ -79,14 +79,15 @@ describe('an identity', () => {
         what: 'where it does not exist',
         reference: [STATIC, 'keys'],
         objects: [],
-        problem: 'IdentityNotFound: the control plane names AWSClusterStaticIdentity "keys", which does not exist',
+        problem:
+          'IdentityNotFound: spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which does not exist',
       },
       {
         what: 'where its source does not exist',
         reference: [ROLE, 'r'],
         objects: [role('r', [STATIC, 'keys'])],
         problem:
-          'IdentityNotFound: AWSClusterRoleIdentity "r" names AWSClusterStaticIdentity "keys", which does not exist',
+          'IdentityNotFound: spec.sourceIdentityRef of AWSClusterRoleIdentity "r" names AWSClusterStaticIdentity "keys", which does not exist',
       },
       {
         what: 'where its kind is not served',
@@ -94,20 +95,21 @@ describe('an identity', () => {
         objects: [],
         unknown: { [STATIC]: 'not served' },
         problem:
-          'IdentityUnreadable: the control plane names AWSClusterStaticIdentity "keys", which cannot be read: not served',
+          'IdentityUnreadable: spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which cannot be read: not served',
       },
       {
         what: 'where it is of a strange kind',
         reference: ['AWSPodIdentity', 'x'],
         objects: [],
-        problem: 'IdentityInvalid: the control plane names AWSPodIdentity "x", which is of no known kind of identity',
+        problem:
+          'IdentityInvalid: spec.identityRef of the control plane names AWSPodIdentity "x", which is of no known kind of identity',
       },
       {
         what: 'for another controller identity than the one there is',
         reference: [CONTROLLER, 'other'],
         objects: [identityObject(CONTROLLER, 'other')],
         problem:
-          'IdentityInvalid: the control plane names AWSClusterControllerIdentity "other", but the only one there can be is "default"',
+          'IdentityInvalid: spec.identityRef of the control plane names AWSClusterControllerIdentity "other", but the only one there can be is "default"',
       },
       {
         what: 'where it cannot be understood',

@@ -8,6 +8,7 @@ import {
   decodeIdentity,
 } from '../../api/external/identity.ts';
 import { describeProblem } from '../../api/schema/problem.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { CredentialsProblem, CredentialsProblemReason, IdentityRef } from '../../pkg/cloud/types.ts';
 import type { Lookup } from '../../pkg/kube/store.ts';
 import { permissionFor } from './permission.ts';
@@ -32,7 +33,7 @@ export interface Chain {
 
 type Result<A> = E.Either<CredentialsProblem, A>;
 
-export const nameOf = ({ kind, name }: IdentityRef): string => `${kind} "${name}"`;
+export const nameOf = (identity: IdentityRef): string => credentialsName(identity);
 
 /**
  * Follows an identity to where its credentials come from. Each identity on the way must allow the namespace, and none may
@@ -44,7 +45,9 @@ export function resolve(reference: IdentityRef | undefined, namespace: string, w
   let next = reference;
   while (next !== undefined) {
     const name = nameOf(next);
-    const namedBy = seen.at(-1) ?? 'the control plane';
+    const source = seen.at(-1);
+    const namedBy =
+      source === undefined ? 'spec.identityRef of the control plane' : `spec.sourceIdentityRef of ${source}`;
     if (seen.includes(name)) return problem('IdentityLoop', loopWords([...seen, name]));
     seen.push(name);
     const found = find(next, namedBy, world);

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
 import type { AssumingConfig } from '../../pkg/cloud/assumed-role.ts';
 import { assumedRole } from '../../pkg/cloud/assumed-role.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { CredentialSource, CredentialSources } from '../../pkg/cloud/credentials.ts';
 import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/types.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
@@ -42,7 +43,7 @@ export function identitySources({ own, world, secrets, assuming }: SourcesOption
     signal: AbortSignal,
   ): TE.TaskEither<CredentialsProblem, Named> =>
     identity === undefined
-      ? TE.right({ source: own, name: 'the manager itself' })
+      ? TE.right({ source: own, name: credentialsName(undefined) })
       : pipe(
           TE.tryCatch(() => secrets.read(identity.spec.secretRef, signal), interrupted),
           TE.chainEitherK((reading) => keysOf(identity, reading, secrets)),

@@ -174,7 +174,7 @@ describe('sessions', () => {
       expect(refused).to.include({
         reason: 'CredentialsInvalid',
         message:
-          'AWS rejects the credentials: The security token included in the request is expired ' +
+          'AWS rejects the credentials of the manager itself: The security token included in the request is expired ' +
           '(STS GetCallerIdentity: ExpiredToken)',
       });
       expect(refused.failure).to.include({ code: 'ExpiredToken', statusCode: 403 });

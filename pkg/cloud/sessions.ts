@@ -12,6 +12,7 @@ import { calling } from './call.ts';
 import type { Clients } from './clients.ts';
 import { newClients } from './clients.ts';
 import type { AwsCredentials, CredentialPool, CredentialSource, CredentialSources } from './credentials.ts';
+import { credentialsName } from './credentials-name.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -78,7 +79,9 @@ class Identity {
       try {
         const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
         const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
-        return E.isLeft(account) ? E.left(problemOf(account.left)) : E.right(this.session(request, account.right));
+        return E.isLeft(account)
+          ? E.left(problemOf(account.left, request))
+          : E.right(this.session(request, account.right));
       } catch (error) {
         return E.left(
           error instanceof NoCredentials
@@ -155,9 +158,10 @@ class Identity {
   }
 }
 
-function problemOf(failure: AwsFailure): CredentialsProblem {
+function problemOf(failure: AwsFailure, { identity }: SessionRequest): CredentialsProblem {
   const words = describeFailure(failure);
+  const whose = credentialsName(identity);
   return isCredentialsInvalid(failure)
-    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials: ${words}`, failure }
+    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials of ${whose}: ${words}`, failure }
     : { reason: 'AccountUnknown', message: `the account of the credentials could not be asked for: ${words}`, failure };
 }

@@ -15,6 +15,15 @@ export function sameSelectors(a: readonly LooseSelector[], b: readonly LooseSele
   return canonicalSelectors(a) === canonicalSelectors(b);
 }
 
+/** For people: `namespace shop with app=web, tier=1; namespace batch`. */
+export const selectorWords = (selectors: readonly LooseSelector[]): string =>
+  toSelectors(selectors)
+    .map(({ namespace, labels }) => {
+      const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+      return `namespace ${namespace}${pairs.length === 0 ? '' : ` with ${pairs.join(', ')}`}`;
+    })
+    .join('; ');
+
 /** One text for each set of selectors: equal texts, equal sets. */
 function canonicalSelectors(selectors: readonly LooseSelector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>

@@ -165,7 +165,9 @@ describe('an error of AWS that nobody knows', () => {
       await world.apply(fargateProfile(name, { clusterName: name }));
       const object = await world.condition(name, 'Ready', { status: 'False', reason: 'AWSError' });
       const words = `The moon is full. (${told}: PhaseOfTheMoonException)`;
-      expect(messageOf(object, 'Ready')).to.equal(`AWS answers with an error: ${words}`);
+      expect(messageOf(object, 'Ready')).to.equal(
+        `AWS answers with an error: ${words}. It is tried again by itself; the log of the manager has what AWS Support asks for.`,
+      );
       expect(messageOf(object, part)).to.equal(messageOf(object, 'Ready'));
       expect(standing(object)).to.deep.equal(waiting('AWSError'));
       expect((await world.event(name, event)).join('\n')).to.contain(words);

@@ -233,7 +233,7 @@ describe('identities', () => {
       );
       await refused('loop', 'IdentityNotFound');
       expect(await messageOf('loop')).to.match(
-        /^AWSClusterRoleIdentity "tail" names AWSClusterControllerIdentity "default", which does not exist\./,
+        /^spec\.sourceIdentityRef of AWSClusterRoleIdentity "tail" names AWSClusterControllerIdentity "default", which does not exist\./,
       );
       await world.controlPlane.api.delete(identityPath(ROLE, 'tail'));
       await world.apply(identity(ROLE, 'snake', { roleARN: role.arn }));
@@ -303,8 +303,8 @@ describe('identities', () => {
       await world.delete('lost');
       await world.condition('lost', 'Deleting', { status: 'True', reason: 'IdentityNotFound' });
       const message =
-        'The control plane names AWSClusterStaticIdentity "lost", which does not exist. Create it, or correct the ' +
-        'reference.';
+        'spec.identityRef of the control plane names AWSClusterStaticIdentity "lost", which does not exist. Create it, or ' +
+        'correct the reference to it; or set spec.deletionPolicy to Retain to let the object go and leave in AWS what is there.';
       expect(await messageOf('lost', 'Deleting')).to.equal(message);
       expect(await messageOf('lost', 'Stalled')).to.equal(message);
       expect(profileIn(OTHER, 'lost')?.status).to.equal('ACTIVE');
@@ -400,8 +400,8 @@ describe('identities whose kinds are installed later', () => {
       reason: 'IdentityUnreadable',
     });
     expect(object.status?.conditions?.find(({ type }) => type === 'CredentialsReady')?.message).to.equal(
-      'The control plane names AWSClusterStaticIdentity "late", which cannot be read: the API server does not serve ' +
-        'awsclusterstaticidentities.infrastructure.cluster.x-k8s.io',
+      'spec.identityRef of the control plane names AWSClusterStaticIdentity "late", which cannot be read: the API server ' +
+        'does not serve awsclusterstaticidentities.infrastructure.cluster.x-k8s.io. It goes on by itself once that can be read.',
     );
     await applyCrds(world.controlPlane.api, STAND_IN_CRDS);
     await createStaticIdentity(world, 'late', OTHER);

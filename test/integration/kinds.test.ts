@@ -49,7 +49,7 @@ describe('kinds that come, go and change their version while the manager runs', 
     await world.apply(fargateProfile('web'));
     const waiting = await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
     expect(messageOf(waiting, 'Ready')).to.equal(
-      'Cluster objects cannot be read: the API server does not serve clusters.cluster.x-k8s.io',
+      'Cluster objects cannot be read: the API server does not serve clusters.cluster.x-k8s.io. It goes on by itself once they can.',
     );
     expect(waiting.metadata.finalizers).to.equal(undefined);
     await install(onlyVersion(crdOf(CLUSTERS), 'v1beta1'));
@@ -60,7 +60,7 @@ describe('kinds that come, go and change their version while the manager runs', 
   it('control planes not installed yet: alike, and then it goes on by itself', async () => {
     const waiting = await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
     expect(messageOf(waiting, 'Ready')).to.equal(
-      'AWSManagedControlPlane objects cannot be read: the API server does not serve awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io',
+      'AWSManagedControlPlane objects cannot be read: the API server does not serve awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io. It goes on by itself once they can.',
     );
     await install(crdOf(CONTROL_PLANES));
     await world.createEksCluster('prod', { version: 'v1beta1' });
@@ -97,7 +97,7 @@ describe('kinds that come, go and change their version while the manager runs', 
     await world.delete('leaving');
     const waiting = await world.condition('leaving', 'Deleting', { status: 'True', reason: 'WaitingForAPI' }, NOTICED);
     expect(messageOf(waiting, 'Deleting')).to.equal(
-      'Cluster objects cannot be read: the API server does not serve clusters.cluster.x-k8s.io',
+      'Cluster objects cannot be read: the API server does not serve clusters.cluster.x-k8s.io. It goes on by itself once they can.',
     );
     expect((await world.profile('web'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(calls.mutations()).to.deep.equal([]);

@@ -193,7 +193,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       await world.delete('update-old');
       const deleted = await world.condition('update-old', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
       expect(standing(deleted)).to.deep.equal({ ...waiting('ClusterUpdating'), Ready: 'False Deleting' });
-      expect(messageOf(deleted, 'Deleting')).to.contain(`EKS has an update of cluster "${cluster}" in progress`);
+      expect(messageOf(deleted, 'Deleting')).to.contain(`EKS cluster "${cluster}" is being updated, or is not ACTIVE`);
       await Promise.all([world.gone('update-old'), world.ready('update-new')]);
       expect(calls.failures()).to.deep.equal(['eks:CreateFargateProfile 409 ResourceInUseException']);
       expect(await warningsOf(['update-old', 'update-new'])).to.deep.equal([]);

@@ -323,9 +323,9 @@ describe('changes of the spec', () => {
       expect(standing(object)).to.deep.equal(stalled('SpecDiffers'));
       expect(messageOf(object, 'Ready')).to.equal(
         'Fargate profile "default_amnesiac" differs from the spec in what EKS cannot change: ' +
-          'selectors are [{"namespace":"default","labels":{}}], wanted [{"namespace":"other","labels":{}}]; ' +
+          'selectors are namespace default, wanted namespace other; ' +
           `subnets are ${first}, ${second}, wanted ${first}. ` +
-          'Make the spec match the profile, or delete this object and create it anew.',
+          'Make the spec match the profile, or delete this object, and the profile with it, and create it anew.',
       );
       await world.event('amnesiac', 'Warning SpecDiffers');
       await world.patch('amnesiac', { spec: { roleName: 'another' } });

@@ -50,8 +50,17 @@ describe('whose a profile and a role are', () => {
     world.inAws.role('everybodys') ?? world.aws.admin.putRole({ name: 'everybodys', trustPolicy: CAPA_TRUST });
 
   describe('a profile of the wanted name that is not ours', () => {
-    const cases: readonly { whose: string; tags: Readonly<Record<string, string>>; spec?: object; words: string }[] = [
-      { whose: 'nobody’s', tags: {}, words: 'somebody else: no tag names an owner' },
+    const FREE = '; should the profile go, its name is taken by itself';
+    const adoptable = (policy: string): string =>
+      `, or set spec.adoptionPolicy to ${policy} to have the profile taken over`;
+    const cases: readonly {
+      whose: string;
+      tags: Readonly<Record<string, string>>;
+      spec?: object;
+      words: string;
+      way?: string;
+    }[] = [
+      { whose: 'nobody’s', tags: {}, words: 'somebody else: no tag names an owner', way: adoptable('Always') },
       {
         whose: 'another object’s',
         tags: { [OWNER_TAG]: 'shop/web', ...capaTags('prod') },
@@ -66,6 +75,7 @@ describe('whose a profile and a role are', () => {
         whose: 'shared with the cluster',
         tags: { 'kubernetes.io/cluster/prod': 'shared' },
         words: 'somebody else: no tag names an owner',
+        way: adoptable('Always'),
       },
       {
         whose: 'another object’s, whatever is adopted',
@@ -78,9 +88,10 @@ describe('whose a profile and a role are', () => {
         tags: capaTags('prod'),
         spec: { adoptionPolicy: 'Never' },
         words: 'Cluster API Provider AWS, and spec.adoptionPolicy is Never',
+        way: adoptable('Owned'),
       },
     ];
-    for (const [index, { whose, tags, spec, words }] of cases.entries())
+    for (const [index, { whose, tags, spec, words, way = FREE }] of cases.entries())
       it(`is left untouched and named: ${whose}`, async () => {
         const name = `foreign-${index}`;
         const before = world.aws.admin.putProfile({
@@ -93,7 +104,7 @@ describe('whose a profile and a role are', () => {
         await applyProfile(name, spec);
         expect(await refused(name, 'ProfileNotOwned')).to.equal(
           `Fargate profile "default_${name}" exists already and belongs to ${words}. It is left untouched. ` +
-            'Choose another spec.profileName, or set spec.adoptionPolicy to Always if it has no owner and is to be taken over.',
+            `Choose another spec.profileName${way}.`,
         );
         await world.event(name, `Warning ProfileNotOwned: Fargate profile "default_${name}" exists already`);
         await remove(name);
@@ -256,9 +267,7 @@ describe('whose a profile and a role are', () => {
       const spec = { profileName: 'handmade-otherwise', roleARN: role.arn, adoptionPolicy: 'Always' };
       await applyProfile('chooser', spec);
       const message = await refused('chooser', 'ProfileNotOwned');
-      expect(message).to.contain(
-        'selectors are [{"namespace":"kube-system","labels":{}}], wanted [{"namespace":"default"',
-      );
+      expect(message).to.contain('selectors are namespace kube-system, wanted namespace default');
       await remove('chooser');
       expect(operations(calls)).to.deep.equal([]);
       expect(world.inAws.profile('handmade-otherwise')).to.deep.equal(before);

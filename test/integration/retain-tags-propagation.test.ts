@@ -272,15 +272,19 @@ describe('credentials of another account', () => {
     await world.startManager({ accessKeyId: OTHER_KEY });
     await lookAgain(world, 'web');
     await world.delete('leaving');
-    for (const [name, condition] of [
-      ['web', 'Ready'],
-      ['leaving', 'Deleting'],
+    for (const [name, condition, way] of [
+      ['web', 'Ready', ''],
+      [
+        'leaving',
+        'Deleting',
+        '; or set spec.deletionPolicy to Retain to let the object go and leave in AWS what is there',
+      ],
     ] as const) {
       const object = await world.condition(name, 'CredentialsReady', { status: 'False', reason: 'WrongAccount' });
       expect(standing(object).Stalled).to.equal('True WrongAccount');
       expect(messageOf(object, condition)).to.equal(
-        `The credentials belong to account ${OTHER_ACCOUNT}, but this object was provisioned in account ${ACCOUNT}: ` +
-          `nothing is read or changed there. Give the identity credentials of account ${ACCOUNT}.`,
+        `The credentials of the manager itself belong to account ${OTHER_ACCOUNT}, but this object was provisioned in account ${ACCOUNT}: ` +
+          `nothing is read or changed there. Give the manager itself credentials of account ${ACCOUNT}${way}.`,
       );
       await world.event(name, 'Warning WrongAccount');
     }

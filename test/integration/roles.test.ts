@@ -160,9 +160,9 @@ describe('the role of the pods', () => {
         additionalTags: { owner: 'younger', own: 'fine' },
       });
       expect(await stopped('quarrel-younger', 'RoleSettingsConflict')).to.equal(
-        'IAM role "quarrel-pods" is shared with AWSFargateProfile default/quarrel-older, which has rolePath, ' +
-          'rolePermissionsBoundary, roleAdditionalPolicies, additionalTags["owner"] otherwise. ' +
-          'Give both objects the same role settings, or this one a role of its own.',
+        'IAM role "quarrel-pods" is used by AWSFargateProfile default/quarrel-older too, and this object wants it otherwise: ' +
+          'rolePath, rolePermissionsBoundary, roleAdditionalPolicies, additionalTags["owner"]. ' +
+          'Give both the same role settings, or this object a role of its own in spec.roleName.',
       );
       await world.event('quarrel-younger', 'Warning RoleSettingsConflict');
       expect(operations(calls)).to.deep.equal([]);
@@ -271,7 +271,7 @@ describe('the role of the pods', () => {
     await world.delete('blocked');
     expect(await stopped('blocked', 'RoleBlocked')).to.equal(
       `IAM role "${RoleName}" cannot be deleted while it has the inline policy "by-hand", the instance profile "nodes". ` +
-        'Remove them from the role; the deletion goes on by itself.',
+        'Take that off the role; the deletion goes on by itself.',
     );
     expect(operations(calls)).to.deep.equal(['DeleteFargateProfile']);
     expect(roleOf(RoleName)).to.deep.equal(before);

@@ -174,7 +174,7 @@ describe('the teardown of a cluster, with Cluster API’s core manager and the g
     await world.apply(fargateProfile('too-late', { clusterName: 'drained' }));
     const late = await world.condition('too-late', 'Ready', { status: 'False', reason: 'ClusterDeleting' });
     expect(messageOf(late, 'Ready')).to.equal(
-      'Cluster default/drained is being deleted: no Fargate profile is created for it',
+      'Cluster default/drained is being deleted: no Fargate profile is created for it any more',
     );
     expect(late.metadata.finalizers).to.equal(undefined);
     await world.patch('during', { spec: { additionalTags: { drained: 'not-yet' } } });

@@ -121,7 +121,7 @@ describe('what stands in the way of a teardown, or comes in its midst', function
     await world.apply(fargateProfile(again, { clusterName: 'gitops' }));
     const refused = await world.condition(again, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
     expect(messageOf(refused, 'Ready')).to.equal(
-      'Cluster default/gitops is being deleted: no Fargate profile is created for it',
+      'Cluster default/gitops is being deleted: no Fargate profile is created for it any more',
     );
     expect(refused.metadata.finalizers).to.equal(undefined);
     expect(refused.metadata.ownerReferences).to.equal(undefined);

@@ -138,7 +138,7 @@ describe('what fails for long', () => {
     world.apply('a');
     await world.until('the error', () => world.condition('a')?.reason === 'AWSError');
     expect(world.condition('a')?.message).to.equal(
-      'AWS answers with an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException)',
+      'AWS answers with an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException). It is tried again by itself; the log of the manager has what AWS Support asks for.',
     );
     expect(world.condition('a', 'Stalled')?.status).to.equal('False');
     await world.until('somebody is called', () => world.condition('a', 'Stalled')?.status === 'True');

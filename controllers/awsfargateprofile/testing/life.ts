@@ -356,7 +356,7 @@ function whyOf(outcome: Exclude<Outcome, { kind: 'done' | 'vanished' | 'clusterG
     case 'notVisible':
     case 'outdated':
     case 'rolePropagating':
-      return why('Propagating', { what: 'it' });
+      return why('Propagating', { words: 'it takes a while' });
     case 'siblingBusy':
       return why('WaitingForSibling', { ahead: outcome.by, doing: outcome.doing, foreign: true });
     case 'clusterUpdating':

@@ -176,7 +176,7 @@ export const AWS: readonly Phase[] = [
       world.aws.admin.setCluster({ name: EKS_CLUSTER, status: 'CREATING' });
       applied(world);
     },
-    until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
+    until: ['Ready', 'False', 'ClusterUpdating'],
     cure: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, status: 'ACTIVE' }),
   },
   {
