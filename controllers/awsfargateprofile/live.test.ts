@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AccountId, RoleArn, RoleName } from '../../api/names.ts';
+import { AccountId, ClusterName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { keyOf } from '../../pkg/kube/paths.ts';
@@ -93,7 +93,7 @@ describe('liveReads', () => {
     const other = (parts: ObjectParts = {}): AWSFargateProfile =>
       api.put({ ...parts, metadata: { name: 'other', ...parts.metadata }, spec: { roleName: shared, ...parts.spec } });
     const userOf = (object: AWSFargateProfile, role: string = shared): Promise<string | undefined> =>
-      live.otherUserOf(object, RoleName.of(role), signal);
+      live.otherUserOf(object, { name: RoleName.of(role), account: ACCOUNT }, signal);
 
     it('is nobody where no other object names the role', async () => {
       const object = api.put({ spec: { roleName: shared } });
@@ -107,12 +107,6 @@ describe('liveReads', () => {
       expect(await userOf(object)).to.equal('team-a/other');
     });
 
-    it('is one in whatever namespace', async () => {
-      const object = api.put({ spec: { roleName: shared } });
-      other({ metadata: { namespace: 'team-b' } });
-      expect(await userOf(object)).to.equal('team-b/other');
-    });
-
     it('is one that names it in another case: IAM takes that for one name', async () => {
       const object = api.put({ spec: { roleName: shared } });
       other({ spec: { roleName: RoleName.of('SHARED') } });
@@ -122,15 +116,6 @@ describe('liveReads', () => {
     it('is one that used it before its spec named another', async () => {
       const object = api.put({ spec: { roleName: shared } });
       other({ spec: { roleName: RoleName.of('another') }, status: { role: { name: shared } } });
-      expect(await userOf(object)).to.equal('team-a/other');
-    });
-
-    it('is one that names it by its ARN', async () => {
-      const object = api.put({ spec: { roleName: shared } });
-      api.put({
-        metadata: { name: 'other' },
-        spec: { roleARN: RoleArn.of('arn:aws:iam::111122223333:role/path/shared') },
-      });
       expect(await userOf(object)).to.equal('team-a/other');
     });
 
@@ -153,16 +138,49 @@ describe('liveReads', () => {
       expect(await userOf(object)).to.equal(undefined);
     });
 
+    const elsewhere = { status: { account: AccountId.of('444455556666') } };
+    const inAnotherCluster = { metadata: { namespace: 'team-b' } };
+
     it('is not one in another account: another role has that name there', async () => {
-      const object = api.put({ spec: { roleName: shared }, status: { account: ACCOUNT } });
-      other({ status: { account: AccountId.of('444455556666') } });
+      const object = api.put({ spec: { roleName: shared } });
+      other(elsewhere);
       expect(await userOf(object)).to.equal(undefined);
     });
 
-    it('is one whose account is not known', async () => {
-      const object = api.put({ spec: { roleName: shared }, status: { account: ACCOUNT } });
+    it('is one of another cluster in the account', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      other({ ...inAnotherCluster, status: { account: ACCOUNT } });
+      expect(await userOf(object)).to.equal('team-b/other');
+    });
+
+    it('is one of the same Cluster whose account is not known yet', async () => {
+      const object = api.put({ spec: { roleName: shared } });
       other();
       expect(await userOf(object)).to.equal('team-a/other');
+    });
+
+    for (const [what, parts] of [
+      ['namespace', inAnotherCluster],
+      ['Cluster', { spec: { clusterName: ClusterName.of('test') } }],
+    ] as const) {
+      it(`is not one of another ${what} whose account is not known: it has nothing in AWS yet`, async () => {
+        const object = api.put({ spec: { roleName: shared } });
+        other(parts);
+        expect(await userOf(object)).to.equal(undefined);
+      });
+    }
+
+    it('is one whose roleARN names the account, and is not one whose roleARN names another', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      const naming = (account: string) =>
+        api.put({
+          metadata: { name: `in-${account}`, namespace: 'team-b' },
+          spec: { roleARN: RoleArn.of(`arn:aws:iam::${account}:role/path/shared`) },
+        });
+      naming('444455556666');
+      expect(await userOf(object)).to.equal(undefined);
+      naming(ACCOUNT);
+      expect(await userOf(object)).to.equal(`team-b/in-${ACCOUNT}`);
     });
 
     it('is one that cannot be read and in which the name occurs', async () => {

@@ -1,8 +1,10 @@
 import { isRight } from 'fp-ts/lib/Either.js';
+import { toUndefined } from 'fp-ts/lib/Option.js';
 import type { AccountId, RoleName } from '../../api/names.ts';
 import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { SingleFlight } from '../../pkg/runtime/single-flight.ts';
@@ -10,12 +12,18 @@ import { PROFILES, listLive } from '../profiles.ts';
 import { carriesFinalizer, hasPausedAnnotation, isMoving } from '../standing.ts';
 import { roleNameOf } from './names.ts';
 
+/** IAM is one namespace per account: a name in another account is another role. */
+export interface RoleInAccount {
+  readonly name: RoleName;
+  readonly account: AccountId;
+}
+
 /** Questions that no cache may answer, because a wrong answer takes something away for good. */
 export interface LiveReads {
   /** Why nothing may be taken away for the object right now; `undefined`: go ahead. */
   objectionTo(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
-  /** Another object, of any namespace, that carries our finalizer and names the role: `namespace/name`. */
-  otherUserOf(object: AWSFargateProfile, role: RoleName, signal: AbortSignal): Promise<string | undefined>;
+  /** Another object, of any namespace, that carries our finalizer and names the role of the account: `namespace/name`. */
+  otherUserOf(object: AWSFargateProfile, role: RoleInAccount, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export function liveReads(
@@ -46,7 +54,7 @@ export function liveReads(
 
     async otherUserOf(object, role, signal) {
       const all = await users.get(signal);
-      return all.find(({ uid, mayUse }) => uid !== object.metadata.uid && mayUse(role, object.status?.account))?.key;
+      return all.find(({ uid, mayUse }) => uid !== object.metadata.uid && mayUse(role, object))?.key;
     },
   };
 }
@@ -56,8 +64,8 @@ interface RoleUser {
   /** `namespace/name` */
   readonly key: string;
   readonly uid: string | undefined;
-  /** Whether it names the role of an account. */
-  readonly mayUse: (role: RoleName, account: AccountId | undefined) => boolean;
+  /** Whether it names the role that `leaving` would delete. */
+  readonly mayUse: (role: RoleInAccount, leaving: AWSFargateProfile) => boolean;
 }
 
 async function roleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
@@ -66,21 +74,34 @@ async function roleUsers(client: KubeClient, signal: AbortSignal): Promise<reado
   return users;
 }
 
-/** IAM is one namespace per account: an object known to be in another account means another role of that name. */
 function roleUser(item: KubeObject): RoleUser {
   const user = { key: keyText(keyOf(item)), uid: item.metadata.uid };
   const decoded = decodeAWSFargateProfile(item);
   // What cannot be read may name anything: it counts if the name occurs in it.
-  if (!isRight(decoded)) return { ...user, mayUse: (role) => mentions(item, role) };
-  const { status, spec } = decoded.right;
-  const named = [status?.role?.name, roleNameOf(decoded.right), roleNameInArn(spec.roleARN)];
+  if (!isRight(decoded)) return { ...user, mayUse: ({ name }) => mentions(item, name) };
+  const object = decoded.right;
+  const named = [object.status?.role?.name, roleNameOf(object), roleNameInArn(object.spec.roleARN)];
   const names = new Set(named.map((name) => name?.toLowerCase()));
   return {
     ...user,
-    mayUse: (role, account) =>
-      names.has(role.toLowerCase()) &&
-      (account === undefined || status?.account === undefined || status.account === account),
+    mayUse: ({ name, account }, leaving) => names.has(name.toLowerCase()) && mayBeInAccount(object, account, leaving),
   };
+}
+
+/**
+ * An object whose account is not recorded has nothing in AWS yet, or was moved here a moment ago. It is taken for one of the
+ * account if it belongs to the same Cluster, or its `roleARN` says so: what leaves would otherwise leave its role behind, for
+ * good, for the sake of whoever waits for credentials in another account and wants a role of the same name there.
+ */
+function mayBeInAccount(
+  { metadata, spec, status }: AWSFargateProfile,
+  account: AccountId,
+  leaving: AWSFargateProfile,
+): boolean {
+  if (status?.account !== undefined) return status.account === account;
+  const named = spec.roleARN === undefined ? undefined : toUndefined(parseRoleArn(spec.roleARN))?.account;
+  if (named !== undefined) return named === account;
+  return metadata.namespace === leaving.metadata.namespace && spec.clusterName === leaving.spec.clusterName;
 }
 
 /** Whether the name stands anywhere in the object, by itself or at the end of an ARN. */

@@ -222,7 +222,7 @@ describe('the guard roleUnused', () => {
       live: {
         objectionTo: async () => undefined,
         otherUserOf: async (_object, role) => {
-          asked.push(role);
+          asked.push(role.name);
           return undefined;
         },
       },

@@ -27,8 +27,8 @@ interface Question {
  * and names it, or, for a role whose name somebody chose (so that anybody may know of it), a profile of the EKS cluster.
  */
 export async function isRoleInUse(live: LiveReads, question: Question, name: RoleName): Promise<RoleUse> {
-  const { object, signal } = question;
-  const other = await live.otherUserOf(object, name, signal);
+  const { object, session, signal } = question;
+  const other = await live.otherUserOf(object, { name, account: session.account }, signal);
   if (other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${other}` };
   const isComputed = question.desired.owner.namesOfCapa.some((each) => each.toLowerCase() === name.toLowerCase());
   return isComputed || question.observed.cluster === 'gone' ? { kind: 'unused' } : usedByProfile(question, name);
