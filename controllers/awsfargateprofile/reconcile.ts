@@ -276,7 +276,8 @@ export class Reconciler {
       mark: (now, signal) => objects.patchMetadata(now, deletionMark(now, { ...desired.place, ...target }), signal),
       record: (mutation, { object: now, observed, signal }) => {
         const record = recordBefore(now, target, wanting, mutation, clock.now());
-        return objects.patchStatus(now, readyOnlyIfActive(record, now, wanting, observed, clock.now()), signal);
+        const status = readyOnlyIfActive(record, now, { desired: wanting, observed, mutation }, clock.now());
+        return objects.patchStatus(now, status, signal);
       },
     });
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });

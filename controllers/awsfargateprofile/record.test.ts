@@ -176,13 +176,27 @@ describe('readyOnlyIfActive', () => {
 
   it('says before a lost profile is made anew that it is not Ready', () => {
     const object = anObject({ metadata: { generation: 3 }, status: ready });
-    const record = readyOnlyIfActive(ready, object, desiredOf(object), vanished, NOW);
+    const about = { desired: desiredOf(object), observed: vanished, mutation: createProfile };
+    const record = readyOnlyIfActive(ready, object, about, NOW);
     expect(record).to.include({ ready: false, observedGeneration: 3 });
     expect(record.conditions?.find(({ type }) => type === 'Ready')).to.deep.include({
       status: 'False',
       reason: 'Creating',
       lastTransitionTime: '2026-11-21T03:25:00Z',
     });
+  });
+
+  it('says before the profile is deleted that it is not Ready', () => {
+    const object = aDeletedObject({ metadata: { generation: 4 }, status: ready });
+    const about = { desired: desiredOfDeletion(object), observed: asWanted(), mutation: deleteProfile };
+    const record = readyOnlyIfActive(ready, object, about, NOW);
+    expect(record).to.include({ ready: false, observedGeneration: 4 });
+    const said = record.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
+    expect(said).to.include.members([
+      'Ready False Deleting',
+      'Reconciling True DeletingProfile',
+      'Deleting True DeletingProfile',
+    ]);
   });
 
   const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed])[] = [
@@ -193,12 +207,15 @@ describe('readyOnlyIfActive', () => {
   for (const [situation, status, seen] of unchanged) {
     it(`changes nothing for one that ${situation}`, () => {
       const object = anObject({ status });
-      expect(readyOnlyIfActive(status, object, desiredOf(object), seen, NOW)).to.equal(status);
+      const about = { desired: desiredOf(object), observed: seen, mutation: setTrust };
+      expect(readyOnlyIfActive(status, object, about, NOW)).to.equal(status);
     });
   }
 
-  it('changes nothing for one that is being deleted', () => {
+  it('changes nothing where nothing but the role of a deleted object is left', () => {
     const object = aDeletedObject({ status: ready });
-    expect(readyOnlyIfActive(ready, object, desiredOfDeletion(object), vanished, NOW)).to.equal(ready);
+    const mutation: Mutation = { kind: 'deleteRole', name: ROLE };
+    const about = { desired: desiredOfDeletion(object), observed: vanished, mutation };
+    expect(readyOnlyIfActive(ready, object, about, NOW)).to.equal(ready);
   });
 });

@@ -5,6 +5,7 @@ import { isDeleting } from '../standing.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
 import { profileNamed } from './comparison.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
+import type { Why } from './reasons.ts';
 import { why } from './reasons.ts';
 import { statedBy } from './stated.ts';
 
@@ -45,22 +46,20 @@ export function recordBefore(
 }
 
 /**
- * The record of an object that was Ready and whose profile has vanished says so before anything is made anew: its Ready
- * would stand for as long as AWS takes to answer; and after a crash, where an object at rest is not looked at, for longer.
+ * The record of an object that says Ready says otherwise before its profile is deleted, and before one that has vanished is
+ * made anew: its Ready would stand for as long as AWS takes to answer; and after a crash, where an object at rest is not
+ * looked at, for longer.
  */
 export function readyOnlyIfActive(
   record: AWSFargateProfileStatus,
   object: AWSFargateProfile,
-  desired: Desired,
-  observed: Observed,
+  { desired, observed, mutation }: { desired: Desired; observed: Observed; mutation: Mutation },
   now: Ms,
 ): AWSFargateProfileStatus {
-  const { wanted } = desired;
-  const isReady = conditionOf(record.conditions, 'Ready')?.status === 'True';
-  if (!isReady || wanted === undefined || isDeleting(object)) return record;
-  const { name } = wanted.profile;
-  if (profileNamed(observed.profiles, name)?.status === 'ACTIVE') return record;
-  const end = { kind: 'stopped', why: why('Creating', { name }) } as const;
+  if (conditionOf(record.conditions, 'Ready')?.status !== 'True') return record;
+  const reason = endOfReady(object, desired, observed, mutation);
+  if (reason === undefined) return record;
+  const end = { kind: 'stopped', why: reason } as const;
   const stated = statedBy({ object, end, desired, observed, trail: [], now, waited: 0, attempts: 0 });
   return {
     ...record,
@@ -68,6 +67,19 @@ export function readyOnlyIfActive(
     ready: false,
     conditions: mergeConditions(record.conditions ?? [], stated, formatTimestamp(now)),
   };
+}
+
+/** Why the object is Ready no more; `undefined`: it is. */
+function endOfReady(
+  object: AWSFargateProfile,
+  { wanted }: Desired,
+  { profiles }: Observed,
+  mutation: Mutation,
+): Why | undefined {
+  if (mutation.kind === 'deleteProfile') return why('DeletingProfile', { name: mutation.name });
+  if (wanted === undefined || isDeleting(object)) return undefined;
+  const { name } = wanted.profile;
+  return profileNamed(profiles, name)?.status === 'ACTIVE' ? undefined : why('Creating', { name });
 }
 
 /** Of a profile of another name the earlier record says nothing. */
