@@ -108,6 +108,13 @@ export class Cell {
     this.#look();
   }
 
+  /** Deleted behind everybody's back. */
+  removeRoleInAws(): void {
+    const { account } = this;
+    for (const { name } of this.inAws().roles) this.#world.aws.admin.removeRole({ account, name });
+    this.#look();
+  }
+
   /** Another profile of the cluster, which somebody else made. */
   putForeignProfile(name: string, podExecutionRoleArn: string): void {
     const { account, eksCluster: cluster } = this;
@@ -121,12 +128,19 @@ export class Cell {
     return { profiles: admin.profiles().filter(isOurs), roles: admin.roles().filter(isOurs) };
   }
 
+  /** What strangers put into the account. */
+  ofStrangers(): { readonly profiles: readonly ProfileView[]; readonly roles: readonly RoleView[] } {
+    const isTheirs = ({ account, foreign }: ProfileView | RoleView): boolean => account === this.account && foreign;
+    const { admin } = this.#world.aws;
+    return { profiles: admin.profiles().filter(isTheirs), roles: admin.roles().filter(isTheirs) };
+  }
+
   /** The calls made with the cell's credentials. */
   get calls(): readonly CallRecord[] {
     return this.#calls;
   }
 
-  /** What the witness saw, and what was made in AWS without being recorded before. */
+  /** What the witness saw, and what was changed in AWS before the object told of it. */
   get findings(): readonly string[] {
     return [...this.#violations, ...this.witness.findings];
   }
@@ -165,17 +179,16 @@ export class Cell {
     this.#held = { call, seen: 0, hold };
   }
 
-  /** `isLate`: it may have happened some time ago. */
-  told(event: WatchEvent, isLate: boolean): void {
+  told(event: WatchEvent): void {
     this.#news += 1;
-    this.witness.told(event, this.#sight(), isLate);
+    this.witness.told(event, this.#sight());
   }
 
   async onCall(call: CallRecord, phase: 'before' | 'after'): Promise<void> {
     if (phase === 'before') {
+      if (call.mutates || this.#isInTransit) await this.#expectTold(call);
       if (call.operation === 'DescribeFargateProfile') this.#endTransit(call);
       this.#look();
-      if (CREATIONS.has(call.operation)) await this.#expectRecorded(call);
       return;
     }
     this.#calls.push(call);
@@ -238,9 +251,24 @@ export class Cell {
     return { ...(profile && { profile }), ...(role && { role }) };
   }
 
-  /** What is made must be on record, so that a successor finds it after a crash: read live, right before it is made. */
-  async #expectRecorded({ operation, nouns }: CallRecord): Promise<void> {
+  get #isInTransit(): boolean {
+    return this.inAws().profiles.some(({ status }) => status === 'CREATING' || status === 'DELETING');
+  }
+
+  /**
+   * Before anything changes in AWS each version that there is has been judged by how AWS was when it was written. What is made
+   * must be on record by then, so that a successor finds it after a crash; and when the profile is on its way to or from
+   * ACTIVE the object must not say Ready any more, however late AWS answers.
+   */
+  async #expectTold({ operation, nouns }: CallRecord): Promise<void> {
     const object = await this.#world.profile(NAME, this.id);
+    await this.until('the watch’s telling of the newest version', () => this.#knows(object), LONGEST_LAG_MS).catch(
+      ({ message }: Error) => this.#violations.push(message),
+    );
+    if (ENDS_OF_READY.has(operation) && object !== undefined && conditionOf(object, 'Ready')?.status === 'True') {
+      this.#violations.push(`${operation} was sent while the object said Ready`);
+    }
+    if (!CREATIONS.has(operation)) return;
     const { account, region, eksClusterName, profileName, createRequestedAt, role } = object?.status ?? {};
     const roleName = typeof role === 'object' && role !== null && 'name' in role ? role.name : undefined;
     const missing = [
@@ -252,9 +280,18 @@ export class Cell {
       ...(operation === 'CreateRole' && roleName !== nouns['RoleName'] ? ['status.role.name'] : []),
       ...(operation === 'CreateFargateProfile' && createRequestedAt === undefined ? ['status.createRequestedAt'] : []),
     ];
-    if (missing.length > 0) this.#violations.push(`${operation} was sent without ${missing.join(', ')}`);
+    if (missing.length > 0) this.#violations.push(`${operation} was sent without ${missing.join(', ')} on record`);
+  }
+
+  #knows(object: KubeObject | undefined): boolean {
+    const { latest, versions } = this.witness;
+    if (object === undefined || latest === undefined) return object === latest;
+    return versions.some(({ metadata }) => metadata.resourceVersion === object.metadata.resourceVersion);
   }
 }
 
+/** A call is held up for so long at most; the manager gives up on it after 10 s. */
+const LONGEST_LAG_MS = 5_000;
 const CREATIONS: ReadonlySet<string> = new Set(['CreateRole', 'CreateFargateProfile']);
+const ENDS_OF_READY: ReadonlySet<string> = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
 const TOLD: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Deleting']);

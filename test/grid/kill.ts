@@ -12,6 +12,7 @@ export class Kill {
   #prepared = 0;
   #held = 0;
   #given = 0;
+  #isOver = false;
   readonly #begun = Promise.withResolvers<void>();
   readonly #allHeld = Promise.withResolvers<void>();
   readonly #dead = Promise.withResolvers<void>();
@@ -28,11 +29,13 @@ export class Kill {
     return this.#begun.promise;
   }
 
-  /** A cell's call has had its effect; resolves when the manager is dead. */
-  readonly hold = (): Promise<void> => {
+  /** A cell's call has had its effect; resolves when the manager is dead. `false`: it came too late, from the next one. */
+  readonly hold = async (): Promise<boolean> => {
+    if (this.#isOver) return false;
     this.#held += 1;
     this.#count();
-    return this.#dead.promise;
+    await this.#dead.promise;
+    return true;
   };
 
   /** A cell takes no part (any more). */
@@ -55,6 +58,7 @@ export class Kill {
       await Promise.race([this.#allHeld.promise, tooLate]);
       timer.abort();
       await killManager();
+      this.#isOver = true;
       this.#dead.resolve();
       await startManager();
       this.#back.resolve();

@@ -99,6 +99,17 @@ export const SCENARIOS: readonly Scenario[] = [
     isFoundByLooking: true,
   },
   {
+    // What it comes to is a human's business: the access entry of the cluster is bound to the former role.
+    name: 'recovery of a lost role',
+    prepare: untilReady(),
+    trigger: async (cell) => {
+      cell.removeRoleInAws();
+      await cell.lookAgain();
+    },
+    isOver: (cell) => cell.says('Stalled', 'True', 'RoleRecreated'),
+    isFoundByLooking: true,
+  },
+  {
     name: 'recovery of CREATE_FAILED',
     prepare: async (cell) => {
       cell.endsOfCreates.push('CREATE_FAILED');

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
+import { EKS_POLICY } from '../world/from-capa.ts';
 import type { Sight } from './witness.ts';
 import { Witness } from './witness.ts';
 
 const ARN = 'arn:aws:eks:us-east-1:123456789012:fargateprofile/c/web/1';
-const ACTIVE: Sight = { profile: { arn: ARN, status: 'ACTIVE' }, role: { id: 'AROA1' } };
-const CREATING: Sight = { profile: { arn: ARN, status: 'CREATING' }, role: { id: 'AROA1' } };
+const ROLE = { id: 'AROA1', attachedPolicies: [EKS_POLICY] };
+const ACTIVE: Sight = { profile: { arn: ARN, status: 'ACTIVE' }, role: ROLE };
+const CREATING: Sight = { profile: { arn: ARN, status: 'CREATING' }, role: ROLE };
 const NOTHING: Sight = {};
+const WORKING = { Ready: 'False', Reconciling: 'True' };
 
 /** A version whose status is this. */
 let versions = 0;
@@ -65,13 +68,13 @@ describe('the witness of the fault grid', () => {
     const witness = new Witness();
     witness.told({ type: 'ADDED', object: version({}) }, CREATING);
     witness.saw(ACTIVE);
-    witness.told({ type: 'MODIFIED', object: version({ Ready: 'False' }, { profileStatus: 'CREATING' }) }, ACTIVE);
+    witness.told({ type: 'MODIFIED', object: version(WORKING, { profileStatus: 'CREATING' }) }, ACTIVE);
     expect(witness.findings).to.deep.equal([]);
   });
 
   it('notices a status, an ARN and a role of nothing', () => {
     const status = { profileARN: ARN, profileStatus: 'ACTIVE', role: { id: 'AROA1' } };
-    expect(told([version({ Ready: 'False' }, status), NOTHING])).to.deep.equal([
+    expect(told([version(WORKING, status), NOTHING])).to.deep.equal([
       `status.profileStatus is ACTIVE ${inSeeing}absent)`,
       `status.profileARN is of no profile ${inSeeing}absent)`,
       'status.role.id is of no role',
@@ -90,8 +93,37 @@ describe('the witness of the fault grid', () => {
     ]);
   });
 
+  it('notices a role that is called ready before it has its policy', () => {
+    const stripped: Sight = { role: { id: 'AROA1', attachedPolicies: [] } };
+    const claim = { ...WORKING, IAMFargateRolesReady: 'True' };
+    const finding = 'IAMFargateRolesReady became True without a role that has its policy';
+    expect(told([version(claim), stripped])).to.deep.equal([finding]);
+    expect(told([version(claim), NOTHING])).to.deep.equal([finding]);
+    expect(told([version(claim), CREATING])).to.deep.equal([]);
+  });
+
+  it('notices work that nobody says he is at, and a deletion that nobody asked for', () => {
+    expect(told([version({ Ready: 'False', Reconciling: 'False', Stalled: 'False' }), NOTHING])).to.deep.equal([
+      'Ready is False, and nobody is at it: neither Reconciling nor Stalled is True',
+    ]);
+    expect(told([version({ ...WORKING, Deleting: 'True' }), NOTHING])).to.deep.equal([
+      'Deleting is True of an object that is not being deleted',
+    ]);
+  });
+
+  it('tells for what reasons a condition was ever True', () => {
+    const witness = new Witness();
+    for (const status of ['True', 'False']) {
+      const object = version({});
+      const conditions = [{ type: 'Stalled', status, reason: status === 'True' ? 'AccessDenied' : 'NotStalled' }];
+      witness.told({ type: 'MODIFIED', object: { ...object, status: { conditions } } }, NOTHING);
+    }
+    expect(witness.reasonsOf('Stalled')).to.deep.equal(['AccessDenied']);
+    expect(witness.reasonsOf('Ready')).to.deep.equal([]);
+  });
+
   it('notices generations that are ahead, and that go back', () => {
-    expect(told([version({ Ready: 'False' }, { observedGeneration: 2 }), NOTHING])).to.deep.equal([
+    expect(told([version(WORKING, { observedGeneration: 2 }), NOTHING])).to.deep.equal([
       'observedGeneration 2 is ahead of generation 1',
     ]);
     const back = [version({}, { observedGeneration: 2 }, 2), version({}, { observedGeneration: 1 }, 2)] as const;

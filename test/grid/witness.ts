@@ -1,9 +1,10 @@
 import type { Condition, KubeObject, WatchEvent } from '../envtest/api.ts';
+import { EKS_POLICY } from '../world/from-capa.ts';
 
 /** What is in AWS of one object at some moment. */
 export interface Sight {
   readonly profile?: { readonly arn: string; readonly status: string };
-  readonly role?: { readonly id: string };
+  readonly role?: { readonly id: string; readonly attachedPolicies: readonly string[] };
 }
 
 /**
@@ -35,17 +36,20 @@ export class Witness {
     return this.#isGone ? undefined : this.#versions.at(-1);
   }
 
+  /** The reasons for which a condition has ever been True. */
+  reasonsOf(type: string): readonly string[] {
+    const said = this.#versions.map((version) => conditionOf(version, type));
+    return [...new Set(said.flatMap((each) => (each?.status === 'True' ? [each.reason ?? ''] : [])))].toSorted();
+  }
+
   /** To be told whenever something may have changed in AWS. */
   saw(sight: Sight): void {
     this.#sights.push(sight);
     if (sight.role !== undefined) this.#roleIds.add(sight.role.id);
   }
 
-  /**
-   * To be told of each version as it comes, with what is in AWS at that moment. `isLate`: it was written some time ago, and
-   * is judged by all that was ever seen.
-   */
-  told({ type, object }: Pick<WatchEvent, 'type' | 'object'>, now: Sight, isLate = false): void {
+  /** To be told of each version as it comes, with what is in AWS at that moment. */
+  told({ type, object }: Pick<WatchEvent, 'type' | 'object'>, now: Sight): void {
     this.saw(now);
     if (type === 'DELETED') {
       this.#isGone = true;
@@ -57,7 +61,7 @@ export class Witness {
       this.#checkShape(object, before?.metadata.uid === object.metadata.uid ? before : undefined);
       // Somebody else's write repeats what status said before: no new claim.
       if (JSON.stringify(object.status) !== JSON.stringify(before?.status)) {
-        this.#checkClaims(object, before, this.#sights.slice(isLate ? 0 : this.#seenBefore));
+        this.#checkClaims(object, before, this.#sights.slice(this.#seenBefore));
       }
     }
     this.#versions.push(object);
@@ -65,13 +69,20 @@ export class Witness {
   }
 
   #checkShape(object: KubeObject, before: KubeObject | undefined): void {
-    const { generation = 0 } = object.metadata;
+    const { generation = 0, deletionTimestamp } = object.metadata;
     const statusOf = (type: string): string | undefined => conditionOf(object, type)?.status;
     if (statusOf('Stalled') === 'True' && statusOf('Reconciling') === 'True') {
       this.#note(object, 'Stalled and Reconciling are both True');
     }
     if (statusOf('Ready') === 'True' && statusOf('Stalled') === 'True') {
       this.#note(object, 'Ready and Stalled are both True');
+    }
+    const isAtWork = ['Reconciling', 'Stalled', 'Paused'].some((type) => statusOf(type) === 'True');
+    if (statusOf('Ready') === 'False' && !isAtWork) {
+      this.#note(object, 'Ready is False, and nobody is at it: neither Reconciling nor Stalled is True');
+    }
+    if (statusOf('Deleting') === 'True' && deletionTimestamp === undefined) {
+      this.#note(object, 'Deleting is True of an object that is not being deleted');
     }
     if (statusOf('Ready') !== undefined && (object.status?.['ready'] === true) !== (statusOf('Ready') === 'True')) {
       this.#note(object, `status.ready is ${String(object.status?.['ready'])} while Ready is ${statusOf('Ready')}`);
@@ -102,6 +113,13 @@ export class Witness {
     }
     if (isProvisioned(object) && (before === undefined || !isProvisioned(before)) && !isActive) {
       this.#note(object, `initialization.provisioned was set without ACTIVE (${wasSeen})`);
+    }
+    const hadItsPolicy = sights.some((sight) => sight.role?.attachedPolicies.includes(EKS_POLICY) === true);
+    const saysRole = (version: KubeObject | undefined): boolean =>
+      version !== undefined && conditionOf(version, 'IAMFargateRolesReady')?.status === 'True';
+    // What was so is believed for a while when AWS cannot be asked; what was not is not.
+    if (saysRole(object) && !saysRole(before) && !hadItsPolicy) {
+      this.#note(object, 'IAMFargateRolesReady became True without a role that has its policy');
     }
     const { profileStatus, profileARN, role } = object.status ?? {};
     if (typeof profileStatus === 'string' && !statuses.includes(profileStatus)) {
