@@ -135,4 +135,21 @@ describe('kinds that come, go and change their version while the manager runs', 
     await world.ready('web');
     expect(calls.about('default_web').filter(({ mutates }) => mutates)).to.deep.equal([]);
   });
+
+  it('control planes removed, with all of them: nothing is deleted, and who comes waits', async () => {
+    const pause = async (paused: boolean): Promise<void> =>
+      void (await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused } }));
+    const calls = callsFromNow(world.aws);
+    // Paused, so that nobody puts the finalizer back that would keep the control plane.
+    await pause(true);
+    await world.condition('web', 'Paused', { status: 'True' });
+    await world.controlPlane.api.patch(controlPlanePath('prod'), { metadata: { finalizers: null } });
+    await remove(CONTROL_PLANES);
+    await pause(false);
+    await world.apply(fargateProfile('too-late'));
+    await world.condition('too-late', 'Ready', { status: 'False', reason: 'WaitingForAPI' }, NOTICED);
+    await world.condition('web', 'Paused', { status: 'False' });
+    expect((await world.profile('web'))?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(calls.mutations()).to.deep.equal([]);
+  });
 });

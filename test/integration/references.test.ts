@@ -57,6 +57,24 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     await expectRestored();
   });
 
+  it('puts back what was lost during a pause, as Cluster API’s own tests have it, and not before its end', async () => {
+    const pause = async (paused: boolean): Promise<void> =>
+      void (await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused } }));
+    await pause(true);
+    await world.condition('web', 'Paused', { status: 'True' });
+    await world.patch('web', { metadata: { ownerReferences: null, finalizers: null, labels: null } });
+    // A change that shows: what there was to see before it has been seen.
+    await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+    await eventually(async () => {
+      const paused = (await world.profile('web'))?.status?.conditions?.find(({ type }) => type === 'Paused');
+      expect(paused?.message).to.contain('annotation');
+    });
+    expect(await metadataOf('web')).not.to.have.any.keys('ownerReferences', 'finalizers', 'labels');
+    await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+    await pause(false);
+    await expectRestored();
+  });
+
   for (const { what, stale } of [
     { what: 'its apiVersion is of an older Cluster API', stale: { apiVersion: 'cluster.x-k8s.io/v1alpha4' } },
     {
