@@ -1,19 +1,21 @@
 import { expect } from 'chai';
-import type { WatchEvent } from '../envtest/api.ts';
-import { resolveBinaries } from '../envtest/binaries.ts';
+import type { CallRecord } from '../aws/call-log.ts';
+import type { KubeObject, WatchEvent } from '../envtest/api.ts';
 import { STAND_IN_CRDS, loadCrds } from '../envtest/crds.ts';
-import { skipWhereMissing } from '../envtest/skip.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Calls } from '../world/calls.ts';
 import { callsFromNow } from '../world/calls.ts';
 import { playCapa } from '../world/capa.ts';
-import { CLUSTERCTL_LABEL, clusterctlMove } from '../world/clusterctl.ts';
+import type { Move } from '../world/clusterctl.ts';
+import { findMove, imitatedMove } from '../world/clusterctl.ts';
+import { CLUSTERCTL_LABEL } from '../world/imitated-move.ts';
 import type { ManagedCluster } from '../world/managed-cluster.ts';
 import { createManagedCluster, playCoreManager } from '../world/managed-cluster.ts';
 import type { World } from '../world/world.ts';
 import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 
-const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
+const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
+const PROFILES = `${INFRASTRUCTURE}/awsfargateprofiles`;
 const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2/clusters';
 /** What a move drops and the target finds out again. */
 const REBUILT = [
@@ -26,30 +28,33 @@ const REBUILT = [
   'podExecutionRoleARN',
   'role',
   'subnets',
+  'tagKeys',
   'initialization',
   'ready',
 ] as const;
-/** Longer than a move takes. */
-const IN_FLIGHT_MS = 10_000;
+/** What EKS has begun then ends when the test says so. */
+const NEVER_MS = 3_600_000;
 const QUICK_MS = 300;
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const DELETION_REQUESTED = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
+const DELETE_FOR_MOVE = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 
 describe('clusterctl move, the real one, between two management clusters', function () {
   this.timeout(180_000);
   let home: World;
   let away: World;
   let cluster: ManagedCluster;
+  let clusterctl: Move;
 
   before(async function () {
     this.timeout(0); // the first time binaries are built from Go modules
-    await resolveBinaries(['clusterctl']).catch(skipWhereMissing(this));
+    clusterctl = await findMove('clusterctl move');
     const crds = (await loadCrds(STAND_IN_CRDS)).map(asInstalledByClusterctl);
     home = await startWorld({ crds: [...crds, OUR_CRD] });
     away = await startWorld({ crds: [...crds, OUR_CRD], besides: home });
     for (const world of [home, away]) {
-      await world.startManager({ flags: ['--sync-period', '2s'] });
+      await world.startManager({ flags: ['--sync-period', '500ms'] });
       const capa = playCapa(world);
       world.endWith(() => capa.stop());
     }
@@ -64,25 +69,31 @@ describe('clusterctl move, the real one, between two management clusters', funct
   });
 
   /** All calls to AWS from the beginning of the move on, whoever made them. */
-  async function move(from: World, to: World): Promise<Calls> {
+  async function move(from: World, to: World, how = clusterctl): Promise<Calls> {
     // clusterctl drops the Cluster's status too, and moves none that is not provisioned.
     await playCoreManager(from, cluster);
     const calls = callsFromNow(from.aws);
-    const { code, output } = await clusterctlMove(from.controlPlane, to.controlPlane);
-    expect(code, output).to.equal(0);
+    await how(from.controlPlane, to.controlPlane);
     return calls;
   }
 
   const operations = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
 
+  /** Profiles and roles, whoever's they are. */
+  const inAws = (): object => ({ profiles: home.aws.admin.profiles(), roles: home.aws.admin.roles() });
+
   /** Each object's own, so that two can be compared whatever the management cluster. */
   async function rebuilt(world: World, names: readonly string[]): Promise<readonly object[]> {
     const objects = await Promise.all(names.map((name) => world.ready(name)));
-    return objects.map(({ spec, status = {} }) => ({ spec, status: REBUILT.map((field) => [field, status[field]]) }));
+    return objects.map(({ spec, status = {} }) => ({
+      spec,
+      status: REBUILT.map((field) => [field, status[field]]),
+      conditions: status.conditions?.map(({ type, status: is, reason }) => [type, is, reason]),
+    }));
   }
 
   /** Everything a management cluster tells of its profiles from now on. */
-  function watchProfiles(world: World): { readonly events: readonly WatchEvent[]; end(): void } {
+  function watchProfiles(world: World): { versionsOf(name: string): readonly KubeObject[]; end(): void } {
     const events: WatchEvent[] = [];
     const ending = new AbortController();
     const collect = async (): Promise<void> => {
@@ -90,7 +101,10 @@ describe('clusterctl move, the real one, between two management clusters', funct
     };
     // A test that fails ends without its watches: the server cuts them off.
     void collect().catch(() => undefined);
-    return { events, end: () => ending.abort() };
+    return {
+      versionsOf: (name) => events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name),
+      end: () => ending.abort(),
+    };
   }
 
   describe('there and back', () => {
@@ -114,6 +128,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     ])
       it(`${way}: nothing is changed in AWS, and the target finds out all that status said`, async () => {
         const [source, target] = [from(), to()];
+        const untouched = inAws();
         const calls = await move(source, target);
         expect(await source.profiles()).to.deep.equal([]);
         expect((await source.controlPlane.api.list(CLUSTERS)).items).to.deep.equal([]);
@@ -132,6 +147,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
           timeoutMs: 30_000,
         });
         expect(operations(calls)).to.deep.equal([]);
+        expect(inAws()).to.deep.equal(untouched);
       });
 
     it('objects that are there before their Cluster wait for it, those on their way out too', async () => {
@@ -151,8 +167,15 @@ describe('clusterctl move, the real one, between two management clusters', funct
       expect(operations(calls)).to.deep.equal(['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile']);
       await away.delete('early');
       await away.gone('early');
-      await move(away, home);
+    });
+
+    it('back by the imitation that stands in for clusterctl where there is no Go: it comes to the same', async () => {
+      const untouched = inAws();
+      const calls = await move(away, home, imitatedMove);
+      expect(await away.profiles()).to.deep.equal([]);
       expect(await rebuilt(home, names)).to.deep.equal(before_);
+      expect(operations(calls)).to.deep.equal([]);
+      expect(inAws()).to.deep.equal(untouched);
     });
 
     it('and is deleted there as if it had never been away', async () => {
@@ -166,39 +189,73 @@ describe('clusterctl move, the real one, between two management clusters', funct
   });
 
   describe('in the midst of things', () => {
+    const setConfig = (eks: { createMs: number } | { deleteMs: number }): void => home.aws.admin.setConfig({ eks });
+    const inEks = (name: string) => ({ cluster: cluster.eksName, name: `default_${name}` });
+    const removeProfile = (name: string): void => home.aws.admin.removeProfile(inEks(name));
+    const statusInAws = (name: string): string | undefined => home.inAws.profile(`default_${name}`)?.status;
     afterEach(() => home.aws.admin.setConfig({ eks: { createMs: QUICK_MS, deleteMs: QUICK_MS } }));
 
     it('a create that is under way becomes Ready at the target: it is found, not made again', async () => {
-      home.aws.admin.setConfig({ eks: { createMs: IN_FLIGHT_MS } });
+      setConfig({ createMs: NEVER_MS });
       await home.apply(fargateProfile('slow'));
-      await eventually(() => home.inAws.profile('default_slow')?.status === 'CREATING');
+      await eventually(() => statusInAws('slow') === 'CREATING');
       const calls = await move(home, away);
-      expect(home.inAws.profile('default_slow')?.status, 'still under way after the move').to.equal('CREATING');
+      await away.condition('slow', 'Ready', { status: 'False', reason: 'Creating' });
+      home.aws.admin.setProfile({ ...inEks('slow'), status: 'ACTIVE' });
       const object = await away.ready('slow');
       expect(object.status?.['initialization']).to.deep.equal({ provisioned: true });
       expect(operations(calls)).to.deep.equal([]);
     });
 
+    it('a create whose call reaches EKS after the move, when the target has made the profile, changes nothing', async () => {
+      const isIt = ({ operation, nouns }: CallRecord): boolean =>
+        operation === 'CreateFargateProfile' && nouns['fargateProfileName'] === 'default_late';
+      const onItsWay = Promise.withResolvers<void>();
+      const moved = Promise.withResolvers<void>();
+      const forget = home.aws.onCall(async (call, phase) => {
+        if (phase !== 'before' || !isIt(call)) return;
+        forget();
+        onItsWay.resolve();
+        await moved.promise;
+      });
+      await away.apply(fargateProfile('late'));
+      await onItsWay.promise;
+      const calls = await move(away, home);
+      await home.ready('late');
+      const made = home.inAws.profile('default_late');
+      moved.resolve();
+      const creates = (): readonly CallRecord[] => home.aws.log.read().filter(isIt);
+      await eventually(() => creates().every(({ actedAt }) => actedAt !== undefined));
+      expect(creates().map(({ applied }) => applied)).to.deep.equal([false, true]);
+      expect(home.inAws.profile('default_late')).to.deep.equal(made);
+      expect(operations(calls)).to.deep.equal(['CreateFargateProfile']);
+      await move(home, away);
+      await away.delete('late');
+      await away.gone('late');
+    });
+
     it('deletes that are under way, or wait for their turn, are carried on at the target, once', async () => {
       await away.apply(fargateProfile('next'));
       await away.ready('next');
-      home.aws.admin.setConfig({ eks: { deleteMs: IN_FLIGHT_MS } });
+      await away.ready('slow');
+      setConfig({ deleteMs: NEVER_MS });
       await away.delete('slow');
-      await eventually(() => home.inAws.profile('default_slow')?.status === 'DELETING');
+      await eventually(() => statusInAws('slow') === 'DELETING');
       await away.delete('next');
       await away.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
 
       const arrivals = watchProfiles(home);
       const calls = await move(away, home);
-      expect(home.inAws.profile('default_slow')?.status, 'still under way after the move').to.equal('DELETING');
+      await home.condition('slow', 'Deleting', { status: 'True', reason: 'DeletingProfile' });
       expect(operations(calls)).to.deep.equal([]);
-      home.aws.admin.setConfig({ eks: { deleteMs: QUICK_MS } });
+      setConfig({ deleteMs: QUICK_MS });
+      removeProfile('slow');
       await home.gone('slow');
       await home.gone('next');
       arrivals.end();
       // A move forgets that an object is being deleted; it arrives alive, with the mark, and is deleted anew.
       for (const name of ['slow', 'next']) {
-        const seen = arrivals.events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name);
+        const seen = arrivals.versionsOf(name);
         expect(seen[0]?.metadata.deletionTimestamp).to.equal(undefined);
         expect(seen[0]?.metadata.annotations).to.have.property(DELETION_REQUESTED);
         expect(seen.at(-1)?.metadata.deletionTimestamp).to.be.a('string');
@@ -212,6 +269,39 @@ describe('clusterctl move, the real one, between two management clusters', funct
         'DeleteRole',
       ]);
       expect(calls.failures()).to.deep.equal([]);
+    });
+
+    it('what clusterctl has marked and deleted, and no more, is left alone in AWS, though nothing is paused', async () => {
+      await home.apply(fargateProfile('taken'), fargateProfile('stays'));
+      await Promise.all([home.ready('taken'), home.ready('stays')]);
+      const { api } = home.controlPlane;
+      const calls = callsFromNow(home.aws);
+      const taken = `${INFRASTRUCTURE}/namespaces/default/awsfargateprofiles/taken`;
+      for (const path of [taken, cluster.controlPlanePath]) {
+        const annotations = { op: 'add', path: '/metadata/annotations', value: { [DELETE_FOR_MOVE]: '' } };
+        await api.patch(path, [annotations], 'json');
+        await api.delete(path);
+      }
+      // Another one's whole life: what there was to see has been seen by then.
+      await home.createEksCluster('other');
+      await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
+      await home.ready('meanwhile');
+      await home.delete('meanwhile');
+      await home.gone('meanwhile');
+
+      for (const name of ['taken', 'stays']) {
+        expect(calls.about(`default_${name}`).filter(({ mutates }) => mutates)).to.deep.equal([]);
+        expect(statusInAws(name)).to.equal('ACTIVE');
+        expect((await home.profile(name))?.metadata.finalizers).to.deep.equal([FINALIZER]);
+      }
+      expect((await home.profile('stays'))?.metadata.deletionTimestamp).to.equal(undefined);
+
+      await home.patch('taken', { metadata: { finalizers: null } });
+      await home.gone('taken');
+      removeProfile('taken');
+      home.aws.admin.removeRole({ name: 'prod-default_taken_fargate' });
+      await home.delete('stays');
+      await home.gone('stays');
     });
   });
 });
