@@ -13,6 +13,7 @@ import type { KubeObject } from '../envtest/api.ts';
 import { callsFromNow } from '../world/calls.ts';
 import type { Calls } from '../world/calls.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/from-capa.ts';
+import { OWN_NAMESPACE, STATIC, createStaticIdentity } from '../world/identities.ts';
 import { lookAgain } from '../world/look-again.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageOf, stalled, standing } from '../world/standing.ts';
@@ -142,6 +143,29 @@ describe('the role of the pods', () => {
         expect(world.inAws.role('exit-pods'), `round ${round}`).to.equal(undefined);
       }
       world.aws.admin.removeProfile({ cluster, name: 'theirs' });
+    });
+
+    it('does not stay for one that waits for the credentials of another account, which gets its own there', async () => {
+      const account = '210987654321';
+      const share = { roleName: 'everywhere' };
+      await world.createEksCluster('here');
+      await world.createEksCluster('abroad', { account, identityRef: { kind: STATIC, name: 'abroad' } });
+      await start('ours', { clusterName: 'here', ...share });
+      await ready('ours');
+      await start('theirs', { clusterName: 'abroad', ...share });
+      const { metadata } = await world.condition('theirs', 'CredentialsReady', {
+        status: 'False',
+        reason: 'IdentityNotFound',
+      });
+      expect(metadata.finalizers).to.have.length(1);
+      await remove('ours');
+      expect(world.inAws.role('everywhere')).to.equal(undefined);
+
+      await world.createNamespace(OWN_NAMESPACE);
+      await createStaticIdentity(world, 'abroad', account);
+      await ready('theirs');
+      expect(roleOf('everywhere').account).to.equal(account);
+      await remove('theirs');
     });
 
     it('with different settings: the younger is told whose and which; it goes on when it agrees', async () => {
