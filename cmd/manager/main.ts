@@ -13,6 +13,7 @@ import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { ManagerFlags } from './flags.ts';
 import { helpText, parseFlags } from './flags.ts';
+import { keepHeapSmall } from './frugal-heap.ts';
 import { runManager } from './run.ts';
 
 /** As Go's flag package: the command line is wrong. */
@@ -119,4 +120,5 @@ function complain(problem: string, code = USAGE): number {
   return code;
 }
 
+keepHeapSmall();
 process.exit(await main(process.argv.slice(2)));

@@ -19,7 +19,7 @@ import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/ty
 import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
 import { deleteThis, listLive } from '../profiles.ts';
 import { carriesFinalizer } from '../standing.ts';
-import { profilesToDelete } from './cascade.ts';
+import { isTearingDown, profilesToDelete } from './cascade.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import type { Guard } from '../guard.ts';
 import { hasGuard } from '../guard.ts';
@@ -63,11 +63,16 @@ export class TeardownReconciler {
     if (owned === undefined) return again('control planes are not listed yet');
     if (leadership.remaining() <= 0) return NOT_LEADING;
 
-    const objects = listing.objects.flatMap((object) => decoded(decodeAWSFargateProfile, object) ?? []);
     const [main] = owned;
     const controlPlane = main && decoded(decodeAWSManagedControlPlane, main);
     if (main !== undefined && controlPlane === undefined) return DONE;
-    const leaving = profilesToDelete({ cluster, controlPlane }, objects);
+    const situation = { cluster, controlPlane };
+    // Each change of a profile comes by here: they are read only where they may have to go.
+    const objects = isTearingDown(situation) ? listing.objects : [];
+    const leaving = profilesToDelete(
+      situation,
+      objects.flatMap((object) => decoded(decodeAWSFargateProfile, object) ?? []),
+    );
     // Under a foreign schema a profile that is to be retained may not look so.
     if (leaving.length > 0 && (await schema.look(context.signal)).kind === 'foreign') return FOREIGN;
     // Whose deletion it was: the control plane's where there is one.

@@ -99,6 +99,9 @@ function turn({ clock, limiter }: CallEnv, service: AwsService, caller: Caller, 
   );
 }
 
+/** Made once: an abort without a reason makes an exception, with its stack, for each call. */
+const OVER = new Error('the call of AWS is over');
+
 /** One attempt: prepared under one deadline, sent under another that begins at that moment. */
 class Dispatch {
   /** Monotonic; undefined until the request was handed to the transport, and where that did not send it after all. */
@@ -139,7 +142,7 @@ class Dispatch {
       this.timer?.cancel();
       stop.removeEventListener('abort', onStop);
       // Whatever is still under way has nobody left to answer to.
-      this.controller.abort();
+      this.controller.abort(OVER);
     }
   }
 
