@@ -15,17 +15,15 @@ export const growing: Poll = (waited) => Math.min(Math.max(waited / 6, SECOND / 
 const CLOSEST: Ms = SECOND / 20;
 const within = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 /**
- * EKS is busy with a profile, and a whole line may wait for its end. About a tenth late on the average, some 26 looks for
- * two minutes; but once it is known how long EKS takes, now and then, and closely about the time at which the last one
- * ended: about a fiftieth late, some 12 looks.
+ * EKS is busy with a profile, and a whole line may wait for its end. A sixteenth late on the average, some 35 looks for two
+ * minutes; and closely about the time at which the last one ended, once it is known how long EKS takes.
  */
 export const following: Poll = (waited, _facts, usual) => {
-  const steady = within(SECOND / 2, waited / 5, 15 * SECOND);
+  const steady = within(SECOND / 2, waited / 8, 10 * SECOND);
   if (usual === undefined) return steady;
   const step = Math.max(usual / 32, CLOSEST);
   const [from, to] = [usual - 2 * step, usual + 2 * step];
-  if (waited >= from) return waited < to ? step : steady;
-  return Math.min(within(SECOND / 2, usual / 4, 15 * SECOND), Math.max(from - waited, step));
+  return waited >= to ? steady : Math.min(steady, Math.max(from - waited, step));
 };
 export const every =
   (interval: Ms): Poll =>
