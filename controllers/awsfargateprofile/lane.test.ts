@@ -83,11 +83,11 @@ describe('tellRecorded', () => {
     profiles.replaceAll(siblings, '100');
     tellRecorded(turns, LANE, anObject(), profiles);
     const turn = turns.ask(siblingTicket('asking'));
-    return turn.kind === 'wait' ? `${turn.ahead}, ${turn.doing}` : turn.kind;
+    return turn.kind === 'wait' ? `${turn.ahead}, ${turn.doing}${turn.foreign ? ', to be looked at' : ''}` : turn.kind;
   };
 
-  it('puts ahead, after a start, what was in transit when it was last written down', () => {
-    expect(aheadAfter(sibling(BUSY))).to.equal('team-a_api, being created');
+  it('puts ahead, after a start, what was in transit when it was last written down, for whoever waits to look at', () => {
+    expect(aheadAfter(sibling(BUSY))).to.equal('team-a_api, being created, to be looked at');
   });
 
   const rows: readonly (readonly [string, AWSFargateProfileStatus])[] = [

@@ -52,7 +52,8 @@ export function tellAnswer(turns: Turns, ticket: Ticket, mutation: Mutation, out
 
 /**
  * After a start the lane is not known, but the siblings' statuses are: one that was in transit when it was last written
- * down is ahead until its own pass has looked.
+ * down may be ahead. That is hearsay: whoever is to wait for it looks at it first, because its own pass may have seen its end
+ * already, and its object may be gone by now.
  */
 export function tellRecorded(turns: Turns, lane: string, object: AWSFargateProfile, profiles: StoreReader): void {
   if (!turns.isUnknown(lane)) return;
@@ -64,6 +65,6 @@ export function tellRecorded(turns: Turns, lane: string, object: AWSFargateProfi
     const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = sibling.right.status ?? {};
     const doing = doingOf(profileStatus);
     if (profileName === undefined || doing === undefined || laneOf(account, region, eksClusterName) !== lane) continue;
-    turns.busy(lane, profileName, doing, false);
+    turns.busy(lane, profileName, doing, true);
   }
 }

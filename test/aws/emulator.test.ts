@@ -2,6 +2,7 @@ import { CreateFargateProfileCommand, EKSClient, ListNodegroupsCommand } from '@
 import { CreateRoleCommand, DeleteRoleCommand, GetRoleCommand, IAMClient, ListUsersCommand } from '@aws-sdk/client-iam';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { expect } from 'chai';
+import { eventually } from '../support/eventually.ts';
 import type { CallRecord } from './call-log.ts';
 import { Emulator } from './emulator.ts';
 import { expectNothingLeft, leftovers } from './expect-nothing-left.ts';
@@ -173,6 +174,20 @@ for (const { way, overHttp } of transports) {
       stop();
       await iam.send(new DeleteRoleCommand({ RoleName: 'r' }));
       expect(phases).to.deep.equal(['CreateRole before false', 'CreateRole after true']);
+    });
+
+    it('lets a listener have a call get lost: no effect, no answer', async () => {
+      const stop = emulator.onCall((_, phase) => (phase === 'before' ? 'lost' : undefined));
+      const abort = new AbortController();
+      const command = new CreateRoleCommand({ RoleName: 'r', AssumeRolePolicyDocument: trust });
+      const call = errorOf(iam.send(command, { abortSignal: abort.signal }));
+      await eventually(() => emulator.admin.calls().length === 1);
+      stop();
+      abort.abort();
+      expect((await call).name).to.equal('AbortError');
+      const [lost] = emulator.admin.calls();
+      expect(lost).to.include({ operation: 'CreateRole', applied: false }).and.not.to.have.property('status');
+      expect(roleExists()).to.equal(false);
     });
 
     it('says what is left, and not what a stranger put there', async () => {

@@ -24,8 +24,11 @@ export interface EmulatorOptions {
   readonly keys?: readonly KeyRequest[];
 }
 
-/** Sees every call right before and right after the model acts; the call waits for it. */
-export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | Promise<void>;
+/**
+ * Sees every call right before and right after the model acts; the call waits for it. `lost`, said before: the call never
+ * gets there, has no effect and no answer.
+ */
+export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | 'lost' | Promise<void | 'lost'>;
 
 /** AWS in one process: the model, its wire, its faults, and the log of what was asked of it. */
 export class Emulator {
@@ -84,7 +87,7 @@ export class Emulator {
     const latency = model.world.draw(model.world.config.latencyMs);
     if (latency > 0) await this.clock.sleep(latency);
 
-    await this.#tell(seq, 'before');
+    if (await this.#tell(seq, 'before')) return this.#close(seq, { kind: 'silence' });
     const actedAt = this.clock.now();
     const answered = respond(model, received, actedAt);
     this.log.update(seq, { actedAt, applied: received.mutates && answered.error === undefined });
@@ -105,10 +108,13 @@ export class Emulator {
     return strike.exchange(received, answered);
   }
 
-  async #tell(seq: number, phase: 'before' | 'after'): Promise<void> {
+  /** Whether a listener has the call get lost. */
+  async #tell(seq: number, phase: 'before' | 'after'): Promise<boolean> {
     const call = this.log.get(seq);
-    if (call === undefined) return;
-    for (const listener of this.#listeners) await listener(call, phase);
+    if (call === undefined) return false;
+    const answers: unknown[] = [];
+    for (const listener of this.#listeners) answers.push(await listener(call, phase));
+    return phase === 'before' && answers.includes('lost');
   }
 
   #close(seq: number, exchange: Exchange): Exchange {
