@@ -55,6 +55,8 @@ export function applied(world: KernelWorld, spec: object = {}): void {
 export async function ready(world: KernelWorld, spec: object = {}): Promise<void> {
   applied(world, spec);
   await world.ready(WEB);
+  // kubectl orders Events by whole seconds: what happens next is to stand after what has happened.
+  await world.clock.advance(2 * SECOND);
 }
 
 const HELD = 'test.example.com/held';
