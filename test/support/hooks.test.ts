@@ -12,8 +12,8 @@ interface Run {
   readonly output: string;
 }
 
-async function runMocha(file: string): Promise<Run> {
-  const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), file], { cwd: root });
+async function runMocha(...args: readonly string[]): Promise<Run> {
+  const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), ...args], { cwd: root });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -64,6 +64,24 @@ describe('the root hooks', () => {
       it('drops a promise late', () => { setTimeout(() => void Promise.reject(new Error('late')), 50); });
     `);
     expect(output).to.contain('late');
+    expect(code).to.not.equal(0);
+  });
+
+  it('do so in every file that a worker of a parallel run is given', async () => {
+    const files = ['first', 'second', 'third'].map((name) => join(directory, `${name}.test.ts`));
+    for (const file of files.slice(0, 2)) {
+      await writeFile(file, `it('waits', () => new Promise((resolve) => setTimeout(resolve, 200)));`);
+    }
+    await writeFile(
+      files[2] ?? '',
+      `it('drops a promise', async () => {
+        void Promise.reject(new Error('dropped'));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      });`,
+    );
+    const { code, output } = await runMocha('--parallel', '--jobs', '2', ...files);
+    expect(output).to.contain('2 passing');
+    expect(output).to.contain('A promise was rejected and nobody handled it: dropped');
     expect(code).to.not.equal(0);
   });
 

@@ -7,14 +7,14 @@ const GRACE_MS = 2_000;
 const LAST_WORDS_MS = 500;
 
 /** Mocha hands a rejection on to the process and forgets it; thrown here, it fails the test that is running. */
-process.on('unhandledRejection', (reason) => {
+function failOnUnhandled(reason: unknown): never {
   throw new Error(
     `A promise was rejected and nobody handled it: ${reason instanceof Error ? reason.message : String(reason)}`,
     {
       cause: reason,
     },
   );
-});
+}
 
 function countByType(resources: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -47,6 +47,9 @@ let before: ReadonlyMap<string, number> = new Map();
 /** Root hooks of every run: nothing goes unhandled, and nothing that a test opened outlives the tests. */
 export const mochaHooks: RootHookObject = {
   async beforeAll() {
+    // For each file anew: with --parallel, this module is loaded once for all files of a worker, and mocha takes all
+    // listeners off after each.
+    process.off('unhandledRejection', failOnUnhandled).on('unhandledRejection', failOnUnhandled);
     // The standard streams are opened at first use and stay open: they belong to the process, not to a test.
     void process.stdout;
     void process.stderr;
