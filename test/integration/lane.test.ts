@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
-import { stopwatch } from '../kernel/stopwatch.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
 import type { Calls } from '../world/calls.ts';
@@ -88,20 +87,17 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       )
       .map(({ metadata }) => `default_${metadata.name}`);
 
-  it('ten that come at once and go at once: in line, without a refusal or a Warning, in a tenth more than EKS’ own time', async function () {
-    this.timeout(400_000);
+  // In how much more than EKS' own time: test/kernel/lifecycle.test.ts, where no busy machine has a say in it.
+  it('ten that come at once and go at once: in line, without a refusal or a Warning, and each says who is ahead', async function () {
+    this.timeout(150_000);
     const names = Array.from({ length: 10 }, (_, index) => `ten-${index}`);
-    const { name: cluster } = await world.createEksCluster('ten');
-    createTimes([7_000, 10_000], [5_000, 8_000]);
-    const eks = stopwatch(world.aws, cluster);
+    await world.createEksCluster('ten');
+    createTimes([300, 600], [200, 500]);
     const watched = watch(names);
     const calls = callsFromNow(world.aws);
 
-    const begin = performance.now();
     await Promise.all(names.map((name) => start('ten', name)));
-    await allReady(names, 180_000);
-    const created = performance.now();
-    const ratioOfCreating = (created - begin) / eks.creating;
+    await allReady(names);
     const objects = await Promise.all(names.map(async (name) => (await world.profile(name)) ?? expect.fail(name)));
     const [first, ...rest] = lane(calls);
     // The first comes before the others are known to be there.
@@ -112,13 +108,8 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
     );
 
     await deleteAll(names);
-    await allGone(names, 180_000);
-    const ratioOfDeleting = (performance.now() - created) / eks.deleting;
+    await allGone(names);
     await watched.stop();
-    console.log(
-      `      ten profiles over EKS' own serial time: created in ${ratioOfCreating.toFixed(3)} × ${(eks.creating / 1_000).toFixed(1)} s, ` +
-        `deleted in ${ratioOfDeleting.toFixed(3)} × ${(eks.deleting / 1_000).toFixed(1)} s`,
-    );
     expect(calls.failures()).to.deep.equal([]);
     expect(calls.mutations()).to.have.length(10 * 6);
     expect(await warningsOf(names)).to.deep.equal([]);
@@ -134,8 +125,6 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       expect(conditionOf(object, 'Stalled').status).to.equal('False');
       expect(conditionOf(object, 'Reconciling')).to.include({ status: 'True', reason: 'WaitingForSibling' });
     }
-    expect(ratioOfCreating, 'creating').to.be.below(1.1);
-    expect(ratioOfDeleting, 'deleting').to.be.below(1.1);
   });
 
   describe('with somebody else in it', () => {
