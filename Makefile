@@ -10,7 +10,10 @@ MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore test/grid/whole.test.ts
-INTEGRATION_TESTS := 'test/integration/**/*.test.ts'
+# In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
+LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,kinds bad-start lane roles identities failures teardown-cascade \
+  teardown-kept move foreign-schema reflector demo fleet teardown-missing envtest fault-grid leadership lane-replaced-manager))
+INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*.test.ts test/integration/*/*.test.ts))
 # A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
 INSTALLED := node_modules/.installed-lock.json
 
@@ -27,10 +30,10 @@ test: lint test-unit test-integration ## All that a change must pass; installs w
 
 .PHONY: test-unit
 test-unit: $(INSTALLED) ## The tests that need no server: seconds
-	mocha $(UNIT_TESTS)
+	mocha --parallel --jobs 2 $(UNIT_TESTS)
 
 .PHONY: test-integration
-test-integration: build envtest ## The built manager against a real API server and the AWS emulator
+test-integration: build envtest-all ## The built manager against a real API server and the AWS emulator
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
 
 .PHONY: test-grid
@@ -45,7 +48,7 @@ bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_W
 lint: $(INSTALLED) ## Lint rules, types, formatting, generated files up to date
 	oxlint
 	tsc --project tsconfig.json
-	prettier --log-level warn --check .
+	prettier --log-level warn --cache --cache-strategy content --check .
 	node hack/generate.ts --check
 
 .PHONY: build
@@ -67,6 +70,10 @@ cover: $(INSTALLED) ## The unit tests with a coverage report in coverage/
 .PHONY: envtest
 envtest: $(INSTALLED) ## Get kube-apiserver, etcd and kubectl into the user's cache, once
 	node test/envtest/main.ts ensure
+
+.PHONY: envtest-all
+envtest-all: $(INSTALLED) ## The same with what single tests need: kube-controller-manager, Cluster API's manager, clusterctl
+	node test/envtest/main.ts ensure-all
 
 .PHONY: install
 install: $(INSTALLED) ## node_modules, as the lock file says

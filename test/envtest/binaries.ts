@@ -6,7 +6,7 @@ import { buildFromGo, goVersion } from './gobuild.ts';
 import { withLock } from './lock.ts';
 import { CLUSTER_API_VERSION, KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
 
-export const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
+const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
 export const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
 export const BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
 

@@ -1,13 +1,33 @@
-import { BINARIES, KUBERNETES_BINARIES, resolveBinaries, type BinaryName } from './binaries.ts';
+import { BINARIES, BinariesMissing, resolveBinaries, type BinaryName } from './binaries.ts';
 import { startControlPlane } from './controlplane.ts';
+import { coreCrds } from './coremanager.ts';
 
-const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${KUBERNETES_BINARIES.join(', ')}
+/** What nothing starts without. */
+const CONTROL_PLANE = ['kube-apiserver', 'etcd', 'kubectl'] as const;
+
+const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${CONTROL_PLANE.join(', ')}
+       node test/envtest/main.ts ensure-all         also those that some tests need; it may do without these
        node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
 
 async function ensure(names: readonly string[]): Promise<void> {
   const unknown = names.filter((name) => !isBinary(name));
   if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARIES.join(', ')}`);
-  const paths = await resolveBinaries(names.length === 0 ? KUBERNETES_BINARIES : names.filter(isBinary));
+  print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
+}
+
+/** Here and not in the midst of a test, where minutes of building would count as its own. */
+async function ensureAll(): Promise<void> {
+  await ensure([]);
+  try {
+    print(await resolveBinaries(BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
+    await coreCrds();
+  } catch (error) {
+    if (!(error instanceof BinariesMissing)) throw error;
+    console.error(`${error.message}\nTests that need them are skipped, and say so.`);
+  }
+}
+
+function print(paths: Readonly<Record<string, string>>): void {
   for (const [name, path] of Object.entries(paths)) console.log(`${name.padEnd(24)} ${path}`);
 }
 
@@ -33,6 +53,7 @@ function isBinary(name: string): name is BinaryName {
 const [command, ...rest] = process.argv.slice(2);
 try {
   if (command === 'ensure') await ensure(rest);
+  else if (command === 'ensure-all' && rest.length === 0) await ensureAll();
   else if (command === 'run' && rest.length === 0) await run();
   else {
     console.error(USAGE);
