@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import type { ClusterView } from '../aws/views.ts';
 import type { KubeObject } from '../envtest/api.ts';
 import { callsFromNow } from '../world/calls.ts';
+import type { History } from '../world/history.ts';
+import { historyOf } from '../world/history.ts';
 import { conditionOf, messageOf, stalled, standing, waiting } from '../world/standing.ts';
 import type { Stranger } from '../world/stranger.ts';
 import { strangerIn } from '../world/stranger.ts';
@@ -31,14 +33,17 @@ const arnOf = (cluster: string): string => `arn:aws:eks:us-east-1:${ACCOUNT}:clu
 describe('what AWS refuses', () => {
   let world: World;
   let stranger: Stranger;
+  let history: History;
   before(async () => {
     world = await startWorld();
     stranger = strangerIn(world);
+    history = historyOf(world);
     await world.startManager({ flags: ['--sync-period', '500ms'] });
     await beginWhatTakesLong();
   });
   after(async () => {
     stranger.close();
+    await history.stop();
     await world.finish();
   });
 
@@ -89,13 +94,13 @@ describe('what AWS refuses', () => {
 
   describe('what is tried again by itself', () => {
     it('a change that EKS takes no other beside: a wait, without a Warning', async () => {
-      const object = await stops('updating', 'ClusterUpdating');
+      const object = await history.had('updating', 'Ready', { status: 'False', reason: 'ClusterUpdating' });
       expect(standing(object)).to.deep.equal(waiting('ClusterUpdating'));
       expect(messageOf(object, 'Ready')).to.contain('"default_updating-control-plane"');
     });
 
     it('a create that fails: with EKS’ health issues, and without the finished role', async () => {
-      const object = await stops('failed', 'CreateFailed');
+      const object = await history.had('failed', 'Ready', { status: 'False', reason: 'CreateFailed' });
       expect(standing(object)).to.deep.equal(waiting('CreateFailed'));
       const words = 'PodExecutionRoleAlreadyInUse: The role is in use by a node group (ng-1)';
       expect(messageOf(object, 'Ready')).to.contain(words);
@@ -104,7 +109,7 @@ describe('what AWS refuses', () => {
     });
 
     it('a deletion that fails: the object, its finalizer and the role stay meanwhile', async () => {
-      const object = await world.condition('stays', 'Deleting', { status: 'True', reason: 'DeleteFailed' });
+      const object = await history.had('stays', 'Deleting', { status: 'True', reason: 'DeleteFailed' });
       expect(standing(object)).to.deep.equal({ ...waiting('DeleteFailed'), Ready: 'False Deleting' });
       expect(messageOf(object, 'Deleting')).to.contain('InternalFailure: Something broke');
       expect(object.metadata.finalizers).to.have.length(1);
