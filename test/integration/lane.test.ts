@@ -1,24 +1,16 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
+import { sideBySide } from '../support/side-by-side.ts';
 import { callsFromNow } from '../world/calls.ts';
-import type { Calls } from '../world/calls.ts';
 import { lookAgain } from '../world/look-again.ts';
+import { laneOf, queueIn } from '../world/queue.ts';
 import { conditionOf, messageOf, standing, waiting } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../world/world.ts';
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
 const THEIRS = `arn:aws:iam::${ACCOUNT}:role/theirs`;
-
-/** The lane's calls in the order in which they came: `Create default_a`, and the error where there was one. */
-const lane = (calls: Calls): readonly string[] =>
-  calls
-    .mutations()
-    .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, nouns, errorCode }) =>
-      [operation.replace('FargateProfile', ''), nouns['fargateProfileName'], errorCode].filter(Boolean).join(' '),
-    );
 
 /** Each version of each object, from now on. */
 interface Watched {
@@ -29,33 +21,13 @@ interface Watched {
 describe('the lane: EKS changes one profile of a cluster at a time', () => {
   let world: World;
   before(async () => {
-    world = await startWorld();
+    world = await startWorld({ config: { eks: { createMs: [600, 1_200], deleteMs: [400, 900] } } });
     await world.startManager();
   });
+  const alongside = sideBySide();
   after(() => world.finish());
 
-  const createTimes = (createMs: number | readonly [number, number], deleteMs: number | readonly [number, number]) =>
-    world.aws.admin.setConfig({ eks: { createMs, deleteMs } });
-
-  const start = (cluster: string, ...names: readonly string[]): Promise<void> =>
-    world.apply(...names.map((name) => fargateProfile(name, { clusterName: cluster })));
-
-  async function deleteAll(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map((name) => world.delete(name)));
-  }
-
-  async function allReady(names: readonly string[], timeoutMs = 60_000): Promise<void> {
-    await Promise.all(names.map((name) => world.ready(name, { timeoutMs })));
-  }
-
-  async function allGone(names: readonly string[], timeoutMs = 60_000): Promise<void> {
-    await Promise.all(names.map((name) => world.gone(name, { timeoutMs })));
-  }
-
-  async function warningsOf(names: readonly string[]): Promise<readonly string[]> {
-    const events = await Promise.all(names.map((name) => world.events(name)));
-    return events.flat().filter((event) => event.startsWith('Warning'));
-  }
+  const { start, startInOrder, creating, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(() => world);
 
   function watch(names: readonly string[]): Watched {
     const stopping = new AbortController();
@@ -88,48 +60,49 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       .map(({ metadata }) => `default_${metadata.name}`);
 
   // In how much more than EKS' own time: test/kernel/lifecycle.test.ts, where no busy machine has a say in it.
-  it('ten that come at once and go at once: in line, without a refusal or a Warning, and each says who is ahead', async function () {
-    this.timeout(150_000);
-    const names = Array.from({ length: 10 }, (_, index) => `ten-${index}`);
-    await world.createEksCluster('ten');
-    createTimes([300, 600], [200, 500]);
-    const watched = watch(names);
-    const calls = callsFromNow(world.aws);
+  alongside(
+    'ten that come at once and go at once: in line, without a refusal or a Warning, and each says who is ahead',
+    async () => {
+      const names = Array.from({ length: 10 }, (_, index) => `ten-${index}`);
+      await world.createEksCluster('ten');
+      const watched = watch(names);
+      const calls = callsFromNow(world.aws, 'ten');
 
-    await Promise.all(names.map((name) => start('ten', name)));
-    await allReady(names);
-    const objects = await Promise.all(names.map(async (name) => (await world.profile(name)) ?? expect.fail(name)));
-    const [first, ...rest] = lane(calls);
-    // The first comes before the others are known to be there.
-    expect(rest).to.deep.equal(
-      inLine(objects)
-        .map((name) => `Create ${name}`)
-        .filter((line) => line !== first),
-    );
-
-    await deleteAll(names);
-    await allGone(names);
-    await watched.stop();
-    expect(calls.failures()).to.deep.equal([]);
-    expect(calls.mutations()).to.have.length(10 * 6);
-    expect(await warningsOf(names)).to.deep.equal([]);
-
-    const told = waits(watched);
-    expect(new Set(told.map(({ metadata }) => metadata.name)).size, 'all but the first have waited').to.be.at.least(9);
-    for (const object of told) {
-      const condition = object.metadata.deletionTimestamp === undefined ? 'Ready' : 'Deleting';
-      expect(messageOf(object, condition)).to.match(
-        /^EKS changes one Fargate profile of a cluster at a time; ahead of this one: "default_ten-\d" \((being created|being deleted|starting|next in turn)\)$/,
+      await Promise.all(names.map((name) => start('ten', name)));
+      await allReady(names);
+      const objects = await Promise.all(names.map(async (name) => (await world.profile(name)) ?? expect.fail(name)));
+      const [first, ...rest] = laneOf(calls);
+      // The first comes before the others are known to be there.
+      expect(rest).to.deep.equal(
+        inLine(objects)
+          .map((name) => `Create ${name}`)
+          .filter((line) => line !== first),
       );
-      expect(messageOf(object, condition)).not.to.contain(`"default_${object.metadata.name}"`);
-      expect(conditionOf(object, 'Stalled').status).to.equal('False');
-      expect(conditionOf(object, 'Reconciling')).to.include({ status: 'True', reason: 'WaitingForSibling' });
-    }
-  });
+
+      await deleteAll(names);
+      await allGone(names);
+      await watched.stop();
+      expect(calls.failures()).to.deep.equal([]);
+      expect(calls.mutations()).to.have.length(10 * 6);
+      expect(await warningsOf(names)).to.deep.equal([]);
+
+      const told = waits(watched);
+      expect(new Set(told.map(({ metadata }) => metadata.name)).size, 'all but the first have waited').to.be.at.least(
+        9,
+      );
+      for (const object of told) {
+        const condition = object.metadata.deletionTimestamp === undefined ? 'Ready' : 'Deleting';
+        expect(messageOf(object, condition)).to.match(
+          /^EKS changes one Fargate profile of a cluster at a time; ahead of this one: "default_ten-\d" \((being created|being deleted|starting|next in turn)\)$/,
+        );
+        expect(messageOf(object, condition)).not.to.contain(`"default_${object.metadata.name}"`);
+        expect(conditionOf(object, 'Stalled').status).to.equal('False');
+        expect(conditionOf(object, 'Reconciling')).to.include({ status: 'True', reason: 'WaitingForSibling' });
+      }
+    },
+  );
 
   describe('with somebody else in it', () => {
-    before(() => createTimes(300, 300));
-
     const ahead = (name: string, who: string): Promise<KubeObject> =>
       eventually(async () => {
         const object = (await world.profile(name)) ?? expect.fail('it is not there');
@@ -143,39 +116,45 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       ['CREATING', 'being created', 'ACTIVE'],
       ['DELETING', 'being deleted', 'gone'],
     ] as const)
-      it(`whose profile is ${doing}: one asks EKS for all, each says who is ahead, and it goes on soon after`, async () => {
-        const names = ['a', 'b', 'c'].map((letter) => `${status.toLowerCase()}-${letter}`);
-        const { name: cluster } = await world.createEksCluster(status.toLowerCase());
-        const busyMs = 7_000;
-        world.aws.admin.putProfile({
-          cluster,
-          name: 'theirs',
-          podExecutionRoleArn: THEIRS,
-          status,
-          next: { afterMs: busyMs, to: next },
-        });
-        const begin = performance.now();
-        const calls = callsFromNow(world.aws);
-        await start(status.toLowerCase(), ...names);
-        for (const name of names) {
-          const object = await ahead(name, `"theirs" (${doing})`);
-          expect(standing(object)).to.deep.equal(waiting('WaitingForSibling'));
-        }
-        await allReady(names);
-        expect(performance.now() - begin, 'milliseconds').to.be.below(busyMs + 5_500 + 3 * 2_000);
-        expect(calls.failures()).to.deep.equal(['eks:CreateFargateProfile 409 ResourceInUseException']);
-        expect(await warningsOf(names)).to.deep.equal([]);
-        await deleteAll(names);
-        await allGone(names);
-        world.aws.admin.removeProfile({ cluster, name: 'theirs' });
-      });
+      alongside(
+        `whose profile is ${doing}: one asks EKS for all, each says who is ahead, and it goes on soon after`,
+        async () => {
+          const own = status.toLowerCase();
+          const names = ['a', 'b', 'c'].map((letter) => `${own}-${letter}`);
+          const { name: cluster } = await world.createEksCluster(own);
+          const busyMs = 7_000;
+          world.aws.admin.putProfile({
+            cluster,
+            name: 'theirs',
+            podExecutionRoleArn: THEIRS,
+            status,
+            next: { afterMs: busyMs, to: next },
+          });
+          const begin = Date.now();
+          const calls = callsFromNow(world.aws, own);
+          await start(own, ...names);
+          for (const name of names) {
+            const object = await ahead(name, `"theirs" (${doing})`);
+            expect(standing(object)).to.deep.equal(waiting('WaitingForSibling'));
+          }
+          await allReady(names);
+          const { at = 0 } =
+            calls.mutations().find(({ operation, applied }) => operation.startsWith('CreateF') && applied) ?? {};
+          expect(at - begin - busyMs, 'milliseconds later').to.be.within(0, 5_500);
+          expect(calls.failures()).to.deep.equal(['eks:CreateFargateProfile 409 ResourceInUseException']);
+          expect(await warningsOf(names)).to.deep.equal([]);
+          await deleteAll(names);
+          await allGone(names);
+          world.aws.admin.removeProfile({ cluster, name: 'theirs' });
+        },
+      );
 
-    it('of whom only EKS knows what it updates: a create and a deletion wait, without a Warning', async () => {
+    alongside('of whom only EKS knows what it updates: a create and a deletion wait, without a Warning', async () => {
       const { name: cluster } = await world.createEksCluster('update');
       await start('update', 'update-old');
       await allReady(['update-old']);
-      world.aws.admin.setCluster({ name: cluster, updateInProgressMs: 5_000 });
-      const calls = callsFromNow(world.aws);
+      world.aws.admin.setCluster({ name: cluster, updateInProgressMs: 10_000 });
+      const calls = callsFromNow(world.aws, 'update');
       await start('update', 'update-new');
       const created = await world.condition('update-new', 'Ready', { status: 'False', reason: 'ClusterUpdating' });
       expect(standing(created)).to.deep.equal(waiting('ClusterUpdating'));
@@ -188,39 +167,24 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       expect(await warningsOf(['update-old', 'update-new'])).to.deep.equal([]);
     });
 
-    it('after each create, when EKS says ACTIVE and still refuses a deletion: it waits, without a Warning', async () => {
-      await world.createEksCluster('aftermath');
-      world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 3_000 } });
-      await start('aftermath', 'aftermath');
-      await allReady(['aftermath']);
-      await world.delete('aftermath');
-      await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
-      world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 0 } });
-      await allGone(['aftermath']);
-      expect(await warningsOf(['aftermath'])).to.deep.equal([]);
-    });
+    alongside(
+      'after each create, when EKS says ACTIVE and still refuses a deletion: it waits, without a Warning',
+      async () => {
+        await world.createEksCluster('aftermath');
+        world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 10_000 } });
+        await start('aftermath', 'aftermath');
+        await allReady(['aftermath']);
+        world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 0 } });
+        await world.delete('aftermath');
+        await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
+        await allGone(['aftermath']);
+        expect(await warningsOf(['aftermath'])).to.deep.equal([]);
+      },
+    );
   });
 
   describe('with a queue in it', () => {
-    beforeEach(() => createTimes(1_500, 1_000));
-
-    const creating = (name: string): Promise<true> =>
-      eventually(() => world.inAws.profile(`default_${name}`)?.status === 'CREATING', { intervalMs: 20 });
-
-    /** Whoever asks first goes first: the others come when EKS is busy with the first. */
-    async function startInOrder(cluster: string, ...names: readonly string[]): Promise<void> {
-      const [first = '', ...others] = names;
-      await start(cluster, first);
-      await creating(first);
-      await start(cluster, ...others);
-      await waitInLine(...others);
-    }
-
-    async function waitInLine(...names: readonly string[]): Promise<void> {
-      await Promise.all(
-        names.map((name) => world.condition(name, 'Reconciling', { status: 'True', reason: 'WaitingForSibling' })),
-      );
-    }
+    before(() => world.aws.admin.setConfig({ eks: { createMs: 1_500, deleteMs: 1_000 } }));
 
     it('a deletion goes before the creations that were there first', async () => {
       await world.createEksCluster('urgent');
@@ -231,7 +195,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       await world.apply(...waiters.map((name) => fargateProfile(name, { clusterName: 'urgent' }, paused)));
       await start('urgent', 'urgent-young');
       await allReady(['urgent-young']);
-      const calls = callsFromNow(world.aws);
+      const calls = callsFromNow(world.aws, 'urgent');
       await start('urgent', 'urgent-first');
       await creating('urgent-first');
       await Promise.all(waiters.map((name) => pause(name, null)));
@@ -239,7 +203,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       await world.delete('urgent-young');
       await allGone(['urgent-young']);
       await allReady(['urgent-first', ...waiters]);
-      expect(lane(calls)).to.deep.equal([
+      expect(laneOf(calls)).to.deep.equal([
         'Create default_urgent-first',
         'Delete default_urgent-young',
         'Create default_urgent-a',
@@ -249,34 +213,34 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
 
     it('one that is paused meanwhile is passed over, and comes when it goes on', async () => {
       await world.createEksCluster('skip');
-      const calls = callsFromNow(world.aws);
+      const calls = callsFromNow(world.aws, 'skip');
       await startInOrder('skip', 'skip-a', 'skip-b', 'skip-c');
       await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
       await allReady(['skip-a', 'skip-c']);
       expect(world.inAws.profile('default_skip-b')).to.equal(undefined);
       await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
       await allReady(['skip-b']);
-      expect(lane(calls)).to.deep.equal(['Create default_skip-a', 'Create default_skip-c', 'Create default_skip-b']);
+      expect(laneOf(calls)).to.deep.equal(['Create default_skip-a', 'Create default_skip-c', 'Create default_skip-b']);
     });
 
     it('one that is deleted while it waits is never made', async () => {
       await world.createEksCluster('regret');
-      const calls = callsFromNow(world.aws);
+      const calls = callsFromNow(world.aws, 'regret');
       await startInOrder('regret', 'regret-a', 'regret-b', 'regret-c');
       await world.delete('regret-b');
       await world.gone('regret-b');
       await allReady(['regret-a', 'regret-c']);
-      expect(lane(calls)).to.deep.equal(['Create default_regret-a', 'Create default_regret-c']);
+      expect(laneOf(calls)).to.deep.equal(['Create default_regret-a', 'Create default_regret-c']);
       expect(world.inAws.role('regret-default_regret-b_fargate')).to.equal(undefined);
     });
 
     it('one that failed and waits for its next try holds nobody up', async () => {
       await world.createEksCluster('backoff');
       world.aws.admin.planFailure({ operation: 'create', profile: 'default_backoff-a', times: 1, issues: [] });
-      const calls = callsFromNow(world.aws);
+      const calls = callsFromNow(world.aws, 'backoff');
       await startInOrder('backoff', 'backoff-a', 'backoff-b', 'backoff-c');
       await allReady(['backoff-b', 'backoff-c']);
-      expect(lane(calls)).to.deep.equal([
+      expect(laneOf(calls)).to.deep.equal([
         'Create default_backoff-a',
         'Create default_backoff-b',
         'Create default_backoff-c',
@@ -293,72 +257,14 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       expect(world.inAws.profile('default_edit-b')?.selectors).to.deep.equal([{ namespace: 'edited', labels: {} }]);
     });
 
-    for (const [what, isDeletion] of [
-      ['creations', false],
-      ['deletions', true],
-    ] as const)
-      it(`of ${what} the manager is killed: its successor goes on where it was, and asks nothing twice`, async () => {
-        const cluster = `killed-${what}`;
-        const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${cluster}-${letter}`);
-        await world.createEksCluster(cluster);
-        const calls = callsFromNow(world.aws);
-        await startInOrder(cluster, ...names);
-        if (isDeletion) {
-          await allReady(names);
-          await deleteAll(names);
-        }
-        const [, second = ''] = names;
-        await eventually(
-          async () =>
-            (await world.profile(second))?.status?.['profileStatus'] === (isDeletion ? 'DELETING' : 'CREATING'),
-          { intervalMs: 20 },
-        );
-        await world.manager.stop('SIGKILL');
-        await world.startManager();
-        if (!isDeletion) {
-          await allReady(names);
-          await deleteAll(names);
-        }
-        await allGone(names);
-        expect(lane(calls).toSorted()).to.deep.equal(
-          names.flatMap((name) => [`Create default_${name}`, `Delete default_${name}`]).toSorted(),
-        );
-        expect(calls.failures()).to.deep.equal([]);
-        expect(await warningsOf(names)).to.deep.equal([]);
-      });
-
-    it('the manager is killed right after EKS took a create: nothing is made twice, and nobody waits in vain', async () => {
-      const names = ['unseen-a', 'unseen-b', 'unseen-c'];
-      await world.createEksCluster('unseen');
-      const calls = callsFromNow(world.aws);
-      const { manager } = world;
-      let killed: Promise<unknown> | undefined;
-      const forget = world.aws.onCall(({ operation, applied }, phase) => {
-        if (phase === 'after' && applied && operation === 'CreateFargateProfile') killed ??= manager.stop('SIGKILL');
-      });
-      await start('unseen', ...names);
-      await eventually(() => killed !== undefined);
-      await killed;
-      forget();
-      await world.startManager();
-      await allReady(names);
-      const creates = lane(calls).filter((line) => line.startsWith('Create'));
-      expect(creates.filter((line) => !line.includes('Exception')).toSorted()).to.deep.equal(
-        names.map((name) => `Create default_${name}`),
-      );
-      // One of the others may ask EKS before the first has looked: EKS names who is ahead.
-      expect(creates.length - names.length, 'refused creates').to.be.at.most(1);
-      expect(await warningsOf(names)).to.deep.equal([]);
-    });
-
     it('looks in between change nothing', async () => {
       const names = ['look-a', 'look-b', 'look-c'];
       await world.createEksCluster('look');
-      const calls = callsFromNow(world.aws);
+      const calls = callsFromNow(world.aws, 'look');
       await startInOrder('look', ...names);
       for (let look = 0; look < 5; look++) for (const name of names) await lookAgain(world, name);
       await allReady(names);
-      expect(lane(calls)).to.deep.equal(names.map((name) => `Create default_${name}`));
+      expect(laneOf(calls)).to.deep.equal(names.map((name) => `Create default_${name}`));
     });
   });
 });

@@ -10,19 +10,22 @@ export interface Calls {
   /** Those that would change something, whatever was answered. */
   mutations(): readonly CallRecord[];
   /** Those that name the role, the profile or the cluster. */
-  about(noun: string): readonly CallRecord[];
+  about(name: string): readonly CallRecord[];
   /** Those that were refused, but for reads that ask whether something is there. */
   failures(): readonly string[];
 }
 
-export function callsFromNow({ log }: Emulator): Calls {
+/** @param noun all, or those alone of whose names and ARNs one has it in it: the name of a cluster that a test has to itself */
+export function callsFromNow({ log }: Emulator, noun = ''): Calls {
   const afterSeq = log.read().at(-1)?.seq ?? 0;
-  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY });
+  const concerns = ({ nouns }: CallRecord): boolean =>
+    noun === '' || Object.values(nouns).some((each) => each.includes(noun));
+  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY }).filter(concerns);
   return {
     all,
     lines: () => all().map(lineOf),
     mutations: () => all().filter(({ mutates }) => mutates),
-    about: (noun) => all().filter(({ nouns }) => Object.values(nouns).includes(noun)),
+    about: (name) => all().filter(({ nouns }) => Object.values(nouns).includes(name)),
     failures: () =>
       all()
         .filter((call) => call.status !== 200 && !isQuestion(call))
