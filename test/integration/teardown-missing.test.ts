@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.ts';
+import { sideBySide } from '../support/side-by-side.ts';
+import type { Calls } from '../world/calls.ts';
 import { callsFromNow } from '../world/calls.ts';
 import { CAPA_FINALIZER } from '../world/capa.ts';
 import type { ClusterApi } from '../world/cluster-api.ts';
@@ -13,6 +15,7 @@ import {
   isBeingDeleted,
   strip,
 } from '../world/cluster-teardown.ts';
+import type { ManagedCluster } from '../world/managed-cluster.ts';
 import { messageOf } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
 import { fargateProfile, startWorld } from '../world/world.ts';
@@ -80,60 +83,75 @@ describe('the teardown of a cluster of which something is missing', function () 
     world.aws.admin.removeCluster({ name: cluster.eksName });
   });
 
-  it('control plane and Cluster gone already: the garbage collector deletes the profile, and half a minute later it goes', async () => {
-    const cluster = await clusterWithProfiles(world, 'beheaded', ['beheaded']);
-    await world.stopManager();
-    await loseObject(cluster.controlPlanePath);
-    await clusterApi.delete(cluster.clusterPath);
-    await clusterApi.gone(cluster.clusterPath);
-    await world.startManager();
-    const waiting = await world.condition('beheaded', 'Deleting', { status: 'True', reason: 'ClusterVanished' });
-    expect(messageOf(waiting, 'Deleting')).to.equal(
-      'Cluster default/beheaded has vanished; in case it is being moved, nothing is changed in AWS for half a minute',
-    );
-    expect(world.inAws.profile('default_beheaded')?.status).to.equal('ACTIVE');
-    await world.gone('beheaded', { timeoutMs: VANISHED_MS + 5_000 });
-    expectNothingInAws(world, cluster);
-    world.aws.admin.removeCluster({ name: cluster.eksName });
-  });
+  describe('in the half minute in which a vanished Cluster may be on its way to another management cluster', () => {
+    const alongside = sideBySide();
+    let beheaded: ManagedCluster;
+    let argo: ManagedCluster;
+    let callsForArgo: Calls;
 
-  it('Cluster gone already: the control plane loses our guard, whatever its own controller makes of it', async () => {
-    const cluster = await clusterWithProfiles(world, 'orphaned', ['orphaned']);
-    expect(await finalizersOf(world, cluster.controlPlanePath)).to.have.members([CAPA_FINALIZER, GUARD]);
-    await clusterApi.delete(cluster.clusterPath);
-    await world.controlPlane.api.patch(cluster.clusterPath, { metadata: { finalizers: null } });
-    await clusterApi.gone(cluster.clusterPath);
-    await world.gone('orphaned', { timeoutMs: VANISHED_MS + 5_000 });
-    expectNothingInAws(world, cluster);
-    await eventually(async () => {
-      expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
+    before(async function () {
+      this.timeout(120_000);
+      [beheaded, argo] = await Promise.all([
+        clusterWithProfiles(world, 'beheaded', ['beheaded']),
+        clusterWithProfiles(world, 'argo', []),
+      ]);
+      const metadata = { annotations: { 'argocd.argoproj.io/tracking-id': 'app' } };
+      await world.apply(fargateProfile('tracked', { clusterName: 'argo' }, metadata));
+      const ready = await world.ready('tracked');
+      expect(ready.metadata.ownerReferences).to.equal(undefined);
+      await world.stopManager();
+      for (const { controlPlanePath, clusterPath } of [beheaded, argo]) {
+        await loseObject(controlPlanePath);
+        await clusterApi.delete(clusterPath);
+        await clusterApi.gone(clusterPath);
+      }
+      callsForArgo = callsFromNow(world.aws, 'argo');
+      await world.startManager(SOON_AFTER_START);
     });
-    // Without its Cluster, Cluster API Provider AWS deletes no EKS cluster: that is left to a human.
-    await strip(world, cluster.controlPlanePath, CAPA_FINALIZER);
-    await clusterApi.gone(cluster.controlPlanePath);
-    world.aws.admin.removeCluster({ name: cluster.eksName });
-  });
 
-  it('a profile that nothing owns outlives its Cluster untouched, and goes when it is deleted', async () => {
-    const cluster = await clusterWithProfiles(world, 'argo', []);
-    await world.apply(
-      fargateProfile('tracked', { clusterName: 'argo' }, { annotations: { 'argocd.argoproj.io/tracking-id': 'app' } }),
+    alongside(
+      'control plane and Cluster gone already: the garbage collector deletes the profile, and half a minute later it goes',
+      async () => {
+        const waiting = await world.condition('beheaded', 'Deleting', { status: 'True', reason: 'ClusterVanished' });
+        expect(messageOf(waiting, 'Deleting')).to.equal(
+          'Cluster default/beheaded has vanished; in case it is being moved, nothing is changed in AWS for half a minute',
+        );
+        expect(world.inAws.profile('default_beheaded')?.status).to.equal('ACTIVE');
+        await world.gone('beheaded', { timeoutMs: VANISHED_MS + 5_000 });
+        expectNothingInAws(world, beheaded);
+        world.aws.admin.removeCluster({ name: beheaded.eksName });
+      },
     );
-    const ready = await world.ready('tracked');
-    expect(ready.metadata.ownerReferences).to.equal(undefined);
-    await world.stopManager();
-    await loseObject(cluster.controlPlanePath);
-    await clusterApi.delete(cluster.clusterPath);
-    await clusterApi.gone(cluster.clusterPath);
-    const calls = callsFromNow(world.aws);
-    await world.startManager(SOON_AFTER_START);
-    await world.condition('tracked', 'Ready', { status: 'False', reason: 'WaitingForCluster' });
-    await world.delete('tracked');
-    await world.condition('tracked', 'Deleting', { status: 'True', reason: 'ClusterVanished' });
-    expect(calls.all()).to.deep.equal([]);
-    await world.gone('tracked', { timeoutMs: VANISHED_MS + 5_000 });
-    expectNothingInAws(world, cluster);
-    world.aws.admin.removeCluster({ name: cluster.eksName });
+
+    alongside(
+      'Cluster gone already: the control plane loses our guard, whatever its own controller makes of it',
+      async () => {
+        const cluster = await clusterWithProfiles(world, 'orphaned', ['orphaned']);
+        expect(await finalizersOf(world, cluster.controlPlanePath)).to.have.members([CAPA_FINALIZER, GUARD]);
+        await clusterApi.delete(cluster.clusterPath);
+        await world.controlPlane.api.patch(cluster.clusterPath, { metadata: { finalizers: null } });
+        await clusterApi.gone(cluster.clusterPath);
+        await world.gone('orphaned', { timeoutMs: VANISHED_MS + 5_000 });
+        expectNothingInAws(world, cluster);
+        await eventually(async () => {
+          expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
+        });
+        // Without its Cluster, Cluster API Provider AWS deletes no EKS cluster: that is left to a human.
+        await strip(world, cluster.controlPlanePath, CAPA_FINALIZER);
+        await clusterApi.gone(cluster.controlPlanePath);
+        world.aws.admin.removeCluster({ name: cluster.eksName });
+      },
+    );
+
+    alongside('a profile that nothing owns outlives its Cluster untouched, and goes when it is deleted', async () => {
+      await world.condition('tracked', 'Ready', { status: 'False', reason: 'WaitingForCluster' });
+      await world.delete('tracked');
+      await world.condition('tracked', 'Deleting', { status: 'True', reason: 'ClusterVanished' });
+      expect(callsForArgo.all()).to.deep.equal([]);
+      await world.gone('tracked', { timeoutMs: VANISHED_MS + 5_000 });
+      expectNothingInAws(world, argo);
+      world.aws.admin.removeCluster({ name: argo.eksName });
+    });
   });
 
   it('EKS cluster deleted while a role is still there: the guard keeps the control plane until that is gone too', async () => {
