@@ -203,23 +203,6 @@ describe('what AWS refuses', () => {
       await touch('passrole');
       await world.ready('passrole');
     });
-
-    it('because EKS cannot see Fargate’s service-linked role with the caller’s permissions', async () => {
-      await cluster('slr');
-      const resource = '*AWSServiceRoleForAmazonEKSForFargate';
-      world.aws.admin.deny({ principal: '*', action: 'iam:GetRole', resource });
-      await start('slr');
-      await expectRefused('slr', {
-        reason: 'AccessDenied',
-        part: 'EKSFargateProfileReady',
-        words:
-          "Failed to validate if SLR: AWSServiceRoleForAmazonEKSForFargate already exists due to missing permissions for 'iam:GetRole",
-        event: 'Warning FailedCreateEKSFargateProfile',
-      });
-      world.aws.admin.allow({ action: 'iam:GetRole' });
-      await touch('slr');
-      await world.ready('slr');
-    });
   });
 
   describe('a role that IAM refuses', () => {
@@ -379,6 +362,26 @@ describe('what AWS refuses', () => {
       await world.stopManager();
       await world.startManager();
       await world.gone('undeletable');
+    });
+  });
+
+  // It denies what every create needs: those that are tried again by themselves have come to their end before.
+  describe('any create that EKS refuses', () => {
+    it('because EKS cannot see Fargate’s service-linked role with the caller’s permissions', async () => {
+      await cluster('slr');
+      const resource = '*AWSServiceRoleForAmazonEKSForFargate';
+      world.aws.admin.deny({ principal: '*', action: 'iam:GetRole', resource });
+      await start('slr');
+      await expectRefused('slr', {
+        reason: 'AccessDenied',
+        part: 'EKSFargateProfileReady',
+        words:
+          "Failed to validate if SLR: AWSServiceRoleForAmazonEKSForFargate already exists due to missing permissions for 'iam:GetRole",
+        event: 'Warning FailedCreateEKSFargateProfile',
+      });
+      world.aws.admin.allow({ action: 'iam:GetRole' });
+      await touch('slr');
+      await world.ready('slr');
     });
   });
 });
