@@ -9,9 +9,9 @@ SHELL := /bin/bash
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore test/grid/whole.test.ts
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole.test.ts'
 # In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
-LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,kinds bad-start lane roles identities failures teardown-cascade \
+LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills kinds bad-start lane roles identities failures teardown-cascade \
   teardown-kept move foreign-schema reflector demo fleet teardown-missing envtest fault-grid leadership lane-replaced-manager))
 INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*.test.ts test/integration/*/*.test.ts))
 # A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
@@ -37,8 +37,8 @@ test-integration: build envtest-all ## The built manager against a real API serv
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
 
 .PHONY: test-grid
-test-grid: build envtest ## Each AWS call of each scenario, whatever befalls it: minutes; make test has a sample
-	mocha --config .mocharc.integration.json --no-parallel test/grid/whole.test.ts
+test-grid: build envtest ## Each AWS call of each scenario and of a teardown, whatever befalls it: minutes; make test has a sample
+	mocha --config .mocharc.integration.json --no-parallel test/grid/whole.test.ts test/teardown/whole.test.ts
 
 .PHONY: bench
 bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: into docs/performance.md)

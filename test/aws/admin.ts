@@ -286,8 +286,11 @@ export function createAdmin(emulator: Emulator) {
     calls: (filter: LogFilter = {}) => emulator.log.read(filter),
     clearCalls: (): void => emulator.log.clear(),
     clusters: (): readonly ClusterView[] => viewClusters(emulator.model.world, now()),
-    profiles: (): readonly ProfileView[] => viewProfiles(emulator.model.world, now()),
-    roles: (): readonly RoleView[] => viewRoles(emulator.model.world),
+    /** Those of one account, or all. */
+    profiles: ({ account }: { account?: string } = {}): readonly ProfileView[] =>
+      viewProfiles(emulator.model.world, now(), account),
+    /** Those of one account, or all. */
+    roles: ({ account }: { account?: string } = {}): readonly RoleView[] => viewRoles(emulator.model.world, account),
     world: (): WorldView => ({
       now: now(),
       clusters: viewClusters(emulator.model.world, now()),

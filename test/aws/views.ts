@@ -64,8 +64,18 @@ export interface RoleView {
   readonly foreign: boolean;
 }
 
-function eachCluster(world: World): readonly { account: Account; region: Region; cluster: Cluster }[] {
-  return [...world.accounts.values()].flatMap((account) =>
+/** The account of this id, where one is given, and otherwise all. */
+function accountsOf(world: World, id: string | undefined): readonly Account[] {
+  if (id === undefined) return [...world.accounts.values()];
+  const account = world.accounts.get(id);
+  return account === undefined ? [] : [account];
+}
+
+function eachCluster(
+  world: World,
+  id?: string,
+): readonly { readonly account: Account; readonly region: Region; readonly cluster: Cluster }[] {
+  return accountsOf(world, id).flatMap((account) =>
     [...account.regions.values()].flatMap((region) =>
       [...region.clusters.values()].map((cluster) => ({ account, region, cluster })),
     ),
@@ -98,10 +108,10 @@ export function viewProfile(account: Account, region: Region, cluster: Cluster, 
   return { account: account.id, region: region.name, cluster: cluster.name, ...shown };
 }
 
-export function viewProfiles(world: World, now: number): readonly ProfileView[] {
+export function viewProfiles(world: World, now: number, account?: string): readonly ProfileView[] {
   world.settle(now);
-  return eachCluster(world).flatMap(({ account, region, cluster }) =>
-    [...cluster.profiles.values()].map((profile) => viewProfile(account, region, cluster, profile)),
+  return eachCluster(world, account).flatMap(({ account: owner, region, cluster }) =>
+    [...cluster.profiles.values()].map((profile) => viewProfile(owner, region, cluster, profile)),
   );
 }
 
@@ -127,8 +137,6 @@ export function viewRole(account: Account, role: Role): RoleView {
   };
 }
 
-export function viewRoles(world: World): readonly RoleView[] {
-  return [...world.accounts.values()].flatMap((account) =>
-    [...account.roles.values()].map((role) => viewRole(account, role)),
-  );
+export function viewRoles(world: World, account?: string): readonly RoleView[] {
+  return accountsOf(world, account).flatMap((owner) => [...owner.roles.values()].map((role) => viewRole(owner, role)));
 }

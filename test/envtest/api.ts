@@ -99,6 +99,8 @@ export interface ApiTarget {
   /** PEM. */
   readonly ca: string;
   readonly token: string;
+  /** As whom the API server's audit log knows it. */
+  readonly userAgent?: string;
 }
 
 /**
@@ -117,6 +119,11 @@ export class Api {
   /** The same server, as another user. */
   as(token: string): Api {
     return new Api({ ...this.#target, token });
+  }
+
+  /** The same server and user, under another name in the audit log. */
+  calledAs(userAgent: string): Api {
+    return new Api({ ...this.#target, userAgent });
   }
 
   get<T = KubeObject>(path: string, query?: Query): Promise<T> {
@@ -210,6 +217,7 @@ export class Api {
         headers: {
           accept: 'application/json',
           authorization: `Bearer ${this.#target.token}`,
+          'user-agent': this.#target.userAgent ?? 'test',
           ...(payload === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },
         ...(options.signal === undefined ? {} : { signal: options.signal }),

@@ -5,7 +5,7 @@ import { STAND_IN_CRDS, loadCrds } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Calls } from '../world/calls.ts';
 import { callsFromNow } from '../world/calls.ts';
-import { playCapa } from '../world/capa.ts';
+import { playCapaIn } from '../world/capa.ts';
 import type { Move } from '../world/clusterctl.ts';
 import { findMove, imitatedMove } from '../world/clusterctl.ts';
 import { CLUSTERCTL_LABEL } from '../world/imitated-move.ts';
@@ -55,7 +55,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     away = await startWorld({ crds: [...crds, OUR_CRD], besides: home });
     for (const world of [home, away]) {
       await world.startManager({ flags: ['--sync-period', '500ms'] });
-      const capa = playCapa(world);
+      const capa = playCapaIn(world);
       world.endWith(() => capa.stop());
     }
     cluster = await createManagedCluster(home, 'prod', { asCoreManager: true });

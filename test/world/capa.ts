@@ -7,10 +7,12 @@ import {
 } from '@aws-sdk/client-eks';
 import { EmulatorRequestHandler } from '../aws/request-handler.ts';
 import { ApiError } from '../envtest/api.ts';
-import type { KubeObject } from '../envtest/api.ts';
+import type { Api, KubeObject } from '../envtest/api.ts';
 import type { World } from './world.ts';
+import { ACCOUNT } from './world.ts';
 
-export const CAPA_KEY = 'capa';
+/** As the API server's audit log knows it. */
+export const CAPA_AGENT = 'cluster-api-provider-aws';
 export const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
 
 const GROUPS = {
@@ -26,8 +28,9 @@ const WAITER_MS = 50;
 const WATCH_PAUSE_MS = 100;
 
 export interface CapaOptions {
-  /** Reads the control plane's identity, or not: the emulated caller is in this account. */
-  readonly account?: string;
+  readonly api: Api;
+  /** EKS in the account and region of this control plane. */
+  readonly eksFor: (controlPlane: KubeObject) => EKSClient;
 }
 
 /** Plays Cluster API Provider AWS as far as a teardown meets it. */
@@ -49,8 +52,7 @@ export interface Capa {
  *
  * It makes no EKS clusters, networks and roles: tests do.
  */
-export function playCapa({ controlPlane: { api }, aws }: World, { account = '123456789012' }: CapaOptions = {}): Capa {
-  aws.admin.registerKey({ accessKeyId: CAPA_KEY, account, foreign: true });
+export function playCapa({ api, eksFor }: CapaOptions): Capa {
   const stopping = new AbortController();
   const queue = new RateLimitedQueue(pass);
   const owners = new Map<string, string>();
@@ -118,7 +120,7 @@ export function playCapa({ controlPlane: { api }, aws }: World, { account = '123
     const { finalizers = [] } = object.metadata;
     if (!finalizers.includes(CAPA_FINALIZER)) return undefined;
     if ((await statusInEks(object)) !== undefined) {
-      await eks(object).send(new DeleteClusterCommand({ name: eksNameOf(object) }));
+      await eksFor(object).send(new DeleteClusterCommand({ name: eksNameOf(object) }));
       while ((await statusInEks(object)) !== undefined) await pause(WAITER_MS, stopping.signal);
     }
     await api.patch(path, { metadata: { finalizers: finalizers.filter((each) => each !== CAPA_FINALIZER) } });
@@ -128,21 +130,13 @@ export function playCapa({ controlPlane: { api }, aws }: World, { account = '123
   async function statusInEks(object: KubeObject): Promise<string | undefined> {
     if (stopping.signal.aborted) throw new Error('stopped');
     try {
-      const { cluster } = await eks(object).send(new DescribeClusterCommand({ name: eksNameOf(object) }));
+      const { cluster } = await eksFor(object).send(new DescribeClusterCommand({ name: eksNameOf(object) }));
       return cluster?.status;
     } catch (error) {
       if (error instanceof ResourceNotFoundException) return undefined;
       throw error;
     }
   }
-
-  const eks = (object: KubeObject): EKSClient =>
-    new EKSClient({
-      region: String(object.spec?.['region']),
-      credentials: { accessKeyId: CAPA_KEY, secretAccessKey: 'secret' },
-      requestHandler: new EmulatorRequestHandler(aws),
-      maxAttempts: 1,
-    });
 
   return {
     outcomesOf: (name, namespace = 'default') => outcomes.get(`${namespace}/${name}`) ?? [],
@@ -153,6 +147,33 @@ export function playCapa({ controlPlane: { api }, aws }: World, { account = '123
     },
   };
 }
+
+/**
+ * The same with the AWS of a test's world.
+ * @param accountOf in which account the EKS cluster of a control plane is; identities are not read
+ */
+export function playCapaIn(
+  { controlPlane: { api }, aws }: World,
+  accountOf: (controlPlane: KubeObject) => string = () => ACCOUNT,
+): Capa {
+  const clients = new Map<string, EKSClient>();
+  const clientIn = (account: string, region: string): EKSClient => {
+    const accessKeyId = capaKeyOf(account);
+    aws.admin.registerKey({ accessKeyId, account, foreign: true });
+    const credentials = { accessKeyId, secretAccessKey: 'secret' };
+    return new EKSClient({ region, credentials, requestHandler: new EmulatorRequestHandler(aws), maxAttempts: 1 });
+  };
+  const eksFor = (controlPlane: KubeObject): EKSClient => {
+    const [account, region] = [accountOf(controlPlane), String(controlPlane.spec?.['region'])];
+    const client = clients.get(`${account}/${region}`) ?? clientIn(account, region);
+    clients.set(`${account}/${region}`, client);
+    return client;
+  };
+  return playCapa({ api: api.calledAs(CAPA_AGENT), eksFor });
+}
+
+/** With which it is known in an account. */
+export const capaKeyOf = (account: string = ACCOUNT): string => `capa-${account}`;
 
 /** One worker per key, and controller-runtime's exponential backoff: 5 ms, doubled up to 1000 s, forgotten on success. */
 class RateLimitedQueue {

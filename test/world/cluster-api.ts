@@ -1,10 +1,11 @@
 import type { Context } from 'mocha';
 import type { ConfigPatch } from '../aws/model/config.ts';
+import type { KubeObject } from '../envtest/api.ts';
 import { startCoreManager } from '../envtest/coremanager.ts';
 import { skipWhereMissing } from '../envtest/skip.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Capa } from './capa.ts';
-import { playCapa } from './capa.ts';
+import { playCapaIn } from './capa.ts';
 import type { ManagedCluster } from './managed-cluster.ts';
 import type { World } from './world.ts';
 
@@ -28,12 +29,17 @@ export interface ClusterApi {
 /**
  * Adds Cluster API's real core manager, the real garbage collector and namespace controller, and Cluster API Provider AWS,
  * played. Skips, loudly, where those cannot be had.
+ * @param accountOf in which account the EKS cluster of a control plane is; default: the one of the world
  */
-export async function startClusterApi(world: World, test: Context): Promise<ClusterApi> {
+export async function startClusterApi(
+  world: World,
+  test: Context,
+  accountOf?: (controlPlane: KubeObject) => string,
+): Promise<ClusterApi> {
   const { api } = world.controlPlane;
   await startCoreManager(world.controlPlane).catch(skipWhereMissing(test));
   await world.controlPlane.startControllerManager().catch(skipWhereMissing(test));
-  const capa = playCapa(world);
+  const capa = playCapaIn(world, accountOf);
   world.endWith(() => capa.stop());
 
   const gone = async (path: string): Promise<number> => {

@@ -1,12 +1,15 @@
 import type { ClusterStatus } from '../aws/model/state.ts';
 import { eventually } from '../support/eventually.ts';
 import type { World } from './world.ts';
-import { REGION } from './world.ts';
+import { ACCOUNT, REGION } from './world.ts';
 
 export interface ManagedClusterOptions {
   readonly namespace?: string;
   /** What EKS says of the cluster; default ACTIVE. */
   readonly eksStatus?: ClusterStatus;
+  /** Where the EKS cluster is; default the account of the world. */
+  readonly account?: string;
+  readonly identityRef?: { readonly kind: string; readonly name: string };
   /** Does what Cluster API's core manager would, where that does not run. */
   readonly asCoreManager?: boolean;
 }
@@ -28,11 +31,12 @@ export interface ManagedCluster {
 export async function createManagedCluster(
   world: World,
   name: string,
-  { namespace = 'default', eksStatus = 'ACTIVE', asCoreManager = false }: ManagedClusterOptions = {},
+  { namespace = 'default', eksStatus = 'ACTIVE', asCoreManager = false, ...where }: ManagedClusterOptions = {},
 ): Promise<ManagedCluster> {
   const { api } = world.controlPlane;
   const cluster = managedCluster(name, namespace);
-  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus });
+  const { account = ACCOUNT, identityRef } = where;
+  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
   await world.apply(
     {
       apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
@@ -42,6 +46,7 @@ export async function createManagedCluster(
         eksClusterName: cluster.eksName,
         region: REGION,
         version: 'v1.34',
+        ...(identityRef && { identityRef }),
         network: {
           subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
             id: `${name}-subnet-${index}`,

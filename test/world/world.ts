@@ -58,6 +58,8 @@ export interface WorldOptions {
   readonly crds?: readonly (string | CustomResourceDefinition)[];
   /** Users of the API server besides the administrator. */
   readonly users?: readonly User[];
+  /** Flags of the API server besides ours. */
+  readonly apiServerArgs?: readonly string[];
   /** A second management cluster: it has the AWS of this world, which is to end after it. */
   readonly besides?: World;
 }
@@ -119,9 +121,10 @@ export async function startWorld({
   config = {},
   crds = [STAND_IN_CRDS, OUR_CRD],
   users = [],
+  apiServerArgs = [],
   besides,
 }: WorldOptions = {}): Promise<World> {
-  const controlPlane = await startControlPlane({ users });
+  const controlPlane = await startControlPlane({ users, apiServerArgs });
   const aws: Aws =
     besides === undefined
       ? await startServer({
