@@ -29,6 +29,7 @@ export function describeGrid(title: string, choose: (cells: readonly GridCell[])
     });
 
     it('has each cell lived through', async () => {
+      expect(chosen, 'no rehearsal, no cells').not.to.deep.equal([]);
       failures = await grid.run(chosen);
       const scenarios = new Set(chosen.map(({ scenario }) => scenario));
       const calls = new Set(chosen.map(({ scenario, call }) => [scenario, call.operation, call.nth].join(' ')));
