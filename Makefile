@@ -22,7 +22,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## See it work: a real API server, emulated AWS, one profile (ONCE=1: delete it again and exit)
+demo: build ## See it work: a real API server, emulated AWS, one profile (ONCE=1: and its end; TEARDOWN=1: the end of a cluster)
 	@node test/demo/main.ts
 
 .PHONY: test

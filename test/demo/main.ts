@@ -6,7 +6,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** What shells add to a signal's number where a process ended by it. */
 const SIGNAL_EXIT = 128;
 
-const { ONCE: once = '' } = process.env;
+/** As make hands it over: absent, empty and 0 mean no. */
+const isSet = (name: string): boolean => !['', '0'].includes(process.env[name] ?? '');
+const story = isSet('TEARDOWN') ? 'teardown' : isSet('ONCE') ? 'once' : 'stay';
 const stop = new AbortController();
 let exitCodeOfSignal = 0;
 for (const name of SIGNALS) {
@@ -29,7 +31,7 @@ function leave(exitCode: number): void {
 }
 
 try {
-  await demo(new Page(process.stdout), { once: once !== '' && once !== '0', stop: stop.signal });
+  await demo(new Page(process.stdout), { story, stop: stop.signal });
   leave(0);
 } catch (error) {
   const isInterrupted = error instanceof Interrupted;

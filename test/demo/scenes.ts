@@ -8,7 +8,7 @@ import type { Page } from './page.ts';
 import type { Profiles } from './profiles.ts';
 import { endOfLog, provision, type Stage } from './stage.ts';
 
-const CLUSTER = fileURLToPath(new URL('cluster.yaml', import.meta.url));
+export const CLUSTER = fileURLToPath(new URL('cluster.yaml', import.meta.url));
 const SAMPLES = fileURLToPath(new URL('../../config/samples', import.meta.url));
 
 /** Both take seconds; this is for a very busy machine. */
@@ -87,7 +87,7 @@ export async function sayHowToGoOn({ page, stage }: Props): Promise<void> {
   page.line('\nWhat happens to profiles shows below. Ctrl-C ends everything and removes it.\n');
 }
 
-function showAws(page: Page, things: ReturnType<typeof whatIsThere>): void {
+export function showAws(page: Page, things: ReturnType<typeof whatIsThere>): void {
   for (const thing of things) {
     page.line();
     for (const [label, values] of thing) {
@@ -97,14 +97,14 @@ function showAws(page: Page, things: ReturnType<typeof whatIsThere>): void {
 }
 
 /** Runs kubectl, and shows the command and its answer. */
-async function run({ page, stage }: Props, args: readonly string[]): Promise<void> {
+export async function run({ page, stage }: Pick<Props, 'page' | 'stage'>, args: readonly string[]): Promise<void> {
   page.command(`kubectl ${args.join(' ')}`);
   const { code, stdout, stderr } = await kubectl(stage.controlPlane, args);
   page.line(`${stdout}${stderr}`.trimEnd());
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with exit code ${code}`);
 }
 
-async function orWithLog(stage: Stage, waiting: Promise<void>): Promise<void> {
+export async function orWithLog(stage: Stage, waiting: Promise<void>): Promise<void> {
   try {
     await waiting;
   } catch (error) {
@@ -114,4 +114,4 @@ async function orWithLog(stage: Stage, waiting: Promise<void>): Promise<void> {
 }
 
 /** As one would type it. */
-const fromHere = (path: string): string => relative(process.cwd(), path);
+export const fromHere = (path: string): string => relative(process.cwd(), path);

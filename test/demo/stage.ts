@@ -7,6 +7,7 @@ import { applyCrds, STAND_IN_CRDS } from '../envtest/crds.ts';
 import { untilUp, type ServerProcess } from '../envtest/process.ts';
 import { startManager } from '../world/manager.ts';
 import { OUR_CRD } from '../world/world.ts';
+import type { Others } from './others.ts';
 import type { Page } from './page.ts';
 
 const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
@@ -27,12 +28,21 @@ export interface Stage {
   readonly aws: RemoteAdmin;
   readonly awsUrl: string;
   readonly manager: ServerProcess;
+  /** The other controllers that have a part in the end of a cluster; absent where none ends. */
+  readonly others?: Others;
   /** Rejects as soon as one of the processes has ended by itself. */
   readonly broken: Promise<never>;
 }
 
-/** Starts the emulated AWS and the manager beside a control plane, and tells of each. */
-export async function setStage(page: Page, controlPlane: ControlPlane): Promise<Stage> {
+/**
+ * Starts the emulated AWS and the manager beside a control plane, and tells of each.
+ * @param others what else is started, before the manager
+ */
+export async function setStage(
+  page: Page,
+  controlPlane: ControlPlane,
+  others?: (stage: Pick<Stage, 'controlPlane' | 'aws' | 'awsUrl'>) => Promise<Others>,
+): Promise<Stage> {
   const { gitVersion } = await controlPlane.api.get<{ readonly gitVersion: string }>('/version');
   tell(page, `Kubernetes API server ${gitVersion}`, controlPlane.url);
   await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
@@ -41,11 +51,12 @@ export async function setStage(page: Page, controlPlane: ControlPlane): Promise<
   const aws = remoteAdmin(awsUrl);
   await aws.setConfig({ iam: { trustVisibleToEksMs: ROLE_UNKNOWN_MS } });
   tell(page, 'Emulated EKS, IAM and STS', awsUrl);
+  const started = await others?.({ controlPlane, aws, awsUrl });
   const manager = await startManager(controlPlane, { awsUrl, flags: ['--sync-period', SYNC_PERIOD] });
   tell(page, 'Manager dist/manager.mjs', `ready; it logs to ${manager.logPath}`);
-  const broken = Promise.race([emulator, manager].map(hasEnded));
+  const broken = Promise.race([emulator, manager, ...(started?.processes ?? [])].map(hasEnded));
   broken.catch(() => undefined);
-  return { controlPlane, aws, awsUrl, manager, broken };
+  return { controlPlane, aws, awsUrl, manager, broken, ...(started && { others: started }) };
 }
 
 /** Does what the AWS provider does: makes the EKS clusters that the control planes in `file` speak of, and says so. */
@@ -105,6 +116,6 @@ async function hasEnded(server: ServerProcess): Promise<never> {
   throw new Error(`the ${server.name} ended with ${signal ?? `exit code ${code}`}\n${endOfLog(server)}`);
 }
 
-function tell(page: Page, what: string, details: string): void {
+export function tell(page: Page, what: string, details: string): void {
   page.row([`  ${what}`, details], [38]);
 }

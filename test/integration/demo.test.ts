@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { resolveBinaries } from '../envtest/binaries.ts';
+import { skipWhereMissing } from '../envtest/skip.ts';
 import { eventually } from '../support/eventually.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,7 +28,7 @@ async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<Ru
   const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
   const child = spawn(process.execPath, ['test/demo/main.ts'], {
     cwd: ROOT,
-    env: { ...process.env, ONCE: '', TMPDIR: folder, ...env },
+    env: { ...process.env, ONCE: '', TEARDOWN: '', TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
@@ -81,6 +83,16 @@ async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   }
 }
 
+function expectInOrder(text: string, patterns: readonly RegExp[]): void {
+  const lines = text.split('\n');
+  let from = 0;
+  for (const pattern of patterns) {
+    const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
+    expect(found, `${String(pattern)} after line ${from} of\n${text}`).to.be.at.least(from);
+    from = found + 1;
+  }
+}
+
 describe('the demo', function () {
   this.timeout(120_000);
   let demo: RunningDemo;
@@ -95,8 +107,7 @@ describe('the demo', function () {
     demo = await startDemo({ ONCE: '1' });
     expect(await demo.exited, demo.text()).to.equal(0);
 
-    const lines = demo.text().split('\n');
-    const inOrder = [
+    expectInOrder(demo.text(), [
       /^ {2}Kubernetes API server v1\.\d+\.\d+ +https:\/\/127\.0\.0\.1:\d+$/,
       /^ {2}Emulated EKS, IAM and STS +http:\/\/127\.0\.0\.1:\d+$/,
       /^\$ kubectl apply -f config\/samples$/,
@@ -117,14 +128,31 @@ describe('the demo', function () {
       /^ {2}IAM roles +none$/,
       /^No resources found in default namespace\.$/,
       /^All is as it should be, after \d+\.\d s\.$/,
-    ];
-    let from = 0;
-    for (const pattern of inOrder) {
-      const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
-      expect(found, `${String(pattern)} after line ${from} of\n${demo.text()}`).to.be.at.least(from);
-      from = found + 1;
-    }
+    ]);
     expect(demo.text(), 'escape sequences').not.to.contain('\u001B');
+    await expectNothingLeft(demo);
+  });
+
+  it('shows a cluster with three profiles going away in order, and ends well', async function () {
+    await resolveBinaries(['cluster-api-manager', 'kube-controller-manager']).catch(skipWhereMissing(this));
+    demo = await startDemo({ TEARDOWN: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+    expectInOrder(demo.text(), [
+      /^ {2}Cluster API's core manager v1\.\d+\.\d+ +the real one$/,
+      /^\$ kubectl apply -f test\/demo\/three-profiles\.yaml$/,
+      /^\$ kubectl delete cluster my-cluster --wait=false$/,
+      /^ +\d+\.\d s {2}Cluster my-cluster +is being deleted; kept for now by Cluster API$/,
+      /^ +\d+\.\d s {2}AWSManagedControlPlane my-cluster-control-plane +is no longer kept by this provider$/,
+      /^ +\d+\.\d s {2}AWSManagedControlPlane my-cluster-control-plane +is gone$/,
+      /^ +\d+\.\d s {2}Cluster my-cluster +is gone$/,
+      /^No resources found in default namespace\.$/,
+      /^ {2}in AWS: no EKS cluster, no Fargate profile, no role of theirs$/,
+      /^All is as it should be, after \d+\.\d s\.$/,
+    ]);
+    const [, goingAway = ''] = demo.text().split('$ kubectl delete cluster');
+    const [beforeItLetsGo = ''] = goingAway.split('is no longer kept by this provider');
+    expect(beforeItLetsGo.match(/AWSFargateProfile \w+ +is gone/g), demo.text()).to.have.length(3);
+    expect(demo.text()).to.match(/AWS provider +EKS refuses to delete the cluster: Cluster has Fargate Profiles/);
     await expectNothingLeft(demo);
   });
 

@@ -31,6 +31,8 @@ export interface CapaOptions {
   readonly api: Api;
   /** EKS in the account and region of this control plane. */
   readonly eksFor: (controlPlane: KubeObject) => EKSClient;
+  /** Told of what each pass came to: `deleted`, or the error that backs it off. */
+  readonly tell?: (outcome: string) => void;
 }
 
 /** Plays Cluster API Provider AWS as far as a teardown meets it. */
@@ -52,7 +54,7 @@ export interface Capa {
  *
  * It makes no EKS clusters, networks and roles: tests do.
  */
-export function playCapa({ api, eksFor }: CapaOptions): Capa {
+export function playCapa({ api, eksFor, tell = () => {} }: CapaOptions): Capa {
   const stopping = new AbortController();
   const queue = new RateLimitedQueue(pass);
   const owners = new Map<string, string>();
@@ -89,7 +91,9 @@ export function playCapa({ api, eksFor }: CapaOptions): Capa {
   async function pass(key: string): Promise<void> {
     const outcome = await reconcile(key).catch((error: Error) => error);
     if (stopping.signal.aborted || outcome === undefined) return;
-    outcomes.set(key, [...(outcomes.get(key) ?? []), outcome instanceof Error ? outcome.message : outcome]);
+    const words = outcome instanceof Error ? outcome.message : outcome;
+    outcomes.set(key, [...(outcomes.get(key) ?? []), words]);
+    tell(words);
     if (outcome instanceof Error) throw outcome;
   }
 

@@ -89,7 +89,10 @@ export async function createManagedCluster(
 }
 
 /** What Cluster API's core manager does to a Cluster: it owns its parts, and says that all is provisioned. */
-export async function playCoreManager({ controlPlane: { api } }: World, cluster: ManagedCluster): Promise<void> {
+export async function playCoreManager(
+  { controlPlane: { api } }: Pick<World, 'controlPlane'>,
+  cluster: ManagedCluster,
+): Promise<void> {
   const { apiVersion, kind, metadata } = await api.get(cluster.clusterPath);
   const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }];
   const labels = { 'cluster.x-k8s.io/cluster-name': cluster.name };
