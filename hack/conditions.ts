@@ -20,8 +20,8 @@ const EXAMPLES: Facts = {
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
-  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1' },
-  TargetUnknown: { cluster: 'default/my-cluster' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
+  TargetUnknown: { cluster: 'default/my-cluster', provisionedIn: '123456789012/eu-west-1/default_my-control-plane' },
   InvalidSpec: { words: 'spec.selectors: Fargate Profile requires at least one selector.' },
   TagsInvalid: { words: 'tag "aws:team" of the control plane: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
@@ -62,6 +62,7 @@ const EXAMPLES: Facts = {
       'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of the manager itself: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
   WrongAccount: { whose: 'AWSClusterStaticIdentity "team-a"', recorded: '123456789012', found: '210987654321' },
+  AccountUncertain: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '210987654321' },
   AccessDenied: {
     words:
       'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … (IAM CreateRole: AccessDenied)',

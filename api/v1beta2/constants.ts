@@ -21,6 +21,11 @@ export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 /** Mirrors `deletionPolicy: Retain`, because an annotation survives a CRD that does not know the field. */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
+/**
+ * `<account>/<region>/<EKS cluster>` where the object's profile is, or `nowhere`: `clusterctl move` drops the status that
+ * says so, but not this.
+ */
+export const PROVISIONED_IN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/provisioned-in';
 /** Written before the first deletion in AWS: `clusterctl move` drops the deletionTimestamp, but not this. */
 export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
 /**

@@ -55,4 +55,13 @@ export const CREDENTIAL_REASONS = {
       `the credentials of ${whose} belong to account ${found}, but this object was provisioned in account ${recorded}: nothing is read or changed there`,
     cure: ({ whose, recorded, releasable }) => `Give ${whose} credentials of account ${recorded}${wayOut(releasable)}`,
   }),
+  AccountUncertain: described<{ readonly cluster: string; readonly region: string; readonly account: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: doubling(30 * SECOND, 5 * MINUTE),
+    words: ({ cluster, region, account }) =>
+      `account ${account} has no EKS cluster "${cluster}" in ${region}, and nothing on this object tells in which account its profile was made: it may be in another one`,
+    cure: () =>
+      'Give the identity credentials of the account that has the profile; or, when nothing is left in AWS, set spec.deletionPolicy to Retain to let the object go',
+  }),
 } as const;

@@ -24,6 +24,7 @@ import {
 import { withoutRoles } from './testing/flight.ts';
 import { TRUSTS } from './testing/oracle.ts';
 import { wordOf } from './testing/words.ts';
+import type { Whereabouts } from './whereabouts.ts';
 
 const THEN = '2026-11-20T10:00:00Z';
 const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
@@ -249,6 +250,20 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       observed({ cluster: 'gone', role: aRole({ attached: [] }) }),
       `delete role ${ROLE}`,
     ],
+    [
+      'the EKS cluster is not found, and nothing says that it was in this account',
+      of('unknown'),
+      observed({ cluster: 'gone', role: aRole({ attached: [] }) }),
+      'stop: AccountUncertain',
+    ],
+    [
+      'the EKS cluster is not found in the account that the object names',
+      of('somewhere'),
+      observed({ cluster: 'gone' }),
+      'settled',
+    ],
+    ['the EKS cluster is not found, and nothing was begun', of('nowhere'), observed({ cluster: 'gone' }), 'settled'],
+    ['nothing is left in a cluster that is there', of('unknown'), observed(), 'settled'],
     ['a create may still appear', unseen(), observed({ role: aRole() }), 'stop: Propagating'],
     [
       'a create may not appear any more: the cluster is gone',
@@ -260,6 +275,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'what is to be retained': [
     ['all is there', retaining(), asWanted(), 'stop: RetainBlocksClusterDeletion'],
     ['the profile is gone', retaining(), observed({ role: aRole() }), 'settled'],
+    ['the EKS cluster is not found', retaining('unknown'), observed({ cluster: 'gone' }), 'settled'],
     ['the profile is somebody else’s', retaining(), otherStatus('ACTIVE', FOREIGN), 'settled'],
   ],
 };
@@ -384,8 +400,13 @@ function barred(): Desired {
   return { ...living(), noCreation: why('ClusterDeleting', { what: 'Cluster team-a/prod' }) };
 }
 
-function retaining(): Desired {
-  return { ...leaving(), surplus: 'retain' };
+function of(whereabouts: Whereabouts['kind']): Desired {
+  const desired = leaving();
+  return { ...desired, records: { ...desired.records, whereabouts } };
+}
+
+function retaining(whereabouts: Whereabouts['kind'] = 'somewhere'): Desired {
+  return { ...of(whereabouts), surplus: 'retain' };
 }
 
 function unseen(): Desired {

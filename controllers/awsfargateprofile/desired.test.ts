@@ -8,6 +8,7 @@ import { desiredBy, withRoleInUse } from './desired.ts';
 import type { Desired, ManagedRole } from './model.ts';
 import { messageOf, why } from './reasons.ts';
 import {
+  ACCOUNT,
   CAPA_TAG,
   CLUSTER_ARN,
   EKS_CLUSTER,
@@ -272,6 +273,9 @@ describe('desiredBy', () => {
     const object = anObject({
       metadata: { annotations: { [ACCESS_ENTRY_RENEWED_ANNOTATION]: 'AROANEW' } },
       status: {
+        account: ACCOUNT,
+        region: 'eu-west-1',
+        eksClusterName: EKS_CLUSTER,
         profileName: PROFILE,
         createRequestedAt: '2026-11-21T03:24:00Z',
         tagKeys: ['team'],
@@ -288,6 +292,7 @@ describe('desiredBy', () => {
       attachedPolicies: [extra],
       tagKeys: ['team'],
       provisioned: true,
+      whereabouts: 'somewhere',
       createRequested: true,
       createUnseen: true,
     });
@@ -303,6 +308,7 @@ describe('desiredBy', () => {
       attachedPolicies: [],
       tagKeys: [],
       provisioned: false,
+      whereabouts: 'nowhere',
       createRequested: false,
       createUnseen: false,
     });

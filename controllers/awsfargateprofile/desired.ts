@@ -26,6 +26,7 @@ import { keyText } from '../../pkg/kube/paths.ts';
 import { profileNameOf, roleNameOf } from './names.ts';
 import { settingsConflict } from './sharing.ts';
 import { why } from './reasons.ts';
+import { whereaboutsOf } from './whereabouts.ts';
 
 export interface Circumstances {
   readonly target: Target;
@@ -111,7 +112,8 @@ function formerNames({ spec }: AWSFargateProfile, recorded: RoleName | undefined
   return recorded === undefined && spec.roleName === undefined && spec.roleARN === undefined ? owner.namesOfCapa : [];
 }
 
-function recordsOf({ metadata, status = {} }: AWSFargateProfile, createUnseen: boolean): Records {
+function recordsOf(object: AWSFargateProfile, createUnseen: boolean): Records {
+  const { metadata, status = {} } = object;
   return {
     profileName: status.profileName,
     roleName: status.role?.name,
@@ -121,6 +123,7 @@ function recordsOf({ metadata, status = {} }: AWSFargateProfile, createUnseen: b
     attachedPolicies: status.role?.attachedPolicies ?? [],
     tagKeys: status.tagKeys ?? [],
     provisioned: status.initialization?.provisioned === true,
+    whereabouts: whereaboutsOf(object).kind,
     createRequested: status.createRequestedAt !== undefined,
     createUnseen,
   };

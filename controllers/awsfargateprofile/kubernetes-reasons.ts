@@ -1,3 +1,4 @@
+import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { REMEDY } from '../served-schema.ts';
 import type { Words } from './reason-entry.ts';
@@ -67,19 +68,29 @@ export const KUBERNETES_REASONS = {
       `the control plane of Cluster ${cluster} is of kind ${kind}: Fargate profiles need an AWSManagedControlPlane`,
     cure: () => 'Point spec.clusterName to a Cluster whose controlPlaneRef names an AWSManagedControlPlane',
   }),
-  TargetChanged: described<{ readonly field: string; readonly recorded: string; readonly found: string }>({
+  TargetChanged: described<{
+    readonly field: string;
+    readonly recorded: string;
+    readonly found: string;
+    readonly saidBy: 'status' | 'annotation';
+  }>({
     nature: 'human',
     poll: watched,
     words: ({ field, recorded, found }) =>
       `the control plane now names ${field} ${quoted(found)}, but this object was provisioned in ${quoted(recorded)}: nothing is changed in AWS`,
-    cure: ({ field, recorded }) =>
-      `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object, which deletes the profile where it was provisioned`,
+    cure: ({ field, recorded, saidBy }) =>
+      saidBy === 'status'
+        ? `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object, which deletes the profile where it was provisioned`
+        : `Set ${field} of the control plane back to ${quoted(recorded)}, or, when nothing is left there, take the annotation ${PROVISIONED_IN_ANNOTATION} off this object`,
   }),
-  TargetUnknown: described<{ readonly cluster: string }>({
+  /** `provisionedIn`: what the annotation says, where status says nothing. */
+  TargetUnknown: described<{ readonly cluster: string; readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: watched,
-    words: ({ cluster }) =>
-      `status does not say in which account and region the profile is, and Cluster ${cluster} is not there to tell`,
+    words: ({ cluster, provisionedIn }) =>
+      provisionedIn === undefined
+        ? `status does not say in which account and region the profile is, and Cluster ${cluster} is not there to tell`
+        : `the profile is in ${provisionedIn}, and Cluster ${cluster} is not there to tell with which credentials`,
     cure: () =>
       'Restore the Cluster and its control plane; or, when nothing is left in AWS, set spec.deletionPolicy to Retain to let the object go',
   }),

@@ -1,10 +1,128 @@
 import { expect } from 'chai';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { keyOf } from '../../pkg/kube/paths.ts';
 import { Memories } from './memories.ts';
 import { rememberWaiting } from './memory.ts';
 import type { Reason } from './reasons.ts';
 import { why } from './reasons.ts';
-import { PROFILE, aProfile, anObject, observed } from './testing/builders.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  PROFILE,
+  aCluster,
+  aDeletedObject,
+  aProfile,
+  anObject,
+  observed,
+} from './testing/builders.ts';
+import { NOWHERE } from './whereabouts.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** Memories under a clock that the test sets. */
+function underClock(): { readonly memories: Memories; readonly at: (now: number) => void } {
+  let now = 0;
+  return { memories: new Memories({ monotonic: () => now }), at: (then) => (now = then) };
+}
+
+describe('Memories', () => {
+  it('keep what is remembered of each object apart, until it is forgotten', () => {
+    const { memories: all } = underClock();
+    const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+    all.keep(web, { seen: 'x' });
+    expect([all.of(web), all.of(api)]).to.deep.equal([{ seen: 'x' }, {}]);
+    all.forget(keyOf(web));
+    expect(all.of(web)).to.deep.equal({});
+  });
+
+  describe('awaitsSibling', () => {
+    const waitingFor = (reason: ReturnType<typeof why>) => {
+      const { memories: all } = underClock();
+      all.keep(anObject(), rememberWaiting({}, reason, 0));
+      return all;
+    };
+    const full = why('QuotaExceeded', { words: 'no more' });
+    const conflict = why('RoleSettingsConflict', { name: 'pods', other: 'x', settings: ['rolePath'] });
+
+    for (const [what, reason, news, expected] of [
+      ['a free place ends a quota', full, 'gone', true],
+      ['a change of a sibling frees no place', full, 'changed', false],
+      ['a change may end a conflict', conflict, 'changed', true],
+      ['the end of a sibling does not create a cluster', why('WaitingForCluster', { cluster: 'x' }), 'gone', false],
+    ] as const)
+      it(what, () => expect(waitingFor(reason).awaitsSibling(keyOf(anObject()), news)).to.equal(expected));
+
+    it('forgets what was refused, so that it is tried at once', () => {
+      const all = waitingFor(full);
+      all.awaitsSibling(keyOf(anObject()), 'gone');
+      expect(all.of(anObject())).to.deep.equal({});
+    });
+  });
+
+  describe('clusterGoneFor', () => {
+    const absent = { object: anObject(), cluster: { kind: 'absent' } } as const;
+    const found = { object: anObject(), cluster: { kind: 'found', object: aCluster() } } as const;
+    const unknown = { object: anObject(), cluster: { kind: 'unknown', why: 'not served' } } as const;
+
+    it('counts from the first look that did not find it', () => {
+      const { memories: all, at } = underClock();
+      expect(all.clusterGoneFor(absent)).to.equal(0);
+      at(20 * SECOND);
+      expect(all.clusterGoneFor(absent)).to.equal(20 * SECOND);
+    });
+
+    it('counts anew once it was there, and goes on counting where nobody knew', () => {
+      const { memories: all, at } = underClock();
+      all.clusterGoneFor(absent);
+      at(20 * SECOND);
+      expect(all.clusterGoneFor(unknown)).to.equal(undefined);
+      expect(all.clusterGoneFor(absent)).to.equal(20 * SECOND);
+      expect(all.clusterGoneFor(found)).to.equal(undefined);
+      expect(all.clusterGoneFor(absent)).to.equal(0);
+    });
+  });
+
+  describe('a create that a move may have made everybody forget', () => {
+    const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
+    const arrived = (annotations: Readonly<Record<string, string>>): AWSFargateProfile =>
+      aDeletedObject({ metadata: { annotations } });
+    const moved = arrived({ [PROVISIONED_IN_ANNOTATION]: HERE });
+    const located = aDeletedObject({ status: { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER } });
+
+    it('may still appear for a minute, also once status says again where it would be', () => {
+      const { memories: all, at } = underClock();
+      expect(all.isCreateUnseen(moved)).to.equal(true);
+      at(MINUTE - 1);
+      expect(all.isCreateUnseen(located)).to.equal(true);
+      at(MINUTE);
+      expect(all.isCreateUnseen(located)).to.equal(false);
+    });
+
+    it('has appeared once a profile of that name was seen', () => {
+      const { memories: all } = underClock();
+      expect(all.isCreateUnseen(moved)).to.equal(true);
+      all.noteSeen(moved, observed({ profile: aProfile({ status: 'DELETING' }) }));
+      expect(all.isCreateUnseen(moved)).to.equal(false);
+    });
+
+    for (const [what, object] of [
+      [
+        'of an object that is not on its way out',
+        anObject({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } } }),
+      ],
+      ['where nothing was begun', arrived({ [PROVISIONED_IN_ANNOTATION]: NOWHERE })],
+      ['of an object whose status is there', located],
+      [
+        'where the deletion had begun before',
+        arrived({ [PROVISIONED_IN_ANNOTATION]: HERE, [DELETION_REQUESTED_ANNOTATION]: 'true' }),
+      ],
+    ] as const)
+      it(`is not waited for ${what}`, () => expect(underClock().memories.isCreateUnseen(object)).to.equal(false));
+  });
+});
 
 describe('how long EKS takes', () => {
   const there = (status: string) => observed({ profile: aProfile({ status }) });

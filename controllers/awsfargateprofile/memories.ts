@@ -1,13 +1,25 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { Inputs } from './inputs.ts';
 import type { Memory } from './memory.ts';
-import { BLANK, endedBy, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from './memory.ts';
+import {
+  BEFORE_MOVE,
+  BLANK,
+  endedBy,
+  isCreateUnseen,
+  rememberSeen,
+  rememberSuccess,
+  rememberUnseen,
+} from './memory.ts';
+import { profileNameOf } from './names.ts';
 import type { Seen } from './pass.ts';
 import type { Reason, SiblingNews } from './reasons.ts';
 import { isEndedBySibling } from './reasons.ts';
+import { isDeleting } from '../standing.ts';
+import { whereaboutsOf } from './whereabouts.ts';
 
 /** The memories of all objects: what a pass leaves to the next, by the object's key. */
 export class Memories {
@@ -59,7 +71,7 @@ export class Memories {
   /** Whether "not found" does not prove yet that there is no profile. */
   isCreateUnseen(object: AWSFargateProfile): boolean {
     const now = this.clock.monotonic();
-    const memory = rememberUnseen(this.of(object), object.status, now);
+    const memory = rememberUnseen(this.of(object), isRecordLost(object) ? LOST : object.status, now);
     this.keep(object, memory);
     return isCreateUnseen(memory, now);
   }
@@ -74,10 +86,22 @@ export class Memories {
     const ended = endedBy(this.of(object), seen, this.clock.monotonic());
     if (ended !== undefined) this.lifecycles.set(lifecycleOf(object, ended.what), ended.took);
     // Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more.
-    const { profileName, createRequestedAt } = object.status ?? {};
+    const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
     const isSeen = seen.profiles.some(({ name, found }) => name === profileName && found !== undefined);
-    if (isSeen) this.keep(object, rememberSeen(this.of(object), createRequestedAt));
+    if (isSeen) this.keep(object, rememberSeen(this.of(object), createRequestedAt ?? this.of(object).unseen?.asked));
   }
 }
 
 const lifecycleOf = ({ status }: AWSFargateProfile, what: Reason): string => `${status?.region} ${what}`;
+
+const LOST = { createRequestedAt: BEFORE_MOVE };
+
+/**
+ * A move has dropped status, and the object is to go before anybody has looked: a create may have been sent right before.
+ * One whose deletion had begun already was looked at.
+ */
+const isRecordLost = (object: AWSFargateProfile): boolean =>
+  isDeleting(object) &&
+  object.status?.account === undefined &&
+  object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] === undefined &&
+  whereaboutsOf(object).kind === 'somewhere';

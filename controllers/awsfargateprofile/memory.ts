@@ -118,6 +118,9 @@ export function rememberAttempt(memory: Memory, generation: number): Memory {
   return { ...memory, recovery: { generation, attempts: attemptsOf(memory, generation) + 1 } };
 }
 
+/** In place of the time of a create that may have been sent before a move, which has dropped the record of it. */
+export const BEFORE_MOVE = 'before a move';
+
 /** EKS may say "not found" of a profile whose creation it took within this time. */
 const CREATE_VISIBILITY: Ms = 60_000;
 
@@ -126,6 +129,8 @@ const CREATE_VISIBILITY: Ms = 60_000;
  * taken by another process's clock, which may be wrong by any amount.
  */
 export function rememberUnseen(memory: Memory, { createRequestedAt, profileARN }: Asked = {}, now: Ms): Memory {
+  // What a move has dropped no later status brings back.
+  if (createRequestedAt === undefined && memory.unseen?.asked === BEFORE_MOVE) return memory;
   if (createRequestedAt === undefined || profileARN !== undefined || memory.seen === createRequestedAt) {
     const { unseen: _seen, ...rest } = memory;
     return rest;

@@ -1,13 +1,28 @@
 import { expect } from 'chai';
 import type { OwnerReference } from '../../api/meta.ts';
 import { AccountId, EksClusterName } from '../../api/names.ts';
-import { DELETION_REQUESTED_ANNOTATION, FINALIZER, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import {
+  DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
+  PROVISIONED_IN_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
 import type { Inputs } from './inputs.ts';
-import { deletionMark, markedTarget, metadataPatch, releasePatch } from './metadata.ts';
+import { deletionMark, metadataPatch, releasePatch, whereaboutsMark } from './metadata.ts';
 import type { Goal } from './model.ts';
 import { why } from './reasons.ts';
 import type { ObjectParts } from './testing/builders.ts';
-import { SURROUNDINGS, TARGET, aCluster, aDeletedObject, anObject, inputs } from './testing/builders.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  SURROUNDINGS,
+  TARGET,
+  aCluster,
+  aDeletedObject,
+  anObject,
+  inputs,
+} from './testing/builders.ts';
+import { NOWHERE, whereaboutsOf } from './whereabouts.ts';
 
 const PURSUE: Goal = { kind: 'pursue', target: TARGET, surroundings: SURROUNDINGS, surplus: 'delete' };
 const HOLD: Goal = { kind: 'hold', why: why('WaitingForCluster', { cluster: 'team-a/prod' }) };
@@ -30,16 +45,34 @@ describe('metadataPatch', () => {
   it('is none where all is there', () => expect(patchOf({ metadata: COMPLETE })).to.equal(undefined));
 
   it('gives a new object finalizer, label and owner reference at once', () => {
-    expect(patchOf({ metadata: { finalizers: [] } })).to.deep.equal({
-      metadata: { finalizers: [FINALIZER], labels: LABELS, ownerReferences: [CLUSTER_OWNER] },
+    expect(patchOf({ metadata: { finalizers: [], annotations: {} } })).to.deep.equal({
+      metadata: {
+        finalizers: [FINALIZER],
+        labels: LABELS,
+        ownerReferences: [CLUSTER_OWNER],
+        annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
+      },
     });
   });
 
   describe('the finalizer', () => {
     it('joins those of others', () => {
-      expect(patchOf({ metadata: { ...COMPLETE, finalizers: ['other'] } })).to.deep.equal({
-        metadata: { finalizers: ['other', FINALIZER] },
+      expect(patchOf({ metadata: { ...COMPLETE, annotations: {}, finalizers: ['other'] } })).to.deep.equal({
+        metadata: { finalizers: ['other', FINALIZER], annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE } },
       });
+    });
+
+    it('that was put on by somebody else, or that a move brought along, says nothing of what was begun', () => {
+      expect(patchOf({ metadata: { ...COMPLETE, annotations: {} } })).to.equal(undefined);
+    });
+
+    it('is put back without "nowhere" where status or annotation know better', () => {
+      const lost = { ...COMPLETE, finalizers: [] };
+      const status = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
+      const patch = { metadata: { finalizers: [FINALIZER] } };
+      expect(patchOf({ metadata: { ...lost, annotations: {} }, status })).to.deep.equal(patch);
+      const annotations = { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` };
+      expect(patchOf({ metadata: { ...lost, annotations } })).to.deep.equal(patch);
     });
 
     it('is not given as long as there is nothing to pursue', () => {
@@ -171,24 +204,31 @@ describe('releasePatch', () => {
   });
 });
 
-describe('deletionMark', () => {
+describe('the marks of where the object is in AWS', () => {
   const where = { account: AccountId.of('123456789012'), region: 'eu-west-1', eksCluster: EksClusterName.of('prod') };
-  const MARK = '123456789012/eu-west-1/prod';
-  const marked = (value: string) =>
-    aDeletedObject({ metadata: { annotations: { [DELETION_REQUESTED_ANNOTATION]: value } } });
+  const PLACE = '123456789012/eu-west-1/prod';
+  const placed = { [PROVISIONED_IN_ANNOTATION]: PLACE };
+  const marked = { ...placed, [DELETION_REQUESTED_ANNOTATION]: 'true' };
+  const annotated = (annotations: Readonly<Record<string, string>>) => anObject({ metadata: { annotations } });
 
-  it('is an annotation, which a move keeps, and says where the deletion has begun', () => {
-    expect(deletionMark(aDeletedObject({ metadata: { annotations: { theirs: 'x' } } }), where)).to.deep.equal({
-      metadata: { annotations: { [DELETION_REQUESTED_ANNOTATION]: MARK } },
-    });
+  it('say so, in an annotation, which a move keeps', () => {
+    expect(whereaboutsMark(annotated({ theirs: 'x' }), where)).to.deep.equal({ metadata: { annotations: placed } });
+    expect(deletionMark(annotated({ theirs: 'x' }), where)).to.deep.equal({ metadata: { annotations: marked } });
   });
 
-  it('is written once', () => expect(deletionMark(marked(MARK), where)).to.equal(undefined));
+  it('take the place of "nowhere", and of what somebody else wrote', () => {
+    for (const before of [NOWHERE, 'x'])
+      expect(whereaboutsMark(annotated({ [PROVISIONED_IN_ANNOTATION]: before }), where)).to.deep.equal({
+        metadata: { annotations: placed },
+      });
+  });
 
-  it('is read as it was written', () => expect(markedTarget(marked(MARK))).to.deep.equal(where));
+  it('are written once', () => {
+    expect(whereaboutsMark(annotated(placed), where)).to.equal(undefined);
+    expect(deletionMark(annotated(marked), where)).to.equal(undefined);
+  });
 
-  it('says nothing where it is not of this form', () => {
-    expect(markedTarget(marked('true'))).to.equal(undefined);
-    expect(markedTarget(anObject())).to.equal(undefined);
+  it('are read as they were written', () => {
+    expect(whereaboutsOf(annotated(marked))).to.deep.equal({ kind: 'somewhere', ...where });
   });
 });

@@ -1,33 +1,39 @@
 import type { Cluster } from '../../api/external/index.ts';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../api/meta.ts';
-import { AccountId, EksClusterName } from '../../api/names.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   CLUSTER_NAME_LABEL,
   DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
+  PROVISIONED_IN_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { Inputs } from './inputs.ts';
 import type { Goal } from './model.ts';
 import { isDeleting } from '../standing.ts';
+import type { Somewhere } from './whereabouts.ts';
+import { NOWHERE, whereaboutsOf, written } from './whereabouts.ts';
 
 /**
  * The merge patch that gives the object the metadata it must have before anything is done for it, or `undefined`: the
- * finalizer once there is something to pursue, the Cluster's label and owner reference, the mirror of
- * `deletionPolicy: Retain`. Nothing is added to an object that is being deleted; a finalizer could not be.
+ * finalizer once there is something to pursue, with the note that nothing was begun before; the Cluster's label and owner
+ * reference; the mirror of `deletionPolicy: Retain`. Nothing is added to an object that is being deleted; a finalizer could
+ * not be.
  */
 export function metadataPatch({ object, cluster, clusterApiVersion }: Inputs, goal: Goal): UnknownRecord | undefined {
   if (isDeleting(object)) return undefined;
   const { metadata } = object;
+  const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
+  const annotations = mirroredRetain(object);
+  const isBeginning = finalizers !== metadata.finalizers && whereaboutsOf(object).kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
     labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: object.spec.clusterName },
-    annotations: mirroredRetain(object),
-    finalizers: goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers,
+    annotations: isBeginning ? { ...annotations, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : annotations,
+    finalizers,
     ownerReferences:
       cluster.kind === 'found' ? withOwner(object, cluster.object, clusterApiVersion) : metadata.ownerReferences,
   });
@@ -38,34 +44,27 @@ export function releasePatch({ metadata }: AWSFargateProfile): UnknownRecord | u
   return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
 }
 
-/**
- * The merge patch that says on the object that its deletion has begun in AWS: `clusterctl move` makes it anew without its
- * deletionTimestamp, but with its annotations.
- */
-export function deletionMark(
-  { metadata }: AWSFargateProfile,
-  { account, region, eksCluster }: MarkedTarget,
-): UnknownRecord | undefined {
-  const mark = [account, region, eksCluster].join('/');
+/** The merge patch that says on the object where in AWS it is; `undefined`: it says so already. */
+export function whereaboutsMark({ metadata }: AWSFargateProfile, where: Somewhere): UnknownRecord | undefined {
   return metadataDiff(metadata, {
     ...metadata,
-    annotations: { ...metadata.annotations, [DELETION_REQUESTED_ANNOTATION]: mark },
+    annotations: { ...metadata.annotations, [PROVISIONED_IN_ANNOTATION]: written(where) },
   });
 }
 
-/** Where the deletion has begun. A move drops status, and "not found" anywhere else proves nothing. */
-export interface MarkedTarget {
-  readonly account: AccountId;
-  readonly region: string;
-  readonly eksCluster: EksClusterName;
-}
-
-/** What {@link deletionMark} wrote; `undefined` where it did not. */
-export function markedTarget({ metadata }: AWSFargateProfile): MarkedTarget | undefined {
-  const [account, region, eksCluster] = metadata.annotations?.[DELETION_REQUESTED_ANNOTATION]?.split('/') ?? [];
-  return account === undefined || region === undefined || eksCluster === undefined
-    ? undefined
-    : { account: AccountId.of(account), region, eksCluster: EksClusterName.of(eksCluster) };
+/**
+ * The merge patch that says on the object that its deletion has begun, and where: `clusterctl move` makes it anew without
+ * its deletionTimestamp and status, but with its annotations.
+ */
+export function deletionMark({ metadata }: AWSFargateProfile, where: Somewhere): UnknownRecord | undefined {
+  return metadataDiff(metadata, {
+    ...metadata,
+    annotations: {
+      ...metadata.annotations,
+      [PROVISIONED_IN_ANNOTATION]: written(where),
+      [DELETION_REQUESTED_ANNOTATION]: 'true',
+    },
+  });
 }
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };

@@ -6,6 +6,7 @@ import type { Place } from '../../pkg/fargate/arns.ts';
 import type { Tags } from '../../pkg/fargate/tags.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { Why } from './reasons.ts';
+import type { Whereabouts } from './whereabouts.ts';
 
 /** Where in AWS an object lives. The account is known once its credentials are. */
 export interface Target {
@@ -108,6 +109,8 @@ export interface Records {
   readonly provisioned: boolean;
   /** A create was asked for, so a differing profile that was never provisioned is our own unfinished one. */
   readonly createRequested: boolean;
+  /** What the object says of where it is in AWS. */
+  readonly whereabouts: Whereabouts['kind'];
   /** A create was sent so recently, with its answer never seen, that "not found" does not prove absence yet. */
   readonly createUnseen: boolean;
 }

@@ -10,12 +10,21 @@ import { why } from './reasons.ts';
 
 /** Whatever forbids to begin at all. */
 export function objection(desired: Desired, observed: Observed): Answer {
-  if (desired.wanted === undefined) return undefined;
+  if (desired.wanted === undefined) return absenceObjection(desired, observed);
   const { region, account } = desired.place;
   if (observed.cluster === 'gone') {
     return stop(why('EKSClusterNotFound', { cluster: desired.owner.eksCluster, region, account }));
   }
   return profileObjection(desired, observed, desired.wanted.profile) ?? roleObjection(desired, observed);
+}
+
+/**
+ * "There is no such cluster" is what another account says too: it ends a deletion only where the object says that it is in
+ * this account, which was compared before, or that nothing was begun.
+ */
+function absenceObjection({ surplus, records, owner, place }: Desired, { cluster }: Observed): Answer {
+  if (surplus === 'retain' || cluster === 'there' || records.whereabouts !== 'unknown') return undefined;
+  return stop(why('AccountUncertain', { cluster: owner.eksCluster, region: place.region, account: place.account }));
 }
 
 /** Why the profile that has the wanted name is to be left as it is. */

@@ -13,8 +13,8 @@ const FACTS: Facts = {
   RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
-  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1' },
-  TargetUnknown: { cluster: 'team-a/prod' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
+  TargetUnknown: { cluster: 'team-a/prod', provisionedIn: undefined },
   InvalidSpec: { words: 'spec.roleARN: "x" is not the ARN of an IAM role' },
   TagsInvalid: { words: 'tag "aws:x" of the AWSFargateProfile: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
@@ -30,6 +30,7 @@ const FACTS: Facts = {
   AssumeRoleDenied: { words: 'AWS denies sts:AssumeRole of arn:aws:iam::444455556666:role/tenant' },
   AssumeRoleRefused: { words: 'AWS refuses sts:AssumeRole: The requested DurationSeconds exceeds the limit' },
   WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
+  AccountUncertain: { cluster: 'prod', region: 'eu-west-1', account: '444455556666' },
   AccessDenied: { words: 'no (EKS CreateFargateProfile: AccessDeniedException)', about: 'EKSFargateProfileReady' },
   AWSUnavailable: {
     words: 'AWS gives no usable answer: no answer within 10 s (EKS DescribeFargateProfile)',

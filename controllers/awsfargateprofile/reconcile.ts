@@ -25,7 +25,7 @@ import type { LiveReads } from './live.ts';
 import { Memories } from './memories.ts';
 import type { Memory } from './memory.ts';
 import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
-import { deletionMark, markedTarget, metadataPatch, releasePatch } from './metadata.ts';
+import { deletionMark, metadataPatch, releasePatch, whereaboutsMark } from './metadata.ts';
 import type { Desired, Goal, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
@@ -43,6 +43,8 @@ import { runSteps } from './steps.ts';
 import { isDeleting } from '../standing.ts';
 import { goalFor } from './target.ts';
 import { reportUndecodable } from './undecodable.ts';
+import type { Somewhere } from './whereabouts.ts';
+import { whereaboutsOf } from './whereabouts.ts';
 
 export interface ReconcilerOptions {
   readonly clock: Clock;
@@ -76,6 +78,7 @@ const MOMENT: Ms = 1_000;
 
 const DONE: Requeue = { kind: 'done' };
 const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
+const CHANGED: StepsEnd = { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
 
 /** What a pass found out and did, before it is told. */
 interface Findings {
@@ -195,10 +198,10 @@ export class Reconciler {
       return reason === undefined ? this.soon(opened.left.message) : stopFor(reason);
     }
     const session = opened.right;
-    const recorded = object.status?.account ?? markedTarget(object)?.account;
-    if (recorded !== undefined && recorded !== session.account) {
+    const whereabouts = whereaboutsOf(object);
+    if (whereabouts.kind === 'somewhere' && whereabouts.account !== session.account) {
       const whose = credentialsName(target.identity);
-      return stopFor(why('WrongAccount', { whose, recorded, found: session.account, releasable }));
+      return stopFor(why('WrongAccount', { whose, recorded: whereabouts.account, found: session.account, releasable }));
     }
     const desired = desiredBy(object, {
       target,
@@ -233,7 +236,7 @@ export class Reconciler {
 
   /** Observes and changes AWS; nobody else here decides about the same role meanwhile. */
   private async work(
-    object: AWSFargateProfile,
+    before: AWSFargateProfile,
     target: Target,
     session: Session,
     desired: Desired,
@@ -241,19 +244,27 @@ export class Reconciler {
   ): Promise<Findings> {
     const { clock, turns } = this.options;
     const lane = laneOf(session.account, session.region, target.eksCluster);
-    const seen = await observe(session, desired, (profiles) => {
+    const looked = await observe(session, desired, (profiles) => {
       // At once: a sibling may wait for the end that was just seen.
-      this.memories.noteSeen(object, profiles);
-      tellRecorded(turns, lane, object, this.options.profiles);
+      this.memories.noteSeen(before, profiles);
+      tellRecorded(turns, lane, before, this.options.profiles);
       tellSeen(turns, lane, profiles);
     })();
-    if (E.isLeft(seen)) {
-      if (isNotDispatched(seen.left))
-        return { object, end: { kind: 'quit', because: seen.left.message, until: 'later' } };
-      const reason = whyOfFailure(seen.left, askerOf(target, session));
-      return { object, desired, end: stopped(reason) };
+    if (E.isLeft(looked)) {
+      if (isNotDispatched(looked.left))
+        return { object: before, end: { kind: 'quit', because: looked.left.message, until: 'later' } };
+      const reason = whyOfFailure(looked.left, askerOf(target, session));
+      return { object: before, desired, end: stopped(reason) };
     }
-    const sight = seen.right;
+    const sight = looked.right;
+    const where: Somewhere = { ...desired.place, ...target };
+    const object = await this.located(
+      before,
+      sight.kind === 'whole' ? sight.observed : sight.seen,
+      where,
+      context.signal,
+    );
+    if (object === undefined) return { object: before, end: CHANGED };
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {
@@ -273,7 +284,7 @@ export class Reconciler {
       live,
       schema,
       mutationBudget: this.mutationBudget,
-      mark: (now, signal) => objects.patchMetadata(now, deletionMark(now, { ...desired.place, ...target }), signal),
+      mark: (now, signal) => objects.patchMetadata(now, deletionMark(now, where), signal),
       record: (mutation, { object: now, observed, signal }) => {
         const record = recordBefore(now, target, wanting, mutation, clock.now());
         const status = readyOnlyIfActive(record, now, { desired: wanting, observed, mutation }, clock.now());
@@ -283,6 +294,20 @@ export class Reconciler {
     const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
     this.memories.keep(object, flight.memory);
     return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
+  }
+
+  /**
+   * Says on the object where it is, once its cluster was found there: whatever is made from then on is found again after a
+   * move. An object on its way out says so with the beginning of its deletion. `undefined`: somebody else wrote first.
+   */
+  private async located(
+    object: AWSFargateProfile,
+    { cluster }: Seen,
+    where: Somewhere,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    if (cluster === 'gone' || isDeleting(object)) return object;
+    return this.options.objects.patchMetadata(object, whereaboutsMark(object, where), signal);
   }
 
   /** Says what came of a pass, lets a finished object go, and plans the next pass. */

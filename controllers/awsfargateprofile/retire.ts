@@ -25,7 +25,8 @@ export function retire(desired: Desired, observed: Observed): Answer {
 function mayStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.records.createUnseen || observed.cluster === 'gone') return false;
   return (
-    desired.wanted?.profile.name !== desired.records.profileName ||
+    desired.wanted === undefined ||
+    desired.wanted.profile.name !== desired.records.profileName ||
     foundRoles(observed.roles).some((found) => isSurplusRole(desired, observed, found))
   );
 }

@@ -10,14 +10,14 @@ import type { Inputs } from './inputs.ts';
 import type { Goal } from './model.ts';
 import { messageOf } from './reasons.ts';
 import { goalFor } from './target.ts';
-import { EKS_CLUSTER, aCluster, aControlPlane, aDeletedObject, anObject, inputs } from './testing/builders.ts';
+import { ACCOUNT, EKS_CLUSTER, aCluster, aControlPlane, aDeletedObject, anObject, inputs } from './testing/builders.ts';
 
 const DELETED_AT = '2026-11-21T03:00:00Z';
 const leaving = { deletionTimestamp: DELETED_AT };
 const found = <A>(object: A) => ({ kind: 'found', object }) as const;
 const ABSENT = { kind: 'absent' } as const;
 const UNKNOWN = { kind: 'unknown', why: 'the kind is not served' } as const;
-const RECORDED = { region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
+const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
 const annotated = (key: string, value = 'true') => ({ annotations: { [key]: value } });
 const pausedCluster = found(aCluster({ paused: true }));

@@ -11,6 +11,8 @@ import type { Inputs } from './inputs.ts';
 import type { Goal, Target } from './model.ts';
 import type { Why } from './reasons.ts';
 import { why } from './reasons.ts';
+import type { Somewhere } from './whereabouts.ts';
+import { whereaboutsOf, written } from './whereabouts.ts';
 
 /** What is to become of the object: the first of these questions that has an answer decides. */
 export function goalFor(inputs: Inputs): Goal {
@@ -38,18 +40,27 @@ function goalOfDeletion(inputs: Inputs): Goal {
   const surplus = isRetained(object) ? 'retain' : 'delete';
   if (surplus === 'retain' && !isClusterLeaving(inputs)) return { kind: 'release' };
   const target = targetOfDeletion(inputs);
-  const releasable = !isClusterLeaving(inputs);
-  if (target !== undefined) return { kind: 'pursue', target, surroundings: undefined, surplus, releasable };
-  return controlPlane.kind === 'unknown'
-    ? hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }))
-    : hold(why('TargetUnknown', { cluster: clusterKey(object) }));
+  if (target !== undefined) {
+    const releasable = !isClusterLeaving(inputs);
+    // Where status says nothing, the annotation may forbid what the control plane names, and cannot replace it.
+    const changed = recordedTarget(object) === undefined ? changeFrom(object, target) : undefined;
+    return changed === undefined
+      ? { kind: 'pursue', target, surroundings: undefined, surplus, releasable }
+      : hold(changed);
+  }
+  if (controlPlane.kind === 'unknown') {
+    return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
+  }
+  const whereabouts = whereaboutsOf(object);
+  const provisionedIn = whereabouts.kind === 'somewhere' ? written(whereabouts) : undefined;
+  return hold(why('TargetUnknown', { cluster: clusterKey(object), provisionedIn }));
 }
 
 /** Where the object was provisioned, with the identity that the control plane names now: it may have been mended. */
 function targetOfDeletion({ object, controlPlane }: Inputs): Target | undefined {
   const recorded = recordedTarget(object);
   const named = controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
-  const isSame = recorded === undefined || (named !== undefined && changeOf(recorded, named) === undefined);
+  const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
   return isSame ? named : recorded;
 }
 
@@ -75,15 +86,15 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
   const target = targetOf(object, controlPlane.object);
   if (target === undefined) return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`);
 
-  const recorded = recordedTarget(object);
-  const changed = recorded && changeOf(recorded, target);
+  const changed = changeFrom(object, target);
   if (changed !== undefined) return hold(changed);
   if (isClusterLeaving(inputs) && isRetained(object) && carriesFinalizer(object)) {
     return { kind: 'pursue', target, surroundings: undefined, surplus: 'retain' };
   }
   const noCreation = creationBar(object, cluster.object, controlPlane.object);
   // As long as nothing was begun in AWS there is nothing to look after, and a cluster that goes takes in nobody new.
-  if (noCreation !== undefined && (recorded === undefined || !carriesFinalizer(object))) return hold(noCreation);
+  const isBegun = whereaboutsOf(object).kind === 'somewhere';
+  if (noCreation !== undefined && (!isBegun || !carriesFinalizer(object))) return hold(noCreation);
   return {
     kind: 'pursue',
     target,
@@ -135,13 +146,25 @@ function recordedTarget(object: AWSFargateProfile): Target | undefined {
   };
 }
 
-function changeOf(recorded: Target, found: Target): Why | undefined {
+/** What the control plane names otherwise than the object says. */
+function changeFrom(object: AWSFargateProfile, found: Target): Why | undefined {
+  const whereabouts = whereaboutsOf(object);
+  const changed = whereabouts.kind === 'somewhere' ? changedField(whereabouts, found) : undefined;
+  if (changed === undefined) return undefined;
+  const saidBy = recordedTarget(object) === undefined ? 'annotation' : 'status';
+  return why('TargetChanged', { ...changed, saidBy });
+}
+
+function changedField(
+  recorded: Pick<Somewhere, 'region' | 'eksCluster'>,
+  found: Target,
+): { readonly field: string; readonly recorded: string; readonly found: string } | undefined {
   if (recorded.region !== found.region) {
-    return why('TargetChanged', { field: 'spec.region', recorded: recorded.region, found: found.region });
+    return { field: 'spec.region', recorded: recorded.region, found: found.region };
   }
   return recorded.eksCluster === found.eksCluster
     ? undefined
-    : why('TargetChanged', { field: 'spec.eksClusterName', recorded: recorded.eksCluster, found: found.eksCluster });
+    : { field: 'spec.eksClusterName', recorded: recorded.eksCluster, found: found.eksCluster };
 }
 
 const hold = (reason: Why): Goal => ({ kind: 'hold', why: reason });

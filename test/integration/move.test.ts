@@ -35,6 +35,9 @@ const REBUILT = [
 /** What EKS has begun then ends when the test says so. */
 const NEVER_MS = 3_600_000;
 const QUICK_MS = 300;
+const MANAGER = { flags: ['--sync-period', '500ms'] };
+/** That of the credentials which the second management cluster is given by mistake. */
+const OTHER_ACCOUNT = '210987654321';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const DELETION_REQUESTED = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
@@ -54,7 +57,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     home = await startWorld({ crds: [...crds, OUR_CRD] });
     away = await startWorld({ crds: [...crds, OUR_CRD], besides: home });
     for (const world of [home, away]) {
-      await world.startManager({ flags: ['--sync-period', '500ms'] });
+      await world.startManager(MANAGER);
       const capa = playCapaIn(world);
       world.endWith(() => capa.stop());
     }
@@ -185,6 +188,30 @@ describe('clusterctl move, the real one, between two management clusters', funct
       for (const name of names) await home.gone(name);
       expect(calls.failures()).to.deep.equal([]);
       expect(home.inAws.role('shared-pods')).to.equal(undefined);
+    });
+  });
+
+  describe('to where the credentials are those of another account', () => {
+    it('an object is not given up that is deleted before its first good look', async () => {
+      await home.apply(fargateProfile('strayed'));
+      await home.ready('strayed');
+      const { accessKeyId } = away.aws.admin.registerKey({ account: OTHER_ACCOUNT });
+      await away.stopManager();
+      await away.startManager({ ...MANAGER, accessKeyId });
+
+      const calls = await move(home, away);
+      await away.delete('strayed');
+      await away.condition('strayed', 'Deleting', { status: 'True', reason: 'WrongAccount' });
+      const object = await away.profile('strayed');
+      expect(object?.status).not.to.have.any.keys('account', 'region');
+      expect(object?.metadata.finalizers).to.deep.equal([FINALIZER]);
+      expect(calls.about('default_strayed')).to.deep.equal([]);
+
+      await away.stopManager();
+      await away.startManager(MANAGER);
+      await away.gone('strayed');
+      expect(operations(calls)).to.have.members(['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteRole']);
+      await move(away, home);
     });
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AWSFargateProfileStatus, Condition } from '../../api/v1beta2/index.ts';
-import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { sleep } from '../../pkg/env/deadline.ts';
 import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
@@ -149,7 +149,9 @@ export class KernelWorld {
       !isCreate ||
       this.objects(PLURAL).some((object) => {
         const status = statusOf(object);
-        return object.metadata.finalizers?.includes(FINALIZER) === true && status.account === ACCOUNT && names(status);
+        const { finalizers = [], annotations = {} } = object.metadata;
+        const isLocated = annotations[PROVISIONED_IN_ANNOTATION]?.startsWith(`${ACCOUNT}/`) === true;
+        return finalizers.includes(FINALIZER) && isLocated && status.account === ACCOUNT && names(status);
       })
     );
   }

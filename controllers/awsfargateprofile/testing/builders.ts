@@ -4,7 +4,7 @@ import type { AWSManagedControlPlane, Cluster } from '../../../api/external/inde
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { NamespacedMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { API_VERSION, FINALIZER, KIND } from '../../../api/v1beta2/index.ts';
+import { API_VERSION, FINALIZER, KIND, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
 import type { FargateProfile } from '../../../pkg/cloud/types.ts';
 import type { Place } from '../../../pkg/fargate/arns.ts';
@@ -15,6 +15,7 @@ import type { Circumstances } from '../desired.ts';
 import { desiredBy } from '../desired.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Desired, FoundRole, Observed, Surroundings, Target } from '../model.ts';
+import { NOWHERE } from '../whereabouts.ts';
 
 // One object, `team-a/web` of Cluster `prod`, and what belongs to it. Each builder gives the plain case; a test names
 // what is different in its own.
@@ -71,6 +72,7 @@ export function anObject({ metadata, spec, status }: ObjectParts = {}): AWSFarga
       generation: 1,
       creationTimestamp: '2026-11-20T10:00:00Z',
       finalizers: [FINALIZER],
+      annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
       ...metadata,
     },
     spec: { clusterName: ClusterName.of('prod'), selectors: [{ namespace: 'web' }], ...spec },

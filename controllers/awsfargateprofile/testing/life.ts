@@ -1,13 +1,18 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  ACCESS_ENTRY_RENEWED_ANNOTATION,
+  DELETION_REQUESTED_ANNOTATION,
+  PROVISIONED_IN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import { apply, keepRole } from '../apply.ts';
 import { foundRoles, isMadeAnew } from '../comparison.ts';
 import { areRolesForLater, decide, transitOf } from '../decide.ts';
 import { desiredBy, withRoleInUse } from '../desired.ts';
-import type { Memory } from '../memory.ts';
-import { BLANK, isCreateUnseen, rememberSeen, rememberSuccess, rememberUnseen } from '../memory.ts';
+import { Memories } from '../memories.ts';
+import { rememberSeen, rememberSuccess } from '../memory.ts';
 import type { Decision, Desired, Mutation, Observed, Outcome, Step } from '../model.ts';
+import { isDestructive } from '../model.ts';
 import type { Why } from '../reasons.ts';
 import { why } from '../reasons.ts';
 import { recordBefore } from '../record.ts';
@@ -17,7 +22,7 @@ import { NOW, SURROUNDINGS, TARGET, aDeletedObject, aFailure, anObject, circumst
 import type { Spec } from './oracle.ts';
 import type { SimulatedAws, SimulatedProfile, SimulatedRole } from './simulated-aws.ts';
 import type { Fault, Happening, World } from './worlds.ts';
-import { PRIVATE_SUBNETS, awsOf } from './worlds.ts';
+import { HERE, PRIVATE_SUBNETS, awsOf } from './worlds.ts';
 
 /** What there was in AWS at one moment. */
 export interface Snapshot {
@@ -95,8 +100,10 @@ class Living {
   private mode: 'live' | 'delete' | 'retain' = 'live';
   private controlPlane: World['controlPlane'];
   private status: AWSFargateProfileStatus;
+  private provisionedIn: string | undefined;
+  private isDeletionMarked = false;
   private now = NOW;
-  private memory: Memory = BLANK;
+  private memories = this.noMemories();
   private readonly deeds: Deed[] = [];
   private readonly judgements: Judgement[] = [];
   private readonly reports: Report[] = [];
@@ -109,6 +116,7 @@ class Living {
     this.spec = world.spec;
     this.controlPlane = world.controlPlane;
     this.status = world.status;
+    this.provisionedIn = world.provisionedIn;
   }
 
   toTheEnd(): Life {
@@ -148,14 +156,18 @@ class Living {
 
   private object(): AWSFargateProfile {
     const { renewedFor } = this.world;
-    const annotations = renewedFor === undefined ? {} : { [ACCESS_ENTRY_RENEWED_ANNOTATION]: renewedFor };
+    const { provisionedIn } = this;
+    const annotations = {
+      ...(renewedFor !== undefined && { [ACCESS_ENTRY_RENEWED_ANNOTATION]: renewedFor }),
+      ...(provisionedIn !== undefined && { [PROVISIONED_IN_ANNOTATION]: provisionedIn }),
+      ...(this.isDeletionMarked && { [DELETION_REQUESTED_ANNOTATION]: 'true' }),
+    };
     const parts = { metadata: { annotations }, spec: this.spec, status: this.status };
     return this.mode === 'live' ? anObject(parts) : aDeletedObject(parts);
   }
 
   private pass(number: number): { readonly end: End | undefined; readonly trail: readonly Step[] } {
     const object = this.object();
-    this.memory = rememberUnseen(this.memory, this.status, this.now);
     const surroundings = {
       ...SURROUNDINGS,
       controlPlaneTags: this.world.controlPlaneTags,
@@ -167,12 +179,13 @@ class Living {
       circumstances({
         surroundings: this.mode === 'live' ? surroundings : undefined,
         surplus: this.mode === 'retain' ? 'retain' : 'delete',
-        createUnseen: isCreateUnseen(this.memory, this.now),
+        createUnseen: this.memories.isCreateUnseen(object),
       }),
     );
     if (!isRight(wish)) return this.conclude({ kind: 'stopped', why: wish.left }, []);
     const profiles = this.aws.observe({ profiles: wish.right.names.profiles, roles: [] }, { forBlockers: () => false });
-    this.noteSeen(profiles);
+    this.memories.noteSeen(object, profiles);
+    if (profiles.cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
     const transit = transitOf(wish.right, profiles.profiles);
     if (transit !== undefined) {
       return this.conclude({ kind: 'stopped', why: transit }, [], wish.right, {
@@ -192,11 +205,8 @@ class Living {
     return this.steps(number, desired, observed);
   }
 
-  private noteSeen({ profiles }: Seen): void {
-    const { profileName, createRequestedAt } = this.status;
-    if (profiles.some(({ name, found }) => name === profileName && found !== undefined)) {
-      this.memory = rememberSeen(this.memory, createRequestedAt);
-    }
+  private noMemories(): Memories {
+    return new Memories({ monotonic: () => this.now });
   }
 
   private steps(number: number, desired: Desired, first: Observed): ReturnType<Living['pass']> {
@@ -218,12 +228,13 @@ class Living {
       }
       const outcome = this.act(number, desired, observed, mutation);
       if (outcome === 'crash') {
-        this.memory = BLANK;
+        this.memories = this.noMemories();
         return { end: undefined, trail };
       }
       trail.push({ mutation, outcome });
       if (mutation.kind === 'createProfile') {
-        this.memory = rememberSeen(this.memory, outcome.kind === 'done' ? this.status.createRequestedAt : undefined);
+        const asked = outcome.kind === 'done' ? this.status.createRequestedAt : undefined;
+        this.memories.keep(this.object(), rememberSeen(this.memories.of(this.object()), asked));
       }
       if (outcome.kind === 'done' || outcome.kind === 'vanished' || outcome.kind === 'clusterGone') {
         observed = apply(observed, mutation, outcome);
@@ -241,6 +252,10 @@ class Living {
   }
 
   private act(pass: number, desired: Desired, observed: Observed, mutation: Mutation): Outcome | 'crash' {
+    if (this.mode !== 'live' && isDestructive(mutation)) {
+      this.provisionedIn = HERE;
+      this.isDeletionMarked = true;
+    }
     this.status = recordBefore(this.object(), TARGET, desired, mutation, this.now);
     const before = structuredClone({ cluster: this.aws.cluster, profiles: this.aws.profiles, roles: this.aws.roles });
     const fault = this.faults.shift() ?? 'none';
@@ -269,7 +284,9 @@ class Living {
     desired?: Desired,
     observed?: Seen,
   ): { readonly end: End; readonly trail: readonly Step[] } {
-    if (end.kind === 'settled') this.memory = rememberSuccess(this.memory);
+    if (end.kind === 'settled') {
+      this.memories.keep(this.object(), rememberSuccess(this.memories.of(this.object())));
+    }
     this.status = statusOf({
       object: this.object(),
       end,

@@ -31,6 +31,10 @@ export function holds({ reason, facts }: Why, life: Life): boolean {
   switch (reason) {
     case 'EKSClusterNotFound':
       return mode === 'live' && aws.cluster === 'gone';
+    case 'AccountUncertain':
+      return (
+        mode === 'delete' && aws.cluster === 'gone' && life.judgements.at(-1)?.desired.records.whereabouts === 'unknown'
+      );
     case 'ProfileNotOwned':
       return profile !== undefined && !isOurProfile(profile, spec) && !isAdoptable(profile, spec, subnets, aws);
     case 'SpecDiffers':

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { NOWHERE } from '../whereabouts.ts';
 import {
+  ACCOUNT,
   CAPA_TAG,
   CLUSTER_ARN,
   EKS_CLUSTER,
@@ -24,6 +26,8 @@ export interface World {
   readonly controlPlane: 'ready' | 'notReady';
   readonly controlPlaneTags: Readonly<Record<string, string>>;
   readonly status: AWSFargateProfileStatus;
+  /** What the object's annotation says of where it is. */
+  readonly provisionedIn: string | undefined;
   /** The id of a role made anew that a human has said to have taken care of. */
   readonly renewedFor: string | undefined;
   readonly cluster: 'there' | 'gone';
@@ -75,6 +79,7 @@ export type Happening = { readonly before: number } & (
   | { readonly kind: 'roleChanged'; readonly name: string; readonly role: Omit<RoleSeed, 'name' | 'path' | 'id'> }
 );
 
+export const HERE = `${ACCOUNT}/${TARGET.region}/${EKS_CLUSTER}`;
 export const PRIVATE_SUBNETS: readonly string[] = ['subnet-0a', 'subnet-0b'];
 export const EXTRA_POLICIES = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
 export const FOREIGN_POLICY = 'arn:aws:iam::111122223333:policy/theirs';
@@ -266,6 +271,7 @@ export const aWorld: fc.Arbitrary<World> = aSpec.chain((spec) =>
     controlPlane: some<World['controlPlane']>('ready', 'ready', 'ready', 'notReady'),
     controlPlaneTags: someTags,
     status: fc.oneof({ weight: 1, arbitrary: fc.constant({}) }, { weight: 2, arbitrary: someStatus }),
+    provisionedIn: perhaps(some(NOWHERE, HERE)),
     renewedFor: perhaps(some('AROAFORMER', 'AROAOTHER')),
     cluster: some<World['cluster']>('there', 'there', 'there', 'there', 'there', 'gone'),
     authenticationMode: some('API_AND_CONFIG_MAP', 'API', 'CONFIG_MAP'),

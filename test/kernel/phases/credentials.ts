@@ -1,5 +1,6 @@
+import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { KernelWorld } from '../world.ts';
-import { ACCOUNT } from '../world.ts';
+import { ACCOUNT, CLUSTER } from '../world.ts';
 import {
   CONTROLLER,
   ROLE as ROLE_IDENTITY,
@@ -193,6 +194,21 @@ export const CREDENTIALS: readonly Phase[] = [
       putSecret(world, goodKeys(world, '210987654321'));
     },
     until: ['CredentialsReady', 'False', 'WrongAccount'],
+    cure: (world) => putSecret(world, goodKeys(world)),
+  },
+  {
+    name: 'account-uncertain',
+    says: 'a deletion of what another provider made, with keys of an account that does not know its EKS cluster',
+    arrange: (world) => {
+      withStatic(world, goodKeys(world, '210987654321'));
+      world.create(PLURAL, {
+        metadata: { name: WEB, finalizers: [FINALIZER] },
+        spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] },
+      });
+      world.delete(WEB);
+      world.start();
+    },
+    until: ['CredentialsReady', 'False', 'AccountUncertain'],
     cure: (world) => putSecret(world, goodKeys(world)),
   },
   {
