@@ -3,7 +3,7 @@ import { callsFromNow } from '../world/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { startManager } from '../world/manager.ts';
 import type { World } from '../world/world.ts';
-import { controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
+import { ACCOUNT, controlPlanePath, fargateProfile, pathOf, startWorld } from '../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const GUARD = 'aws-fargate.cluster.x-k8s.io/profiles';
@@ -50,6 +50,8 @@ describe('the scope of a manager', () => {
     it('leaves a role that an object of another namespace names, which it cannot see in its cache', async () => {
       const share = { roleName: 'team-pods' };
       await world.apply(fargateProfile('theirs', share, { namespace: 'team-b', finalizers: [FINALIZER] }));
+      // The manager of that namespace has found out in which account it is.
+      await world.controlPlane.api.patch(`${pathOf('theirs', 'team-b')}/status`, { status: { account: ACCOUNT } });
       await world.apply(fargateProfile('ours', share, { namespace: 'team-a' }));
       await world.ready('ours', { namespace: 'team-a' });
       await world.delete('ours', 'team-a');

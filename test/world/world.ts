@@ -351,7 +351,7 @@ class RunningWorld implements World {
   }
 }
 
-const pathOf = (name: string, namespace: string): string =>
+export const pathOf = (name: string, namespace: string): string =>
   `${PROFILES}/namespaces/${namespace}/awsfargateprofiles/${name}`;
 
 export const clusterPath = (name: string, namespace = 'default', version = 'v1beta2'): string =>
