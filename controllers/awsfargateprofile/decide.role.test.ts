@@ -1,16 +1,20 @@
 import { expect } from 'chai';
-import { RoleArn, RoleName } from '../../api/names.ts';
+import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { keepRole } from './apply.ts';
 import { decide } from './decide.ts';
-import type { Desired, Observed } from './model.ts';
+import type { FargateProfile } from '../../pkg/cloud/types.ts';
+import type { Desired, FoundRole, Observed } from './model.ts';
 import { messageOf } from './reasons.ts';
 import {
   CAPA_TAG,
   EKS_CLUSTER_TAG,
+  OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_TAGS,
   ROLE,
+  ROLE_ARN,
   ROLE_TAGS,
   aProfile,
   aRole,
@@ -36,6 +40,34 @@ const ASKED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt
 const PROVISIONED: AWSFargateProfileStatus = { ...ASKED, initialization: { provisioned: true } };
 const sharedRole = aRole({ name: shared, tags: {}, trust: TRUSTS.wide });
 const sharedArn = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+
+const FOREIGN = { [OWNER_TAG]: 'team-b/web' };
+const FORMER_PROFILE = ProfileName.of('former');
+const FORMER_ROLE = RoleName.of('former-role');
+const FORMERLY: AWSFargateProfileStatus = {
+  profileName: FORMER_PROFILE,
+  role: { name: FORMER_ROLE, managed: true },
+};
+
+/** What is left of an earlier spec: its role, ours where nothing else is said; and a profile with it, if that is described. */
+function withFormer({
+  role = aRole({ name: FORMER_ROLE }),
+  ...profile
+}: { readonly role?: FoundRole } & Partial<FargateProfile>): Observed {
+  const isThere = Object.keys(profile).length > 0;
+  const found = aProfile({ name: FORMER_PROFILE, podExecutionRoleArn: role.arn, ...profile });
+  return {
+    cluster: 'there',
+    profiles: [
+      { name: PROFILE, found: undefined },
+      { name: FORMER_PROFILE, found: isThere ? found : undefined },
+    ],
+    roles: [
+      { name: ROLE, found: role.name === ROLE ? role : undefined },
+      { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
+    ],
+  };
+}
 
 type Row = readonly [situation: string, desired: Desired, seen: Observed, decision: string];
 
@@ -131,6 +163,56 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       living({ rolePath: '/team-a/' }),
       asWanted(),
       'stop: SpecDiffers',
+    ],
+    [
+      'has another path, and somebody else’s profile uses it where it is',
+      living({ rolePath: '/team-a/' }, { profileName: FORMER_PROFILE }),
+      withFormer({ role: aRole(), tags: FOREIGN, podExecutionRoleArn: ROLE_ARN }),
+      'stop: RoleSettingsConflict',
+    ],
+  ],
+  'a role of ours that is recorded under another name': [
+    [
+      'has nothing that uses it',
+      living({}, FORMERLY),
+      withFormer({}),
+      'detachPolicy AmazonEKSFargatePodExecutionRolePolicy, retiring',
+    ],
+    [
+      'is bare',
+      living({}, FORMERLY),
+      withFormer({ role: aRole({ name: FORMER_ROLE, attached: [] }) }),
+      `delete role ${FORMER_ROLE}`,
+    ],
+    [
+      'is not ours any more',
+      living({}, FORMERLY),
+      withFormer({ role: aRole({ name: FORMER_ROLE, tags: {} }) }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is kept for somebody',
+      living({}, FORMERLY),
+      keepRole(withFormer({}), FORMER_ROLE, 'AWSFargateProfile team-a/api'),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is what somebody else’s profile uses: it stays',
+      living({}, FORMERLY),
+      withFormer({ tags: FOREIGN }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is what an earlier profile of ours uses: that goes first',
+      living({}, FORMERLY),
+      withFormer({ tags: PROFILE_TAGS }),
+      `delete profile ${FORMER_PROFILE}, unwanted`,
+    ],
+    [
+      'is what an earlier profile of ours is being deleted with',
+      living({}, FORMERLY),
+      withFormer({ tags: PROFILE_TAGS, status: 'DELETING' }),
+      'stop: DeletingProfile',
     ],
   ],
   'a role that the spec names': [

@@ -352,6 +352,16 @@ describe('goalFor', () => {
       const object = aDeletedObject({ status: { ...RECORDED, identityRef } });
       expect(targetOf({ object, controlPlane: ABSENT })).to.deep.include({ identity: identityRef });
     });
+
+    for (const [region, partition] of [
+      ['eu-west-1', 'aws'],
+      ['cn-north-1', 'aws-cn'],
+      ['us-gov-west-1', 'aws-us-gov'],
+    ] as const)
+      it(`of a deletion without a control plane is in the partition of its region: ${region} in ${partition}`, () => {
+        const object = aDeletedObject({ status: { ...RECORDED, region } });
+        expect(targetOf({ object, controlPlane: ABSENT })).to.deep.include({ region, partition });
+      });
   });
 
   it('takes the private subnets and tags of the control plane', () => {
