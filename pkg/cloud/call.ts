@@ -4,6 +4,7 @@ import { decode, describeProblem } from '../../api/schema/problem.ts';
 import type { Clock, Ms, Timer } from '../env/clock.ts';
 import { DeadlineExceeded, untilAborted, withDeadline } from '../env/deadline.ts';
 import type { Logger } from '../env/logger.ts';
+import { isPanic } from '../env/panic.ts';
 import { isThrottled } from './errors.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { Limiter, Permit } from './limiter.ts';
@@ -54,7 +55,8 @@ const Metadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, re
  * nor the transport listens.
  *
  * What was thrown before the request was sent has no effect (`NotDispatched`); afterwards the effect is unknown
- * (`NoAnswer`).
+ * (`NoAnswer`). A mistake of the program before it was sent is thrown on: as a failure it would be tried for ever in
+ * silence.
  */
 export function calling(env: CallEnv, service: AwsService, caller: Caller): Calling {
   return (request) => async () => {
@@ -74,6 +76,10 @@ export function calling(env: CallEnv, service: AwsService, caller: Caller): Call
 
     const dispatch = new Dispatch(env.clock, caller, kind);
     const result = await dispatch.run(request.send);
+    if (E.isLeft(result) && dispatch.sentAt === undefined && isPanic(result.left)) {
+      permit.settle('answered');
+      throw result.left;
+    }
     const outcome = E.isRight(result)
       ? decodeAnswer(service, request, result.right)
       : E.left(toFailure({ service, operation, dispatched: dispatch.sentAt !== undefined }, result.left));

@@ -53,6 +53,16 @@ describe('credentials', () => {
     }
   }
 
+  it('are not what is missing where the program has a mistake, which is tried again by the next', async () => {
+    const source = new Source(clock);
+    const { fetch } = source;
+    source.fetch = () => Promise.reject(new TypeError('x is not a function'));
+    const credentials = cached(source);
+    expect(await wordsOf(credentials)).to.equal('TypeError: x is not a function');
+    source.fetch = fetch;
+    expect(await wordsOf(credentials)).to.equal('got key-1');
+  });
+
   it('are fetched once for all who wait', async () => {
     const source = new Source(clock, 60 * MINUTE);
     const credentials = cached(source);

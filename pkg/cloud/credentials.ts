@@ -2,6 +2,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { Clock, Ms } from '../env/clock.ts';
 import { errorMessage } from '../env/error-text.ts';
 import { withDeadline } from '../env/deadline.ts';
+import { isPanic } from '../env/panic.ts';
 import { RecentlyUsed } from './recently-used.ts';
 import { NoCredentials } from './sdk-failure.ts';
 import type { CredentialsProblem, IdentityRef } from './types.ts';
@@ -65,7 +66,7 @@ export class CachedCredentials {
     this.stop = stop;
   }
 
-  /** Throws {@link NoCredentials}. */
+  /** Throws {@link NoCredentials}, or a mistake of the program. */
   async get(): Promise<AwsCredentials> {
     const { state } = this;
     const now = this.clock.monotonic();
@@ -98,6 +99,8 @@ export class CachedCredentials {
       );
       return this.keep(credentials, credentials.expiresAt === undefined ? REREAD_AFTER : FAILURE_STANDS);
     } catch (cause) {
+      // Whoever asks those who throw whatever they like, as the SDK does, wraps that: this is a mistake of ours.
+      if (isPanic(cause)) throw cause;
       // A source that is down for a minute stops nothing while the old ones last.
       if (previous.kind === 'have' && this.isUsable(previous.credentials)) {
         return this.keep(previous.credentials, FAILURE_STANDS);

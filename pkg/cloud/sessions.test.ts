@@ -91,8 +91,8 @@ describe('sessions', () => {
   }
 
   it('know their account, region and partition', async () => {
-    expect(await open()).to.include({ account: '111122223333', region: 'eu-west-1', partition: 'aws' });
-    expect(await open({ region: 'cn-north-1' })).to.include({ region: 'cn-north-1', partition: 'aws-cn' });
+    expect(await open()).to.include({ account: '111122223333', region: 'eu-west-1' });
+    expect(await open({ region: 'cn-north-1' })).to.include({ region: 'cn-north-1' });
   });
 
   it('ask once for the account of the same credentials, even at once and from two regions', async () => {
@@ -216,6 +216,21 @@ describe('sessions', () => {
       expect((await waiting).account).to.equal('111122223333');
       expect(transport.requests).to.have.length(1);
     });
+  });
+
+  it('leave a mistake of the program what it is: nobody’s credentials are the matter', async () => {
+    const mistake = new TypeError('x is not a function');
+    const thrownBy = async (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
+    const credentials = await source.fetch(stop.signal);
+    source.fetch = () => Promise.reject(mistake);
+    expect(await thrownBy(open())).to.equal(mistake);
+    source.fetch = async () => credentials;
+    const careless = await open({
+      mutationBudget: () => {
+        throw mistake;
+      },
+    });
+    expect(await thrownBy(careless.roles.delete(RoleName.of('r'))())).to.equal(mistake);
   });
 
   it('fetch credentials anew after a call that AWS refused for them, and ask for their account', async () => {

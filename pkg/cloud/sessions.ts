@@ -6,6 +6,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
+import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { CallEnv, Caller, Calling } from './call.ts';
 import { calling } from './call.ts';
@@ -21,7 +22,6 @@ import type { AwsFailure, AwsService } from './failure.ts';
 import { podExecutionRoles } from './iam/roles.ts';
 import type { Limiter } from './limiter.ts';
 import type { AwsMetrics } from './metrics.ts';
-import { partitionOf } from './partition.ts';
 import { RecentlyUsed } from './recently-used.ts';
 import { NoCredentials } from './sdk-failure.ts';
 import { callerAccount } from './sts/caller.ts';
@@ -83,11 +83,10 @@ class Identity {
           ? E.left(problemOf(account.left, request))
           : E.right(this.session(request, account.right));
       } catch (error) {
-        return E.left(
-          error instanceof NoCredentials
-            ? error.problem
-            : { reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` },
-        );
+        if (error instanceof NoCredentials) return E.left(error.problem);
+        // A mistake of ours is nobody's credentials: it is counted as one, and logged with its stack.
+        if (isPanic(error)) throw error;
+        return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
       }
     };
   }
@@ -108,11 +107,14 @@ class Identity {
       polling: false,
       logger: this.config.logger,
     });
-    const answer = await callerAccount(this.clientsIn(region).sts, call)();
-    if (E.isLeft(answer) && this.account?.accessKeyId === accessKeyId) {
-      this.account = undefined;
+    let account: E.Either<AwsFailure, AccountId> | undefined;
+    try {
+      account = await callerAccount(this.clientsIn(region).sts, call)();
+      return account;
+    } finally {
+      const isKnown = account !== undefined && E.isRight(account);
+      if (!isKnown && this.account?.accessKeyId === accessKeyId) this.account = undefined;
     }
-    return answer;
   }
 
   private session(request: SessionRequest, account: AccountId): Session {
@@ -129,7 +131,6 @@ class Identity {
     const callIam = this.calls('iam', caller(account));
     return {
       account,
-      partition: partitionOf(region),
       region,
       profiles: fargateProfiles(eks, callEks, this.config.random),
       clusters: eksClusters(eks, callEks),

@@ -119,7 +119,6 @@ export interface PodExecutionRoles {
 /** One identity at work in one region. Its calls abort with the signal it was opened with. */
 export interface Session {
   readonly account: AccountId;
-  readonly partition: string;
   readonly region: string;
   readonly profiles: FargateProfiles;
   readonly clusters: EksClusters;

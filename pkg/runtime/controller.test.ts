@@ -85,7 +85,7 @@ function scripted(...script: readonly (Requeue | Error | (() => Requeue))[]): {
 }
 
 describe('Controller', () => {
-  it('passes the key, a reconcileID and a logger that names both', async () => {
+  it('passes the key, and a logger that names it and the pass', async () => {
     const seen: { key: ObjectKey; context: ReconcileContext }[] = [];
     const world = new World(() => async (one, context) => {
       seen.push({ key: one, context });
@@ -96,9 +96,10 @@ describe('Controller', () => {
     world.queue.add(key('b'));
     await world.clock.settle();
     expect(seen.map((pass) => pass.key)).to.deep.equal([key('a'), key('b')]);
-    const ids = seen.map(({ context }) => context.reconcileID);
+    const lines = world.logger.said('Inside').map(({ keys }) => keys);
+    const ids = lines.map(({ reconcileID }) => reconcileID);
     expect(new Set(ids).size).to.equal(2);
-    expect(world.logger.said('Inside')[0]?.keys).to.deep.equal({
+    expect(lines[0]).to.deep.equal({
       controller: 'awsfargateprofile',
       controllerGroup: 'infrastructure.cluster.x-k8s.io',
       controllerKind: 'AWSFargateProfile',

@@ -1,8 +1,8 @@
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
+import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { ObjectKey } from '../kube/types.ts';
-import { isPanic } from './panic.ts';
 import type { Reconcile, Requeue, Runnable } from './types.ts';
 import type { Workqueue } from './workqueue.ts';
 
@@ -91,15 +91,14 @@ export class Controller implements Runnable {
 
   private async handle(key: ObjectKey, signal: AbortSignal): Promise<void> {
     const { clock, random, metrics, object } = this.options;
-    const reconcileID = random.uuid();
     const logger = this.logger.with({
       [object.kind]: key,
       namespace: key.namespace,
       name: key.name,
-      reconcileID,
+      reconcileID: random.uuid(),
     });
     const started = clock.monotonic();
-    const outcome = await this.pass(key, { logger, signal, reconcileID });
+    const outcome = await this.pass(key, { logger, signal });
     const result = this.settle(key, outcome, logger);
     metrics?.reconciled(result, clock.monotonic() - started);
   }

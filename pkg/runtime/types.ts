@@ -15,10 +15,10 @@ export type Requeue =
   | { readonly kind: 'terminal'; readonly error: unknown };
 
 export interface ReconcileContext {
+  /** Its lines name the object and, as controller-runtime's, the pass: `reconcileID`. */
   readonly logger: Logger;
   /** Aborted when the manager stops or loses its lease. */
   readonly signal: AbortSignal;
-  readonly reconcileID: string;
 }
 
 export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<Requeue>;

@@ -142,7 +142,7 @@ for (const route of routes) {
     const open = async (changes: Partial<SessionRequest> = {}, from = sessions): Promise<Session> =>
       right(await from.open(request(changes))());
 
-    const expected = () => ({ partition: session.partition, region, account: session.account, cluster });
+    const expected = () => ({ partition: 'aws', region, account: session.account, cluster });
     const eksArn = (): string => clusterArn({ partition: 'aws', region, account: session.account }, cluster);
     const wantedRole = (): NewRole => ({
       name: roleNameFor(clusterName, name),

@@ -1,6 +1,5 @@
 import assert from 'node:assert';
 import { expect } from 'chai';
-import { KubeError } from '../kube/errors.ts';
 import { isPanic } from './panic.ts';
 
 const thrownBy = (work: () => unknown): unknown => {
@@ -23,7 +22,8 @@ describe('isPanic', () => {
   });
 
   it('leaves failures of the world alone, also when a mistake of the platform is their cause', () => {
-    expect(isPanic(new KubeError('GET …', { status: 500, reason: 'InternalError' }))).to.equal(false);
+    class Refused extends Error {}
+    expect(isPanic(new Refused('GET …'))).to.equal(false);
     expect(isPanic(new Error('reading', { cause: new TypeError('fetch failed') }))).to.equal(false);
     expect(isPanic(new DOMException('aborted', 'AbortError'))).to.equal(false);
   });
