@@ -56,7 +56,7 @@ describe('KubeClient', () => {
     const key = { namespace: 'team a', name: 'a/b' };
     await client.get(widgets, key, { signal });
     await client.mergePatch(widgets, key, { status: { ready: true } }, { subresource: 'status', signal });
-    await client.delete(widgets, key, { uid: 'u', resourceVersion: '7', propagationPolicy: 'Background', signal });
+    await client.delete(widgets, key, { uid: 'u', signal });
     await client.create({ group: '', version: 'v1', plural: 'namespaces' }, '', { metadata: {} }, { signal });
     expect(requests.map(({ method, path, body }) => [method, path, body])).to.deep.equal([
       ['GET', '/apis/example.org/v1/namespaces/team%20a/widgets/a%2Fb', undefined],
@@ -64,8 +64,7 @@ describe('KubeClient', () => {
       [
         'DELETE',
         '/apis/example.org/v1/namespaces/team%20a/widgets/a%2Fb',
-        '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background",' +
-          '"preconditions":{"uid":"u","resourceVersion":"7"}}',
+        '{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u"}}',
       ],
       ['POST', '/api/v1/namespaces', '{"metadata":{}}'],
     ]);

@@ -144,13 +144,8 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
 
     async delete(resource: Resource, key: ObjectKey, options: DeleteOptions) {
       const doing = describe('deleting', resource, key);
-      const { uid, resourceVersion, propagationPolicy, signal } = options;
-      const body = {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        propagationPolicy,
-        ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
-      };
+      const { uid, signal } = options;
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
       return absentIfNotFound(async () => {
         const left = await exchangeJson({ doing, method: 'DELETE', path: objectPath(resource, key), body, signal });
         if (isStatus(left)) return undefined;

@@ -61,10 +61,8 @@ export interface PatchOptions {
 }
 
 export interface DeleteOptions {
-  /** Preconditions: another object of the same name is left alone (409 `Conflict`). */
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  /** Another object of the same name is left alone (409 `Conflict`). */
+  readonly uid: string;
   readonly signal: AbortSignal;
 }
 

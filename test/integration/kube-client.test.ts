@@ -5,12 +5,11 @@ import { errorMessage } from '../../pkg/env/error-text.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
-import { isNoAnswer, isNotFound } from '../../pkg/kube/errors.ts';
+import { isNoAnswer } from '../../pkg/kube/errors.ts';
 import { EventWriter } from '../../pkg/kube/events.ts';
 import { loadKubeconfig } from '../../pkg/kube/kubeconfig.ts';
 import { describeApiServer } from '../../pkg/kube/testing/conformance.ts';
 import type { Resource } from '../../pkg/kube/types.ts';
-import { typedApis } from '../../pkg/kube/typed.ts';
 import { connect } from '../../pkg/kube/undici-transport.ts';
 import { startControlPlane, type ControlPlane } from '../envtest/controlplane.ts';
 import { applyCrds } from '../envtest/crds.ts';
@@ -77,14 +76,6 @@ describe('the client on a real API server', function () {
     } finally {
       await untrusting.close();
     }
-  });
-
-  it('has the typed APIs of built-in kinds beside it', async () => {
-    const { authentication, coordination } = typedApis(connected.transport, systemClock);
-    const review = await authentication.createTokenReview({ body: { spec: { token: controlPlane.token } } });
-    expect(review.status).to.include({ authenticated: true });
-    const none = coordination.readNamespacedLease({ namespace: 'default', name: 'none' });
-    expect(await none.catch((error: unknown) => error)).to.satisfy(isNotFound);
   });
 
   describe('EventWriter', () => {
