@@ -159,7 +159,7 @@ describe('two managers, of which one leads', function () {
     await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`);
   });
 
-  it('frozen between two calls, and thawed where it cannot learn what has happened: it sees, and changes nothing', async () => {
+  it('frozen between two calls, and thawed where it cannot learn what has happened: it changes nothing, and ends', async () => {
     // It leads next, and is cut off then: it is to hold out almost as long as its lease, so that nothing but the rule
     // before each change keeps it from changing anything near the end.
     follower = await stand('four', ['--leader-elect-renew-deadline', '3800ms']);
@@ -183,9 +183,8 @@ describe('two managers, of which one leads', function () {
     expect(thawed.manager.tail()).to.contain(
       '"The manager ends" err="leader election lost: the lease could not be renewed in time',
     );
-    const calls = thawed.calls(since);
-    expect(calls.map(({ operation }) => operation)).to.include('DescribeFargateProfile');
-    expect(mutations(calls)).to.deep.equal([]);
+    // Whether it still gets round to reading AWS before it ends is up to which of its timers is the first to wake.
+    expect(mutations(thawed.calls(since))).to.deep.equal([]);
     expect(world.inAws.profile('default_stale')?.tags).to.include({ team: 'after' });
   });
 
