@@ -170,7 +170,11 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }, { annotations }));
     },
     until: ['Paused', 'True'],
-    release: (world, name) => world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } }),
+    // Until it is Ready: deleted in the midst of its create, it would wait a minute for what EKS makes of that.
+    release: async (world, name) => {
+      await world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+      await world.ready(name);
+    },
   },
   {
     name: 'deleting',
@@ -202,9 +206,9 @@ describe('what kubectl describe shows', () => {
     await world.startManager();
   });
   after(async () => {
-    for (const { name, release } of PHASES) await release?.(world, name);
     const { admin } = world.aws;
     admin.setConfig({ eks: { createMs: 0, deleteMs: 0 } });
+    for (const { name, release } of PHASES) await release?.(world, name);
     for (const { cluster, name, status } of admin.profiles()) {
       if (status === 'CREATING') admin.setProfile({ cluster, name, status: 'ACTIVE' });
       if (status === 'DELETING') admin.removeProfile({ cluster, name });
