@@ -40,6 +40,10 @@ export const contradiction = (name: string): Why =>
 
 export const natureOf = ({ reason }: Why): Nature => TABLE[reason].nature;
 
+/** Whether it was found out without AWS: a pass that ends otherwise has found it over. */
+export const isToldByKubernetes = (reason: string | undefined): boolean =>
+  reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
+
 /** Whether what a sibling has done may have ended it. */
 export const isEndedBySibling = (reason: Reason, news: SiblingNews): boolean => {
   const { endedBySibling } = TABLE[reason];

@@ -260,6 +260,17 @@ describe('the conditions of the parts', () => {
     });
   });
 
+  it('do not keep what the object waited for on the way to AWS, once that is over', () => {
+    const waited = statusOf(passOf({ end: stop(why('WaitingForEKSControlPlane', { words: 'not ready' })) }));
+    expect(conditionsOf(waited)).to.include({ EKSFargateProfileReady: 'False / WaitingForEKSControlPlane' });
+    const end = stop(why('CredentialsMissing', { words: 'none' }));
+    expect(partsOf(passOf({ object: anObject({ status: waited }), end }))).to.deep.equal({
+      CredentialsReady: 'False / CredentialsMissing',
+      EKSFargateProfileReady: 'Unknown / NotChecked',
+      IAMFargateRolesReady: 'Unknown / NotChecked',
+    });
+  });
+
   it('say that nothing is known before anything was looked at', () => {
     const end = stop(why('WaitingForCluster', { cluster: 'team-a/prod' }));
     expect(partsOf(passOf({ end }))).to.deep.equal({

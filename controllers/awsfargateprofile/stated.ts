@@ -6,7 +6,7 @@ import { conditionOf } from './conditions.ts';
 import { isProfileEstablished, isRoleEstablished } from './decide.ts';
 import type { Pass } from './pass.ts';
 import type { Nature, Part, Why } from './reasons.ts';
-import { PATIENCE, messageOf, natureOf, partOf } from './reasons.ts';
+import { PATIENCE, isToldByKubernetes, messageOf, natureOf, partOf } from './reasons.ts';
 
 /** An error that nobody knows is tried some five times in this time; from then on somebody should look at it. */
 const ERROR_PATIENCE: Ms = 2 * 60_000;
@@ -156,10 +156,10 @@ function profileStanding(pass: Pass, why: Why | undefined): Standing {
   return partOf(why) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : bad(why, pass);
 }
 
-/** Nothing new was learnt about it. */
+/** AWS was not asked about it: what it said last still stands, but not what the object waited for on the way to AWS. */
 function asBefore({ object }: Pass, type: ConditionType): Standing {
   const before = conditionOf(object.status?.conditions, type);
-  return before === undefined
+  return before === undefined || isToldByKubernetes(before.reason)
     ? unknown('NotChecked')
     : { status: before.status, reason: before.reason ?? 'NotChecked', message: before.message ?? '' };
 }

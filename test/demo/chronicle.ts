@@ -2,6 +2,7 @@ import type { Api, KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { happeningsOf } from './happenings.ts';
 import type { Page } from './page.ts';
+import { SinceCommand } from './since-command.ts';
 
 const KINDS = {
   Cluster: '/apis/cluster.x-k8s.io/v1beta2/clusters',
@@ -18,13 +19,13 @@ const WIDTHS = [10, 49];
 export class Chronicle {
   readonly #api: Api;
   readonly #page: Page;
+  readonly #since: SinceCommand;
   readonly #known = new Map<string, KubeObject>();
-  #startedAt = performance.now();
-  #held: (() => void)[] | undefined;
 
   constructor(api: Api, page: Page) {
     this.#api = api;
     this.#page = page;
+    this.#since = new SinceCommand(page);
   }
 
   /** Until the signal is aborted. */
@@ -33,24 +34,12 @@ export class Chronicle {
   }
 
   /** Runs a command, from whose start seconds are counted. What it sets off is shown after what it prints. */
-  async during(command: () => Promise<void>): Promise<void> {
-    this.#startedAt = performance.now();
-    this.#held = [];
-    try {
-      await command();
-    } finally {
-      const held = this.#held;
-      this.#held = undefined;
-      this.#page.line();
-      for (const show of held) show();
-    }
+  during(command: () => Promise<void>): Promise<void> {
+    return this.#since.during(command);
   }
 
   tell(who: string, words: string): void {
-    const seconds = `${((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(6)} s`;
-    const show = (): void => this.#page.row([seconds, who, words], WIDTHS, ['dim']);
-    if (this.#held === undefined) show();
-    else this.#held.push(show);
+    this.#since.show((seconds) => this.#page.row([seconds, who, words], WIDTHS, ['dim']));
   }
 
   /** Waits until it is so of the objects of these kinds; who is waited for is in the error when it takes too long. */

@@ -2,6 +2,7 @@ import type { Condition } from '../envtest/api.ts';
 import { wordsOf } from './changes.ts';
 import type { Page } from './page.ts';
 import type { News } from './profiles.ts';
+import { SinceCommand } from './since-command.ts';
 
 /** Column widths: seconds, name and so on up to the words. */
 const SECONDS = 9;
@@ -12,32 +13,20 @@ const STATUS = 'Unknown'.length + GAP;
 /** Shows what becomes of the profiles: a line for each condition that changed, with the seconds since the last command. */
 export class Newsreel {
   readonly #page: Page;
-  #startedAt = performance.now();
-  #held: (() => void)[] | undefined;
+  readonly #since: SinceCommand;
 
   constructor(page: Page) {
     this.#page = page;
+    this.#since = new SinceCommand(page);
   }
 
   /** Runs a command, from whose start seconds are counted. What it sets off is shown after what it prints. */
-  async during(command: () => Promise<void>): Promise<void> {
-    this.#startedAt = performance.now();
-    this.#held = [];
-    try {
-      await command();
-    } finally {
-      const held = this.#held;
-      this.#held = undefined;
-      this.#page.line();
-      for (const show of held) show();
-    }
+  during(command: () => Promise<void>): Promise<void> {
+    return this.#since.during(command);
   }
 
   show(news: News): void {
-    const seconds = `${((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(6)} s`;
-    const show = (): void => this.#show(seconds, news);
-    if (this.#held === undefined) show();
-    else this.#held.push(show);
+    this.#since.show((seconds) => this.#show(seconds, news));
   }
 
   #show(seconds: string, news: News): void {

@@ -120,9 +120,13 @@ describe('a paused AWSFargateProfile', () => {
     await world.ready('new');
   });
 
-  for (const { by, pause } of [
-    { by: 'its Cluster', pause: (name: string, on: boolean) => pauseCluster(name, on) },
-    { by: 'its annotation', pause: (name: string, on: boolean) => annotate(name, on ? '' : null) },
+  for (const { by, pause, message } of [
+    { by: 'its Cluster', pause: (name: string, on: boolean) => pauseCluster(name, on), message: BY_CLUSTER },
+    {
+      by: 'its annotation',
+      pause: (name: string, on: boolean) => annotate(name, on ? '' : null),
+      message: BY_ANNOTATION,
+    },
   ])
     it(`by ${by}, it is not deleted in AWS before it is resumed`, async () => {
       const name = `leaving-${by.split(' ')[1]?.toLowerCase()}`;
@@ -130,6 +134,7 @@ describe('a paused AWSFargateProfile', () => {
       await world.apply(fargateProfile(name, { clusterName: name }));
       await world.ready(name);
       await pause(name, true);
+      await paused(name, message);
       const calls = callsFromNow(world.aws);
       await world.delete(name);
       await eventually(async () => {
