@@ -22,7 +22,7 @@ export interface Resolving extends History {
   readonly kind: 'resolving';
 }
 
-/** The kind is not served; asked again after a while, or when poked. */
+/** The kind is not served; asked again after a while. */
 export interface Unserved extends History {
   readonly kind: 'unserved';
 }
@@ -64,7 +64,7 @@ export type ReflectorInput =
   /** The server closed the watch in good order. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The pause is over, or was cut short by a poke. */
+  /** The pause is over. */
   | { readonly kind: 'due' };
 
 /** What the store is told. */

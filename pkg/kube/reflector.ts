@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { deadline, untilAborted } from '../env/deadline.ts';
+import { deadline, sleep, untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
@@ -26,8 +26,6 @@ const LONGEST_RETRY_AFTER: Ms = 60_000;
 const FIRST_UNSERVED_PAUSE: Ms = 1_000;
 const UNSERVED_PAUSE: Ms = 10_000;
 const UNSERVED_PAUSE_JITTER: Ms = 20_000;
-/** Discovery is not asked more often than this, however often it is poked. */
-const MIN_UNSERVED_PAUSE: Ms = 1_000;
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
@@ -59,8 +57,6 @@ export class Reflector {
   private readonly options: ReflectorOptions;
   private current: ReflectorState = initialState;
   private openWatch: OpenWatch | undefined;
-  private wake: (() => void) | undefined;
-  private pausedAt: Ms = 0;
   private readonly firstAnswer = Promise.withResolvers<void>();
 
   constructor(options: ReflectorOptions) {
@@ -70,12 +66,6 @@ export class Reflector {
 
   get state(): ReflectorState {
     return this.current;
-  }
-
-  /** Somebody needs this kind or knows that it was installed: look now whether it is served. */
-  poke(): void {
-    const isDue = this.options.clock.monotonic() - this.pausedAt >= MIN_UNSERVED_PAUSE;
-    if (this.current.kind === 'unserved' && isDue) this.wake?.();
   }
 
   /** Resolves when the kind is listed, or known not to be served: until then there is nothing to work with. */
@@ -168,20 +158,9 @@ export class Reflector {
     this.openWatch = undefined;
   }
 
-  private pause(span: Ms, signal: AbortSignal): Promise<void> {
-    const { clock } = this.options;
-    this.pausedAt = clock.monotonic();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', end);
-        this.wake = undefined;
-        resolve();
-      };
-      const timer = clock.after(span, end);
-      signal.addEventListener('abort', end, { once: true });
-      this.wake = end;
-    });
+  private async pause(span: Ms, signal: AbortSignal): Promise<void> {
+    // A stop ends it, and whoever waits looks for that.
+    await sleep(this.options.clock, span, signal).catch(() => {});
   }
 
   private unservedPause(misses: number): Ms {

@@ -181,10 +181,8 @@ describe('Reflector on a real API server', function () {
 
     await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
     await make('gadgets', 'a');
-    await eventually(() => {
-      reflector.poke();
-      return store.synced;
-    });
+    // Looked for every 10 to 30 s.
+    await eventually(() => store.synced, { timeoutMs: 60_000 });
     await shows('a');
 
     const upgraded = { v1: { served: false, storage: true }, v2: { served: true, storage: false } };
