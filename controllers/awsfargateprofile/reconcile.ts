@@ -16,26 +16,25 @@ import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/ty
 import type { Guarding } from '../guard.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import { mutationBudget } from './budget.ts';
+import type { Findings } from './conclusion.ts';
+import { CHANGED, Conclusion, DONE, again } from './conclusion.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
-import { eventsOf, eventsOfSteps, retained } from './events.ts';
 import { askerOf, whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
 import { Memories } from './memories.ts';
-import type { Memory } from './memory.ts';
-import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
-import { deletionMark, metadataPatch, releasePatch, whereaboutsMark } from './metadata.ts';
-import type { Desired, Goal, Surroundings, Target } from './model.ts';
+import { deletionMark, metadataPatch, whereaboutsMark } from './metadata.ts';
+import type { Desired, Goal, Step, Surroundings, Target } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
-import { pausedStatus, statusOf } from './report.ts';
-import type { End, Pass, Seen } from './pass.ts';
+import { pausedStatus } from './report.ts';
+import type { End, Seen } from './pass.ts';
 import type { Flight } from './preflight.ts';
 import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
-import { pollOf, why } from './reasons.ts';
+import { why } from './reasons.ts';
 import { readyOnlyIfActive, recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
 import type { StepsEnd } from './steps.ts';
@@ -67,36 +66,21 @@ export interface ReconcilerOptions {
   readonly resync: Ms;
 }
 
-/** How far a resync may be off, so that objects made together do not stay together. */
-const JITTER = 0.1;
-
 /** `clusterctl move` deletes the objects of a cluster one after the other, within a second or two. */
 const MOVE_PATIENCE: Ms = 30_000;
 
-/** Until the limiter lets through what it did not, the lease is surer, or another pass has left a role. */
-const MOMENT: Ms = 1_000;
-
-const DONE: Requeue = { kind: 'done' };
-const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
-const CHANGED: StepsEnd = { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
-
-/** What a pass found out and did, before it is told. */
-interface Findings {
-  readonly object: AWSFargateProfile;
-  readonly end: StepsEnd;
-  readonly desired?: Desired;
-  readonly observed?: Seen;
-  readonly trail?: Pass['trail'];
-}
+const GONE_ON: StepsEnd = { kind: 'quit', because: CHANGED, until: 'changed' };
 
 /** One pass over one object: get → goal → metadata (the finalizer first) → session → observe → steps → one status patch. */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly memories: Memories;
+  private readonly conclusion: Conclusion;
 
   constructor(options: ReconcilerOptions) {
     this.options = options;
     this.memories = new Memories(options.clock);
+    this.conclusion = new Conclusion(options, this.memories);
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
@@ -113,9 +97,7 @@ export class Reconciler {
       goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal),
       context.signal,
     );
-    return object === undefined
-      ? again('the object was changed meanwhile')
-      : this.follow(object, goal, inputs.sharers, context);
+    return object === undefined ? again(CHANGED) : this.follow(object, goal, inputs.sharers, context);
   };
 
   /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
@@ -148,12 +130,12 @@ export class Reconciler {
         this.options.turns.leave(keyText(keyOf(object)));
         const status = pausedStatus(object, goal.by, this.options.clock.now());
         const written = await this.options.objects.patchStatus(object, status, context.signal);
-        return written === undefined ? again('the object was changed meanwhile') : DONE;
+        return written === undefined ? again(CHANGED) : DONE;
       }
       case 'hold':
-        return this.conclude({ object, end: stopped(goal.why) }, context);
+        return this.conclusion.conclude({ object, end: stopped(goal.why) }, context);
       case 'release':
-        return this.release(object, [retained(object)], context);
+        return this.conclusion.release(object, context);
       case 'resumeDeletion':
         return this.resumeDeletion(object, context);
       case 'pursue':
@@ -168,13 +150,6 @@ export class Reconciler {
     return DONE;
   }
 
-  /** Nothing is left in AWS that a living object of a cluster that goes could keep: it goes along. */
-  private async letGo(object: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<Requeue> {
-    logger.info('Deleting profile of a cluster that is torn down: it has nothing left to retain');
-    await this.options.objects.delete(object, signal);
-    return DONE;
-  }
-
   private async pursue(
     object: AWSFargateProfile,
     { target, surroundings, surplus, releasable = false }: Extract<Goal, { kind: 'pursue' }>,
@@ -182,7 +157,8 @@ export class Reconciler {
     context: ReconcileContext,
   ): Promise<Requeue> {
     const { sessions, roles } = this.options;
-    const stopFor = (reason: Why) => this.conclude({ object, end: stopped(reason) }, context);
+    const { conclusion } = this;
+    const stopFor = (reason: Why) => conclusion.conclude({ object, end: stopped(reason) }, context);
     const guarded = surroundings && (await this.guarded(surroundings, context.signal));
     const opened = await sessions.open({
       region: target.region,
@@ -195,7 +171,7 @@ export class Reconciler {
     })();
     if (E.isLeft(opened)) {
       const reason = whyOfCredentials(opened.left, askerOf(target), releasable);
-      return reason === undefined ? this.soon(opened.left.message) : stopFor(reason);
+      return reason === undefined ? conclusion.soon(opened.left.message) : stopFor(reason);
     }
     const session = opened.right;
     const whereabouts = whereaboutsOf(object);
@@ -214,10 +190,10 @@ export class Reconciler {
     if (E.isLeft(desired)) return stopFor(desired.left);
     const names = desired.right.names.roles.map((name) => `${session.account}/${name.toLowerCase()}`);
     // A line of passes that wait for one role would hold up all others.
-    if (!roles.isFree(names)) return this.soon('another profile decides about the same role');
+    if (!roles.isFree(names)) return conclusion.soon('another profile decides about the same role');
     // Up to the object's release: until then the next to decide about the role must count this object among its users.
     return roles.run(names, context.signal, async () =>
-      this.conclude(await this.work(object, target, session, desired.right, context), context),
+      conclusion.conclude(await this.work(object, target, session, desired.right, context), context),
     );
   }
 
@@ -264,7 +240,7 @@ export class Reconciler {
       where,
       context.signal,
     );
-    if (object === undefined) return { object: before, end: CHANGED };
+    if (object === undefined) return { object: before, end: GONE_ON };
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {
@@ -291,9 +267,16 @@ export class Reconciler {
         return objects.patchStatus(now, status, signal);
       },
     });
-    const { end, trail } = await runSteps(flight, { guards: all, turns, clock });
-    this.memories.keep(object, flight.memory);
-    return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
+    const trail: Step[] = [];
+    try {
+      const end = await runSteps(flight, trail, { guards: all, turns, clock });
+      return { object: flight.object, end, desired: wanting, observed: flight.observed, trail };
+    } catch (error) {
+      this.conclusion.tellSteps(flight.object, trail, context);
+      throw error;
+    } finally {
+      this.memories.keep(object, flight.memory);
+    }
   }
 
   /**
@@ -310,73 +293,6 @@ export class Reconciler {
     return this.options.objects.patchMetadata(object, whereaboutsMark(object, where), signal);
   }
 
-  /** Says what came of a pass, lets a finished object go, and plans the next pass. */
-  private async conclude({ object, end, ...findings }: Findings, context: ReconcileContext): Promise<Requeue> {
-    const { clock, objects, resync, turns } = this.options;
-    const key = keyText(keyOf(object));
-    if (!isInLine(end)) turns.leave(key);
-    if (end.kind === 'quit') {
-      context.logger.debug('Pass given up', { because: end.because });
-      this.tell(object, eventsOfSteps({ trail: findings.trail ?? [] }));
-      return end.until === 'changed' ? again(end.because) : this.soon(end.because);
-    }
-    const now = clock.monotonic();
-    const remembered = this.memories.of(object);
-    const memory = end.kind === 'settled' ? rememberSuccess(remembered) : rememberWaiting(remembered, end.why, now);
-    this.memories.keep(object, memory);
-    const waited = end.kind === 'stopped' ? waitedFor(memory, end.why, now) : 0;
-    const pass: Pass = {
-      object,
-      end,
-      trail: [],
-      ...findings,
-      now: clock.now(),
-      waited,
-      attempts: attemptsOf(memory, object.metadata.generation ?? 0),
-    };
-    if (end.kind === 'settled' && isDeleting(object)) return this.release(object, eventsOf(pass), context);
-    if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.letGo(object, context);
-    const written = await objects.patchStatus(object, statusOf(pass), context.signal);
-    // What was done is told in any case; what was found will be found again.
-    this.tell(object, written === undefined ? eventsOfSteps(pass) : eventsOf(pass));
-    if (written === undefined) return again('the object was changed meanwhile');
-    if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
-    return { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason };
-  }
-
-  /** Again in a moment, however often: nothing is wrong with the object. */
-  private soon(because: string): Requeue {
-    return { kind: 'after', delay: this.jittered(MOMENT), why: because };
-  }
-
-  private async release(
-    object: AWSFargateProfile,
-    events: readonly EventSpec[],
-    context: ReconcileContext,
-  ): Promise<Requeue> {
-    const written = await this.options.objects.patchMetadata(object, releasePatch(object), context.signal);
-    if (written === undefined) return again('the object was changed meanwhile');
-    this.tell(object, events);
-    return DONE;
-  }
-
-  private tell(object: AWSFargateProfile, events: readonly EventSpec[]): void {
-    for (const event of events) this.options.tell(object, event);
-  }
-
-  private delayOf(object: AWSFargateProfile, reason: Why, memory: Memory, waited: Ms): Ms {
-    const now = this.options.clock.monotonic();
-    const remaining = (notBeforeOf(memory, reason) ?? now) - now;
-    // A pass before that time would change nothing, and wait as long again.
-    if (remaining > 0) return Math.min(remaining * (1 + JITTER * this.options.random.next()), this.options.resync);
-    const usual = this.memories.usual(object, reason.reason);
-    return this.jittered(Math.min(pollOf(reason, waited, usual), this.options.resync));
-  }
-
-  private jittered(span: Ms): Ms {
-    return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
-  }
-
   private readonly mutationBudget = (): Ms => mutationBudget(this.options.leadership);
 }
 
@@ -384,6 +300,3 @@ const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });
 
 /** All that such a pass asks is whether EKS has finished: it gives way to others. */
 const isInTransit = ({ status }: AWSFargateProfile): boolean => doingOf(status?.profileStatus) !== undefined;
-
-const isInLine = (end: StepsEnd): boolean =>
-  end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');

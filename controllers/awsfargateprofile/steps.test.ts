@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import { isCreateUnseen, rememberUnseen, rememberWaiting } from './memory.ts';
+import type { Step } from './model.ts';
 import type { Flight, GuardServices } from './preflight.ts';
 import { guards } from './preflight.ts';
 import { why } from './reasons.ts';
@@ -35,7 +36,8 @@ describe('runSteps', () => {
   beforeEach(() => (asking = services()));
 
   const run = async (flight: Flight, over: Partial<GuardServices> = {}) => {
-    const { end, trail } = await runSteps(flight, { guards: guards({ ...asking, ...over }), ...asking });
+    const trail: Step[] = [];
+    const end = await runSteps(flight, trail, { guards: guards({ ...asking, ...over }), ...asking });
     return { end: wordOf(end), did: trail.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`) };
   };
 
@@ -46,6 +48,16 @@ describe('runSteps', () => {
       did: ['createRole done', 'attachPolicy done', 'createProfile done'],
     });
     expect(aws.profiles.get(PROFILE)?.status).to.equal('CREATING');
+  });
+
+  it('has told what it did also where a guard throws after that', async () => {
+    const record: GuardServices['record'] = (mutation, { object }) =>
+      mutation.kind === 'createProfile' ? Promise.reject(new Error('no answer')) : Promise.resolve(object);
+    const trail: Step[] = [];
+    const options = { guards: guards({ ...asking, record }), ...asking };
+    const ended = await runSteps(flightIn(awsWith()), trail, options).then(wordOf, (thrown: Error) => thrown.message);
+    expect(ended).to.equal('no answer');
+    expect(trail.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
   });
 
   it('does nothing where all is as wanted', async () => {

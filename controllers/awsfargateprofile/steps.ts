@@ -31,23 +31,26 @@ const VISIBILITY_PATIENCE: Ms = 120_000;
 
 export type StepsEnd = End | Extract<Verdict, { kind: 'quit' }>;
 
-/** Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. */
+/**
+ * Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. What
+ * was done is in `trail` also where it throws.
+ */
 export async function runSteps(
   flight: Flight,
+  trail: Step[],
   { guards, turns, clock }: { readonly guards: readonly Guard[]; readonly turns: Turns; readonly clock: Clock },
-): Promise<{ readonly end: StepsEnd; readonly trail: readonly Step[] }> {
-  const trail: Step[] = [];
+): Promise<StepsEnd> {
   for (let step = 0; step < MOST_STEPS; step++) {
     const decision = decide(flight.desired, flight.observed);
-    if (decision.kind === 'settled') return { end: decision, trail };
-    if (decision.kind === 'stop') return { end: { kind: 'stopped', why: decision.why }, trail };
+    if (decision.kind === 'settled') return decision;
+    if (decision.kind === 'stop') return stopped(decision.why);
     if (decision.kind === 'lookAgain') {
-      return { end: { kind: 'quit', because: 'the roles are to be looked at now', until: 'changed' }, trail };
+      return { kind: 'quit', because: 'the roles are to be looked at now', until: 'changed' };
     }
     const { mutation } = decision;
     const attempt = await attemptIt(flight, mutation, { guards, turns, clock });
-    if (attempt.kind === 'stop') return { end: { kind: 'stopped', why: attempt.why }, trail };
-    if (attempt.kind === 'quit') return { end: attempt, trail };
+    if (attempt.kind === 'stop') return stopped(attempt.why);
+    if (attempt.kind === 'quit') return attempt;
     if (attempt.kind === 'keep') {
       flight.observed = keepRole(flight.observed, attempt.role, attempt.by);
       continue;
@@ -55,7 +58,7 @@ export async function runSteps(
     trail.push({ mutation, outcome: attempt.outcome });
     if (mutation.kind === 'createProfile') flight.memory = rememberSeen(flight.memory, undefined);
     const end = takeIn(flight, mutation, attempt.outcome, clock);
-    if (end !== undefined) return { end, trail };
+    if (end !== undefined) return end;
   }
   throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(trail.at(-1)?.mutation)}`);
 }
