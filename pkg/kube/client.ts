@@ -99,11 +99,12 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
 
     async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent> {
       const doing = `watching ${resourceName(resource)}`;
-      const { namespace = '', labelSelector, resourceVersion, timeoutSeconds, signal } = options;
+      const { namespace = '', labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
       const parameters = query({
         watch: 'true',
         allowWatchBookmarks: 'true',
         labelSelector,
+        fieldSelector,
         resourceVersion,
         timeoutSeconds,
       });

@@ -38,6 +38,7 @@ export interface ReflectorOptions {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
 }
 
 interface OpenWatch {
@@ -119,11 +120,12 @@ export class Reflector {
     return { ...this.scope(), limit: PAGE_SIZE, ...(next === undefined ? {} : { continue: next }), signal };
   }
 
-  private scope(): { readonly namespace?: string; readonly labelSelector?: string } {
-    const { namespace, labelSelector } = this.options;
+  private scope(): Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
+    const { namespace, labelSelector, fieldSelector } = this.options;
     return {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
 

@@ -50,6 +50,7 @@ export interface ListOptions {
 export interface WatchOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
+  readonly fieldSelector?: string;
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;

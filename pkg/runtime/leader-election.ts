@@ -3,7 +3,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
-import { isConflict, isNotFound } from '../kube/errors.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyText } from '../kube/paths.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../kube/types.ts';
@@ -11,6 +11,7 @@ import type { HealthCheck } from './health.ts';
 import { LEASES, leaseSpecOf } from './lease.ts';
 import type { LeaseSpec } from './lease.ts';
 import type { LeaderElectionMetrics } from './metrics.ts';
+import { ReleaseWatch } from './release-watch.ts';
 import type { Leadership } from './types.ts';
 
 /** client-go's JitterFactor: a candidate asks again after the retry period plus up to 1.2 times that. */
@@ -78,6 +79,7 @@ type State =
 /**
  * Leader election on a Lease, to client-go's rules (tools/leaderelection): `acquire`, then `hold` while the work is done,
  * then `release`. Whoever loses the lease ends the process, since work of a former leader may still be under way in it.
+ * Beyond client-go a candidate watches the Lease, and tries at once when it is given up.
  *
  * A candidate takes the lease only after it has seen it unchanged for its whole duration on its own monotonic clock; a
  * leader counts from before it sent its last renewal. So however the wall clocks differ, two never lead at once.
@@ -125,11 +127,17 @@ export class LeaderElection implements Leadership {
 
   /** Resolves when this process leads; throws the signal's reason when it aborts first. */
   async acquire(signal: AbortSignal): Promise<void> {
-    const { clock, random, metrics } = this.options;
+    const { random, metrics } = this.options;
     const { retryPeriod } = this.timings;
     this.state = { kind: 'candidate', seen: undefined };
     this.logger.info('Attempting to acquire the lease', { identity: this.identity });
-    while (!(await this.attempt(signal))) await sleep(clock, retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
+    const release = new ReleaseWatch({ ...this.options, logger: this.logger });
+    try {
+      while (!(await this.attempt(signal)))
+        await release.wait(retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
+    } finally {
+      release.stop();
+    }
     metrics?.leading(true);
     this.logger.info('Acquired the lease', { identity: this.identity });
     this.tell('became leader');
@@ -199,6 +207,8 @@ export class LeaderElection implements Leadership {
       if (signal.aborted) throw signal.reason;
       if (error instanceof LeadershipLost) throw error;
       if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error);
+      // All candidates see a release at the same moment.
+      else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');
       else this.logger.error('Failed to acquire the lease', error);
       return false;
     }
