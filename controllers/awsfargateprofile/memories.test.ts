@@ -32,8 +32,8 @@ describe('Memories', () => {
   it('keep what is remembered of each object apart, until it is forgotten', () => {
     const { memories: all } = underClock();
     const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
-    all.keep(web, { seen: 'x' });
-    expect([all.of(web), all.of(api)]).to.deep.equal([{ seen: 'x' }, {}]);
+    all.keep(web, { answered: 'x' });
+    expect([all.of(web), all.of(api)]).to.deep.equal([{ answered: 'x' }, {}]);
     all.forget(keyOf(web));
     expect(all.of(web)).to.deep.equal({});
   });

@@ -10,7 +10,7 @@ import {
   BLANK,
   endedBy,
   isCreateUnseen,
-  rememberSeen,
+  rememberAnswered,
   rememberSuccess,
   rememberUnseen,
 } from './memory.ts';
@@ -88,7 +88,8 @@ export class Memories {
     // Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more.
     const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
     const isSeen = seen.profiles.some(({ name, found }) => name === profileName && found !== undefined);
-    if (isSeen) this.keep(object, rememberSeen(this.of(object), createRequestedAt ?? this.of(object).unseen?.asked));
+    if (isSeen)
+      this.keep(object, rememberAnswered(this.of(object), createRequestedAt ?? this.of(object).unseen?.asked));
   }
 }
 

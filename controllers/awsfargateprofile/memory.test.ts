@@ -9,7 +9,7 @@ import {
   rememberAttempt,
   rememberFailed,
   rememberRefusal,
-  rememberSeen,
+  rememberAnswered,
   rememberSuccess,
   rememberUnseen,
   rememberWaiting,
@@ -135,13 +135,13 @@ describe('a create whose answer was not seen', () => {
   });
 
   it('is over once the profile was seen, though it may have gone since', () => {
-    const memory = rememberSeen(rememberUnseen(BLANK, asked, 0), asked.createRequestedAt);
+    const memory = rememberAnswered(rememberUnseen(BLANK, asked, 0), asked.createRequestedAt);
     expect(isCreateUnseen(rememberUnseen(memory, asked, 1), 1)).to.equal(false);
     expect(isCreateUnseen(rememberUnseen(rememberSuccess(memory), asked, 2), 2)).to.equal(false);
   });
 
   it('begins with each create that is sent', () => {
-    const memory = rememberSeen(rememberSeen(BLANK, asked.createRequestedAt), undefined);
+    const memory = rememberAnswered(rememberAnswered(BLANK, asked.createRequestedAt), undefined);
     expect(isCreateUnseen(rememberUnseen(memory, asked, 1), 1)).to.equal(true);
   });
 });

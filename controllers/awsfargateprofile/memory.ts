@@ -1,7 +1,8 @@
-import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
-import type { Mutation } from './model.ts';
+import type { Desired, Mutation, Outcome } from './model.ts';
+import { isWithoutEffect } from './model.ts';
 import type { Seen } from './pass.ts';
 import type { Reason, Why } from './reasons.ts';
 
@@ -23,8 +24,8 @@ export interface Memory {
   readonly trustDoubted?: { readonly generation: number; readonly since: Ms };
   /** Since when this process has looked in vain for the profile that was asked for at `asked`. */
   readonly unseen?: { readonly asked: string; readonly since: Ms };
-  /** The `createRequestedAt` of the create whose profile was seen. */
-  readonly seen?: string;
+  /** The `createRequestedAt` of the create of which is known what came of it: its profile was seen, or none was made. */
+  readonly answered?: string;
   /** How often a profile that EKS could not create or delete was tried again. */
   readonly recovery?: Recovery;
 }
@@ -131,7 +132,7 @@ const CREATE_VISIBILITY: Ms = 60_000;
 export function rememberUnseen(memory: Memory, { createRequestedAt, profileARN }: Asked = {}, now: Ms): Memory {
   // What a move has dropped no later status brings back.
   if (createRequestedAt === undefined && memory.unseen?.asked === BEFORE_MOVE) return memory;
-  if (createRequestedAt === undefined || profileARN !== undefined || memory.seen === createRequestedAt) {
+  if (createRequestedAt === undefined || profileARN !== undefined || memory.answered === createRequestedAt) {
     const { unseen: _seen, ...rest } = memory;
     return rest;
   }
@@ -141,12 +142,25 @@ export function rememberUnseen(memory: Memory, { createRequestedAt, profileARN }
 }
 
 /**
- * Remembers that the create of which status speaks came to a profile that was seen: should that vanish, nothing else will
- * appear. `undefined`: another create was sent since.
+ * Remembers that of the create of which status speaks nothing more will appear: its profile was seen, and may have vanished
+ * since, or none was made. `undefined`: another create was sent since.
  */
-export function rememberSeen(memory: Memory, createRequestedAt: string | undefined): Memory {
-  const { unseen: _unseen, seen: _seen, ...rest } = memory;
-  return createRequestedAt === undefined ? rest : { ...rest, seen: createRequestedAt };
+export function rememberAnswered(memory: Memory, createRequestedAt: string | undefined): Memory {
+  const { unseen: _unseen, answered: _answered, ...rest } = memory;
+  return createRequestedAt === undefined ? rest : { ...rest, answered: createRequestedAt };
+}
+
+/**
+ * Remembers what came of a create. A profile that EKS took is seen; of a create without effect none can appear, unless an
+ * earlier one may still do so.
+ */
+export function rememberCreate(
+  memory: Memory,
+  { object, desired }: { readonly object: Pick<AWSFargateProfile, 'status'>; readonly desired: Desired },
+  outcome: Outcome,
+): Memory {
+  const isAnswered = outcome.kind === 'done' || (isWithoutEffect(outcome) && !desired.records.createUnseen);
+  return rememberAnswered(memory, isAnswered ? object.status?.createRequestedAt : undefined);
 }
 
 /** Whether "not found" does not prove yet that there is no profile. */
@@ -156,4 +170,4 @@ export const isCreateUnseen = ({ unseen }: Memory, now: Ms): boolean =>
 type Asked = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /** All is as desired: what failed before is over. */
-export const rememberSuccess = ({ seen }: Memory): Memory => (seen === undefined ? BLANK : { seen });
+export const rememberSuccess = ({ answered }: Memory): Memory => (answered === undefined ? BLANK : { answered });

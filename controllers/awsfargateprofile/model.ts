@@ -1,5 +1,6 @@
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AdoptionPolicy } from '../../api/v1beta2/index.ts';
+import { isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import type { FargateProfile, IdentityRef, NewFargateProfile, NewRole, Role, Selector } from '../../pkg/cloud/types.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
@@ -217,6 +218,24 @@ export type Outcome =
   /** EKS does not see the role's trust policy as wanted, or not yet. */
   | { readonly kind: 'rolePropagating'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
+
+/** Whether the answer says that nothing was done. One that never came, or a 500, does not. */
+export function isWithoutEffect(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'siblingBusy':
+    case 'clusterUpdating':
+    case 'rolePropagating':
+      return true;
+    case 'failed': {
+      const { code, statusCode = 0 } = outcome.failure;
+      // A proxy that gives up may have passed the request on: only AWS itself can say so.
+      const isRefused = code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
+      return isRefused || isNotDispatched(outcome.failure);
+    }
+    default:
+      return false;
+  }
+}
 
 export interface Step {
   readonly mutation: Mutation;

@@ -6,7 +6,8 @@ import { isDeleting } from '../standing.ts';
 import type { Stated } from './conditions.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
 import { isMadeAnew, profileNamed, roleNamed } from './comparison.ts';
-import type { Desired, Outcome } from './model.ts';
+import type { Desired } from './model.ts';
+import { isWithoutEffect } from './model.ts';
 import type { End, Pass, Seen } from './pass.ts';
 import { tagKeysOf } from './record.ts';
 import { statedBy } from './stated.ts';
@@ -34,24 +35,7 @@ export function statusOf(pass: Pass): AWSFargateProfileStatus {
 /** EKS took no create, nor may an earlier one still appear: nothing is left to be waited for by a deletion. */
 function isCreateRefused({ desired, trail }: Pass): boolean {
   const create = trail.findLast(({ mutation }) => mutation.kind === 'createProfile');
-  return desired?.records.createUnseen === false && create !== undefined && isRefusal(create.outcome);
-}
-
-/** Whether the answer says that nothing was done. An answer that never came, or a 500, does not. */
-function isRefusal(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case 'siblingBusy':
-    case 'clusterUpdating':
-    case 'rolePropagating':
-      return true;
-    case 'failed': {
-      const { code, statusCode = 0 } = outcome.failure;
-      // A proxy that gives up may have passed the request on: only AWS itself can say so.
-      return code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
-    }
-    default:
-      return false;
-  }
+  return desired?.records.createUnseen === false && create !== undefined && isWithoutEffect(create.outcome);
 }
 
 /**

@@ -325,7 +325,7 @@ describe('runSteps', () => {
   describe('a create', () => {
     const ASKED = '2026-11-21T03:25:00Z';
     const recording: Partial<GuardServices> = {
-      record: async () => anObject({ status: { createRequestedAt: ASKED } }),
+      record: async () => anObject({ status: { profileName: PROFILE, createRequestedAt: ASKED } }),
     };
     const mayAppear = ({ memory }: Flight): boolean =>
       isCreateUnseen(rememberUnseen(memory, { createRequestedAt: ASKED }, 0), 0);
@@ -338,11 +338,25 @@ describe('runSteps', () => {
 
     it('whose answer never came may still appear', async () => {
       const flight = flightIn(awsWith(aSimulatedRole()));
-      flight.memory = { seen: ASKED };
+      flight.memory = { answered: ASKED };
       flight.session.onCall = () => aFailure({ code: 'NoAnswer' });
       await run(flight, recording);
       expect(mayAppear(flight)).to.equal(true);
     });
+
+    for (const [what, failure] of [
+      ['was stopped before it was sent', { code: 'NotDispatched' }],
+      ['EKS refused', { code: 'InvalidParameterException', statusCode: 400 }],
+    ] as const)
+      it(`that ${what} cannot appear, unless an earlier one may`, async () => {
+        for (const createUnseen of [false, true]) {
+          const asked = anObject({ status: { profileName: PROFILE } });
+          const flight = flightIn(awsWith(aSimulatedRole()), asked, { createUnseen });
+          flight.session.onCall = () => aFailure(failure);
+          expect((await run(flight, recording)).did).to.deep.equal(['createProfile failed']);
+          expect(mayAppear(flight)).to.equal(createUnseen);
+        }
+      });
   });
 
   it('counts how often a failed profile was tried again', async () => {

@@ -7,7 +7,7 @@ import { apply, keepRole } from './apply.ts';
 import { roleNamed } from './comparison.ts';
 import { decide } from './decide.ts';
 import { askerOf, whyOfFailure } from './failures.ts';
-import { rememberAttempt, rememberRefusal, rememberSeen, waitedFor, whatOf } from './memory.ts';
+import { rememberAttempt, rememberCreate, rememberRefusal, waitedFor, whatOf } from './memory.ts';
 import type { Mutation, Outcome, Step } from './model.ts';
 import { isLaneMutation, subjectOf } from './model.ts';
 import type { Flight, Guard, Verdict } from './preflight.ts';
@@ -56,7 +56,7 @@ export async function runSteps(
       continue;
     }
     trail.push({ mutation, outcome: attempt.outcome });
-    if (mutation.kind === 'createProfile') flight.memory = rememberSeen(flight.memory, undefined);
+    if (mutation.kind === 'createProfile') flight.memory = rememberCreate(flight.memory, flight, attempt.outcome);
     const end = takeIn(flight, mutation, attempt.outcome, clock);
     if (end !== undefined) return end;
   }
@@ -94,9 +94,6 @@ function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clo
     case 'vanished':
     case 'clusterGone':
       if (isRecovery(flight, mutation)) flight.memory = rememberAttempt(flight.memory, generation);
-      if (mutation.kind === 'createProfile' && outcome.kind === 'done') {
-        flight.memory = rememberSeen(flight.memory, flight.object.status?.createRequestedAt);
-      }
       flight.observed = apply(flight.observed, mutation, outcome);
       return undefined;
     case 'already':

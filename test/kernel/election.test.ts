@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
+import { statusOf } from './findings.ts';
 import type { KernelManager } from './manager.ts';
 import { KernelWorld, MINUTE, SECOND } from './world.ts';
 
@@ -86,4 +87,26 @@ describe('two managers', () => {
       expect(creates, 'roles and profiles made').to.have.length(2 * NAMES.length);
       await world.finish();
     });
+
+  it('a create that the end of the lease held back is not waited for by a deletion', async () => {
+    const world = new KernelWorld();
+    const leader = world.start('--leader-elect', '--leader-elect-renew-deadline', '14s');
+    const stopListening = world.api.storage.listen(({ object }) => {
+      if (statusOf(object).createRequestedAt === undefined) return;
+      leader.kubeLine.cut();
+      stopListening();
+    });
+    world.apply('a');
+    await world.clock.advance(5 * SECOND);
+    // The answer to the record comes when the lease is about to run out. It is renewed then: nobody else wants it.
+    await world.clock.advance(8.5 * SECOND);
+    leader.kubeLine.restore();
+    await world.until('the end of the pass', () => leader.logger.said('Pass given up').length > 0, SECOND);
+    world.delete('a');
+    const deleted = world.elapsed;
+    await world.gone('a');
+    expect(world.elapsed - deleted, 'not the minute in which a create may still appear').to.be.below(10 * SECOND);
+    expect(world.mutations().map(({ operation }) => operation)).to.not.include('CreateFargateProfile');
+    await world.finish();
+  });
 });

@@ -10,7 +10,7 @@ import { foundRoles, isMadeAnew } from '../comparison.ts';
 import { areRolesForLater, decide, transitOf } from '../decide.ts';
 import { desiredBy, withRoleInUse } from '../desired.ts';
 import { Memories } from '../memories.ts';
-import { rememberSeen, rememberSuccess } from '../memory.ts';
+import { rememberCreate, rememberSuccess } from '../memory.ts';
 import type { Decision, Desired, Mutation, Observed, Outcome, Step } from '../model.ts';
 import { isDestructive } from '../model.ts';
 import type { Why } from '../reasons.ts';
@@ -233,8 +233,8 @@ class Living {
       }
       trail.push({ mutation, outcome });
       if (mutation.kind === 'createProfile') {
-        const asked = outcome.kind === 'done' ? this.status.createRequestedAt : undefined;
-        this.memories.keep(this.object(), rememberSeen(this.memories.of(this.object()), asked));
+        const object = this.object();
+        this.memories.keep(object, rememberCreate(this.memories.of(object), { object, desired }, outcome));
       }
       if (outcome.kind === 'done' || outcome.kind === 'vanished' || outcome.kind === 'clusterGone') {
         observed = apply(observed, mutation, outcome);
