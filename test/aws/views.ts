@@ -109,7 +109,7 @@ export function viewProfile(account: Account, region: Region, cluster: Cluster, 
 }
 
 export function viewProfiles(world: World, now: number, account?: string): readonly ProfileView[] {
-  world.settle(now);
+  world.settle(now, accountsOf(world, account));
   return eachCluster(world, account).flatMap(({ account: owner, region, cluster }) =>
     [...cluster.profiles.values()].map((profile) => viewProfile(owner, region, cluster, profile)),
   );

@@ -25,6 +25,11 @@ export interface CallName {
 
 export const callText = ({ operation, nth }: CallName): string => `${operation}#${nth}`;
 
+export interface InAws {
+  readonly profiles: readonly ProfileView[];
+  readonly roles: readonly RoleView[];
+}
+
 /**
  * One AWSFargateProfile with all that it needs for itself: a namespace, a cluster, an AWS account and credentials for it,
  * so that what goes wrong with its calls is nobody else's trouble.
@@ -122,17 +127,13 @@ export class Cell {
   }
 
   /** What is in the account, but for what strangers put there. */
-  inAws(): { readonly profiles: readonly ProfileView[]; readonly roles: readonly RoleView[] } {
-    const isOurs = ({ account, foreign }: ProfileView | RoleView): boolean => account === this.account && !foreign;
-    const { admin } = this.#world.aws;
-    return { profiles: admin.profiles().filter(isOurs), roles: admin.roles().filter(isOurs) };
+  inAws(): InAws {
+    return this.#inAws(({ foreign }) => !foreign);
   }
 
   /** What strangers put into the account. */
-  ofStrangers(): { readonly profiles: readonly ProfileView[]; readonly roles: readonly RoleView[] } {
-    const isTheirs = ({ account, foreign }: ProfileView | RoleView): boolean => account === this.account && foreign;
-    const { admin } = this.#world.aws;
-    return { profiles: admin.profiles().filter(isTheirs), roles: admin.roles().filter(isTheirs) };
+  ofStrangers(): InAws {
+    return this.#inAws(({ foreign }) => foreign);
   }
 
   /** The calls made with the cell's credentials. */
@@ -237,6 +238,12 @@ export class Cell {
     }
     const status = this.endsOfCreates.shift() ?? 'ACTIVE';
     admin.setProfile({ account, cluster, name, status, issues: status === 'ACTIVE' ? [] : ISSUES });
+  }
+
+  #inAws(isWanted: (view: ProfileView | RoleView) => boolean): InAws {
+    const { account } = this;
+    const { admin } = this.#world.aws;
+    return { profiles: admin.profiles({ account }).filter(isWanted), roles: admin.roles({ account }).filter(isWanted) };
   }
 
   #look(): void {

@@ -46,6 +46,8 @@ type Outcome = { readonly kind: 'lived' | 'late' } | { readonly kind: 'failed'; 
 /** One control plane, one emulated AWS and one manager at a time, for all cells. */
 export class Grid {
   readonly #world: World;
+  #opened = 0;
+  /** Those that are being lived in. */
   readonly #cells = new Map<string, Cell>();
   readonly #byKey = new Map<string, Cell>();
   readonly #watching: AbortController;
@@ -245,7 +247,8 @@ export class Grid {
   }
 
   async #inCell<A>(live: (cell: Cell) => Promise<A>): Promise<A> {
-    const cell = new Cell(this.#world, this.#cells.size + 1);
+    this.#opened += 1;
+    const cell = new Cell(this.#world, this.#opened);
     this.#cells.set(cell.id, cell);
     await cell.open();
     this.#byKey.set(cell.accessKeyId, cell);
@@ -255,6 +258,8 @@ export class Grid {
       const { admin } = this.#world.aws;
       for (const { id, rule } of admin.faults()) if (rule.accessKeyId === cell.accessKeyId) admin.removeFault({ id });
       cell.close();
+      this.#cells.delete(cell.id);
+      this.#byKey.delete(cell.accessKeyId);
     }
   }
 }

@@ -65,9 +65,9 @@ export class World {
     return cluster;
   }
 
-  /** Brings every profile and cluster to where it is at `now`. */
-  settle(now: number): void {
-    for (const account of this.accounts.values()) {
+  /** Brings every profile and cluster of these accounts to where it is at `now`. */
+  settle(now: number, accounts: Iterable<Account> = this.accounts.values()): void {
+    for (const account of accounts) {
       for (const region of account.regions.values()) {
         for (const name of region.clusters.keys()) this.cluster(region, name, now);
       }
@@ -144,7 +144,7 @@ export class World {
 
   /** Profiles of the account, in whatever region, that name this role. */
   profilesOfRole(account: Account, roleArn: string, now: number): readonly Profile[] {
-    this.settle(now);
+    this.settle(now, [account]);
     return [...account.regions.values()].flatMap((region) =>
       [...region.clusters.values()].flatMap((cluster) =>
         [...cluster.profiles.values()].filter((profile) => profile.podExecutionRoleArn === roleArn),
