@@ -205,6 +205,7 @@ export class Grid {
     await this.#expectEnd(cell, twin, call, struck);
     await this.#remove(cell);
     const wrong = [
+      ...(fault === 'kill' ? [] : this.#missesOf(cell, call, fault)),
       ...cell.findings,
       ...differencesBetween('made how often', timesOf(cell), twin.made),
       // What passes by itself is nothing to call a human for.
@@ -237,6 +238,15 @@ export class Grid {
     const { admin } = this.#world.aws;
     admin.addFault({ operation, nth, kind, accessKeyId });
     return () => admin.faults().some(({ rule, struck }) => rule.accessKeyId === accessKeyId && struck > 0);
+  }
+
+  /** The fault has met one call, of that operation, and that one alone; it had its effect, or had none, as the fault says. */
+  #missesOf({ accessKeyId }: Cell, { operation }: GridCell['call'], fault: GridCell['fault']): readonly string[] {
+    const struck = this.#world.aws.log.read({ accessKeyId }).filter((call) => call.fault !== undefined);
+    const effectOf = (had: boolean): string => (had ? 'with its effect' : 'without effect');
+    const are = struck.map((call) => [call.operation, call.fault, effectOf(call.actedAt !== undefined)].join(' '));
+    const should = [operation, fault, effectOf(fault.endsWith('-after'))].join(' ');
+    return are.join() === should ? [] : [`what was struck is not ${should}, but: ${are.join(', ')}`];
   }
 
   /** Everything goes, and leaves nothing behind. */
