@@ -107,6 +107,7 @@ export class Teardowns {
       return { moment, calls: cell.calls, words: `${momentText(moment)}: ${words}` };
     } finally {
       cell.close();
+      await lane.mend();
     }
   }
 
@@ -138,6 +139,7 @@ class Lane {
   readonly namespace: string;
   readonly #world: World;
   #manager: RunningManager | undefined;
+  #isKilled = false;
 
   constructor(world: World, namespace: string) {
     this.#world = world;
@@ -153,9 +155,16 @@ class Lane {
       flags,
       verbosity: 0,
     });
+    this.#isKilled = false;
+  }
+
+  /** Where a cell went wrong after its kill, there is a manager for the next one all the same. */
+  async mend(): Promise<void> {
+    if (this.#isKilled) await this.start();
   }
 
   async kill(): Promise<void> {
+    this.#isKilled = true;
     this.#manager?.kill('SIGKILL');
     await this.#manager?.exited;
   }
