@@ -3,6 +3,7 @@ import { KubeError, isConflict, isNotFound } from '../pkg/kube/errors.ts';
 import { keyOf, keyText } from '../pkg/kube/paths.ts';
 import type { Store } from '../pkg/kube/store.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../pkg/kube/types.ts';
+import { refusalIn } from './refusals.ts';
 import { isDeleting } from './standing.ts';
 
 /**
@@ -21,7 +22,7 @@ export type Guarding =
   /** The control plane is being deleted, or gone: nothing may be created for it any more. */
   | { readonly kind: 'leaving' }
   /** The API server did not take the finalizer; the next pass tries again. */
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly why: string; readonly cure?: string | undefined };
 
 export const hasGuard = ({ metadata }: KubeObject): boolean => metadata.finalizers?.includes(GUARD_FINALIZER) ?? false;
 
@@ -61,16 +62,18 @@ export class Guard {
     const resource = this.resource();
     if (resource === undefined) return { kind: 'refused', why: `${CONTROL_PLANE_KIND} objects cannot be read` };
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      // Read live: a list of finalizers that is not the newest would take somebody else's off.
-      const object = await this.client.get(resource, key, { signal });
-      if (object === undefined || isDeleting(object)) return { kind: 'leaving' };
-      if (hasGuard(object)) return { kind: 'guarded' };
-      const finalizers = [...(object.metadata.finalizers ?? []), GUARD_FINALIZER];
       try {
+        // Read live: a list of finalizers that is not the newest would take somebody else's off.
+        const object = await this.client.get(resource, key, { signal });
+        if (object === undefined || isDeleting(object)) return { kind: 'leaving' };
+        if (hasGuard(object)) return { kind: 'guarded' };
+        const finalizers = [...(object.metadata.finalizers ?? []), GUARD_FINALIZER];
         await this.write(resource, object, finalizers, signal);
         return { kind: 'guarded' };
       } catch (error) {
         if (isConflict(error) || isNotFound(error)) continue;
+        const refusal = refusalIn(error);
+        if (refusal !== undefined) return { kind: 'refused', why: refusal.words, cure: refusal.cure };
         if (error instanceof KubeError && error.status > 0) return { kind: 'refused', why: error.message };
         throw error;
       }

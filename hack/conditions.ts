@@ -13,6 +13,11 @@ const ROLE_ARN = `arn:aws:iam::123456789012:role/${ROLE}`;
 const EXAMPLES: Facts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
   WaitingForAPI: { kind: 'Cluster', why: 'the API server does not serve clusters.cluster.x-k8s.io' },
+  APIServerRefused: {
+    words:
+      'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
+    cure: 'Bring the service of the webhook "…" back, or remove its entry from the webhook configuration',
+  },
   ClusterDeleting: { what: 'Cluster default/my-cluster' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
@@ -131,7 +136,8 @@ work it is about. \`Reconciling\` is True while it goes on by itself, \`Stalled\
 together. \`Deleting\` has the step that a deletion is at. \`Paused\` says who paused.
 
 What EKS does to a profile takes minutes; after half an hour the message says that it takes too long, and who may know why.
-What is retried becomes \`Stalled\` after five tries that failed, an \`AWSError\` after two minutes, and is retried all the same.
+What is retried becomes \`Stalled\` after five tries that failed, an \`AWSError\` or
+\`APIServerRefused\` after two minutes, and is retried all the same.
 While AWS or the API server cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown, while
 \`Reconciling\` stays False: as far as anybody knows, nothing has to be done.
 

@@ -21,6 +21,8 @@ export const AWS_REASONS = {
   AWSError: described<Said>({
     nature: 'retry',
     poll: doubling(5 * SECOND, 5 * MINUTE),
+    // Some five tries; from then on somebody should look at it.
+    patience: 2 * MINUTE,
     words: ({ words }) => `AWS answers with an error: ${words}`,
     cure: () => 'It is tried again by itself; the log of the manager has what AWS Support asks for',
   }),

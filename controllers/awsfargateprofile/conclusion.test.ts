@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
 import { Turns } from '../../pkg/runtime/turns.ts';
-import type { Requeue } from '../../pkg/runtime/types.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Findings } from './conclusion.ts';
 import { CHANGED, Conclusion, again } from './conclusion.ts';
 import { Memories } from './memories.ts';
@@ -19,34 +20,42 @@ const ROLE_CREATED: Step = {
 const CREATE_CUT_OFF: Step = { ...ROLE_CREATED, outcome: { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } };
 const CREATING = why('Creating', { name: 'team-a_web' });
 
+type Write = (object: AWSFargateProfile, status?: AWSFargateProfileStatus) => Promise<AWSFargateProfile | undefined>;
+
+const aContext = (signal: AbortSignal = new AbortController().signal): ReconcileContext => ({
+  logger: new MemoryLogger(),
+  signal,
+});
+
 const gone = new Error('the connection was reset');
 
 describe('the conclusion of a pass', () => {
   const clock = new VirtualClock();
+  let memories: Memories;
   let told: string[];
-  beforeEach(() => (told = []));
+  beforeEach(() => {
+    memories = new Memories(clock);
+    told = [];
+  });
 
-  /** What becomes of a pass whose last write is answered like this. */
-  async function conclude(
-    findings: Findings,
-    write: (object: AWSFargateProfile) => Promise<AWSFargateProfile | undefined>,
-    signal: AbortSignal = new AbortController().signal,
-  ): Promise<Requeue | Error> {
-    const conclusion = new Conclusion(
+  const newConclusion = (write: Write): Conclusion =>
+    new Conclusion(
       {
         clock,
         random: new SeededRandom(1),
-        objects: { patchStatus: write, patchMetadata: write, delete: async () => {} },
+        objects: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
         turns: new Turns({ clock, wake: () => {} }),
         tell: (_object, { reason }) => void told.push(reason),
         resync: 600_000,
       },
-      new Memories(clock),
+      memories,
     );
-    return conclusion
-      .conclude(findings, { logger: new MemoryLogger(), signal })
+
+  /** What becomes of a pass whose last write is answered like this. */
+  const conclude = (findings: Findings, write: Write, signal?: AbortSignal): Promise<Requeue | Error> =>
+    newConclusion(write)
+      .conclude(findings, aContext(signal))
       .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
-  }
 
   const creating: Findings = { object: anObject(), end: { kind: 'stopped', why: CREATING }, trail: [ROLE_CREATED] };
   const over: Findings = { object: aDeletedObject(), end: { kind: 'settled' }, trail: [ROLE_CREATED] };
@@ -65,6 +74,54 @@ describe('the conclusion of a pass', () => {
       expect(told).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
   }
+
+  describe('where the API server refuses what a pass needs', () => {
+    const refused = why('APIServerRefused', { words: 'forbidden', cure: 'Apply the roles again' });
+    const forbidden = new KubeError('patching it: forbidden', { status: 403, reason: 'Forbidden' });
+    const refuse = async (write: Write, isPaused = false) =>
+      newConclusion(write).refuse(anObject(), refused, isPaused, aContext());
+    const reasonsIn = ({ conditions = [] }: AWSFargateProfileStatus = {}) => conditions.map(({ reason }) => reason);
+
+    it('says so on the object, and in an event', async () => {
+      let status: AWSFargateProfileStatus | undefined;
+      await refuse(async (object, next) => {
+        status = next;
+        return object;
+      });
+      expect(reasonsIn(status)).to.include('APIServerRefused');
+      expect(told).to.deep.equal(['APIServerRefused']);
+    });
+
+    for (const [what, write] of [
+      ['the API server refuses that too', () => Promise.reject(forbidden)],
+      ['somebody else always writes first', async () => undefined],
+    ] as const)
+      it(`says so in an event alone where ${what}, ever less often`, async () => {
+        const first = await refuse(write);
+        // Each pass gets as far as a status that cannot be written.
+        for (let minute = 0; minute < 10; minute++) {
+          await clock.advance(60_000);
+          await conclude(creating, write);
+          await refuse(write);
+        }
+        const last = await refuse(write);
+        expect(new Set(told.filter((reason) => reason !== 'SuccessfulIAMRoleCreation'))).to.deep.equal(
+          new Set(['APIServerRefused']),
+        );
+        expect(first.kind === 'after' && first.delay).to.be.within(1_800, 2_200);
+        expect(last.kind === 'after' && last.delay).to.be.within(54_000, 66_000);
+      });
+
+    it('writes nothing on one that is paused', async () => {
+      await refuse(() => expect.fail('it was written'), true);
+      expect(told).to.deep.equal(['APIServerRefused']);
+    });
+
+    it('says nothing of what is no answer of the API server', async () => {
+      const end = await refuse(() => Promise.reject(gone)).catch((error: unknown) => error);
+      expect([end, told]).to.deep.equal([gone, []]);
+    });
+  });
 
   it('tells no call as failed that the manager’s own stop cut off', async () => {
     const cutOff: Findings = { ...creating, trail: [ROLE_CREATED, CREATE_CUT_OFF] };

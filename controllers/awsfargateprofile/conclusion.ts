@@ -1,16 +1,17 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { isDeleting } from '../standing.ts';
 import type { EventSpec } from './events.ts';
-import { eventsOf, eventsOfSteps, retained } from './events.ts';
+import { eventOf, eventsOf, eventsOfSteps, retained } from './events.ts';
 import type { Memories } from './memories.ts';
 import type { Memory } from './memory.ts';
-import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor } from './memory.ts';
+import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor, withWaitOf } from './memory.ts';
 import { releasePatch } from './metadata.ts';
 import type { Desired } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
@@ -39,6 +40,13 @@ export interface Findings {
   readonly trail?: Pass['trail'];
 }
 
+/** What is to be told where the end of a pass cannot be written. */
+interface Telling {
+  readonly trail: Pass['trail'];
+  readonly before: Memory;
+  readonly context: ReconcileContext;
+}
+
 /** How far a resync may be off, so that objects made together do not stay together. */
 const JITTER = 0.1;
 /** Until the limiter lets through what it did not, the lease is surer, or another pass has left a role. */
@@ -47,6 +55,8 @@ const MOMENT: Ms = 1_000;
 export const DONE: Requeue = { kind: 'done' };
 export const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
 export const CHANGED = 'the object was changed meanwhile';
+/** Whether the pass came to nothing because somebody else wrote first. */
+export const isConflict = (next: Requeue): boolean => next.kind === 'backoff' && next.why === CHANGED;
 
 /** The end of a pass: says what came of it, on the object and in events, and plans the next. */
 export class Conclusion {
@@ -67,6 +77,7 @@ export class Conclusion {
       this.tellSteps(object, findings.trail, context);
       return end.until === 'changed' ? again(end.because) : this.soon(end.because);
     }
+    const before = this.memories.of(object);
     const memory = this.remember(object, end.kind === 'stopped' ? end.why : undefined);
     const waited = end.kind === 'stopped' ? waitedFor(memory, end.why, clock.monotonic()) : 0;
     const pass: Pass = {
@@ -78,9 +89,10 @@ export class Conclusion {
       waited,
       attempts: attemptsOf(memory, object.metadata.generation ?? 0),
     };
-    if (end.kind === 'settled' && isDeleting(object)) return this.letGo(object, eventsOf(pass), pass.trail, context);
-    if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.sendOff(object, context);
-    const isWritten = await this.orTellSteps(object, pass.trail, context, () =>
+    const telling: Telling = { trail: pass.trail, before, context };
+    if (end.kind === 'settled' && isDeleting(object)) return this.letGo(object, eventsOf(pass), telling);
+    if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.sendOff(object, telling);
+    const isWritten = await this.write(object, telling, () =>
       this.options.objects.patchStatus(object, statusOf(pass), context.signal),
     );
     if (!isWritten) return again(CHANGED);
@@ -89,9 +101,34 @@ export class Conclusion {
     return { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason };
   }
 
+  /**
+   * The API server does not let a pass go on: that is said on the object, unless it is paused; and where not even that can be
+   * written, in an event.
+   */
+  async refuse(
+    object: AWSFargateProfile,
+    reason: Why<'APIServerRefused'>,
+    isPaused: boolean,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    if (!isPaused) {
+      try {
+        const next = await this.conclude({ object, end: { kind: 'stopped', why: reason } }, context);
+        if (!isConflict(next)) return next;
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+      }
+    }
+    // Each time: nothing else says it.
+    this.tell(object, [eventOf(reason)]);
+    const memory = this.remember(object, reason);
+    const waited = waitedFor(memory, reason, this.options.clock.monotonic());
+    return { kind: 'after', delay: this.delayOf(object, reason, memory, waited), why: reason.reason };
+  }
+
   /** Lets the object go with everything left in AWS as it is. */
   async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
-    return this.letGo(object, [retained(object)], [], context);
+    return this.letGo(object, [retained(object)], { trail: [], before: this.memories.of(object), context });
   }
 
   /** Again in a moment, however often: nothing is wrong with the object. */
@@ -120,31 +157,31 @@ export class Conclusion {
     return memory;
   }
 
-  /** Whether the write was made. Where it was not, be it that the API server refuses it, what was done is told. */
-  private async orTellSteps(
+  /**
+   * Whether the write was made. Where it was not, be it that the API server refuses it, what was done is told, and what the
+   * object is said to wait for is what it waited for `before`.
+   */
+  private async write(
     object: AWSFargateProfile,
-    trail: Pass['trail'],
-    context: ReconcileContext,
+    { trail, before, context }: Telling,
     write: () => Promise<AWSFargateProfile | undefined>,
   ): Promise<boolean> {
     let written: AWSFargateProfile | undefined;
     try {
       written = await write();
     } finally {
-      if (written === undefined) this.tellSteps(object, trail, context);
+      if (written === undefined) {
+        this.tellSteps(object, trail, context);
+        this.memories.keep(object, withWaitOf(before, this.memories.of(object)));
+      }
     }
     return written !== undefined;
   }
 
   /** Takes our finalizer off. */
-  private async letGo(
-    object: AWSFargateProfile,
-    events: readonly EventSpec[],
-    trail: Pass['trail'],
-    context: ReconcileContext,
-  ): Promise<Requeue> {
-    const isWritten = await this.orTellSteps(object, trail, context, () =>
-      this.options.objects.patchMetadata(object, releasePatch(object), context.signal),
+  private async letGo(object: AWSFargateProfile, events: readonly EventSpec[], telling: Telling): Promise<Requeue> {
+    const isWritten = await this.write(object, telling, () =>
+      this.options.objects.patchMetadata(object, releasePatch(object), telling.context.signal),
     );
     if (!isWritten) return again(CHANGED);
     this.tell(object, events);
@@ -152,9 +189,13 @@ export class Conclusion {
   }
 
   /** Nothing is left in AWS that a living object of a cluster that goes could keep: it goes along. */
-  private async sendOff(object: AWSFargateProfile, { logger, signal }: ReconcileContext): Promise<Requeue> {
+  private async sendOff(object: AWSFargateProfile, telling: Telling): Promise<Requeue> {
+    const { logger, signal } = telling.context;
     logger.info('Deleting profile of a cluster that is torn down: it has nothing left to retain');
-    await this.options.objects.delete(object, signal);
+    await this.write(object, telling, async () => {
+      await this.options.objects.delete(object, signal);
+      return object;
+    });
     return DONE;
   }
 

@@ -237,6 +237,15 @@ describe('the events of trouble', () => {
     expect(told({ why: trouble, object })).to.deep.equal([]);
   });
 
+  it('tell it once of a profile that stays Ready, where Reconciling says it, or Stalled', () => {
+    const refused = why('APIServerRefused', { words: 'forbidden', cure: 'Apply the roles again' });
+    expect(told({ why: refused, object: anObject({ status: showing('Ready', 'All is well') }) })).to.have.length(1);
+    for (const type of ['Reconciling', 'Stalled']) {
+      const object = anObject({ status: showing(type, messageOf(refused)) });
+      expect(told({ why: refused, object }), type).to.deep.equal([]);
+    }
+  });
+
   it('tell it once on deletion as well', () => {
     const blocked = why('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
     expect(told({ why: blocked, object: aDeletedObject() })).to.have.length(1);

@@ -1,10 +1,12 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { describeFailure } from '../../pkg/cloud/errors.ts';
+import type { ConditionType } from './conditions.ts';
 import { conditionOf } from './conditions.ts';
 import { profileNamed } from './comparison.ts';
 import type { Step } from './model.ts';
 import { subjectOf } from './model.ts';
-import { messageOf, natureOf } from './reasons.ts';
+import type { Why } from './reasons.ts';
+import { mayHideAws, messageOf, natureOf } from './reasons.ts';
 import type { Pass } from './pass.ts';
 import { isDeleting } from '../standing.ts';
 
@@ -112,9 +114,21 @@ function eventOfTrouble({ object, end, trail }: Pass): readonly EventSpec[] {
   const nature = natureOf(end.why);
   if (nature !== 'human' && nature !== 'retry') return [];
   const message = messageOf(end.why);
-  const shown = conditionOf(object.status?.conditions, isDeleting(object) ? 'Deleting' : 'Ready');
-  return shown?.message === message ? [] : [warning(end.why.reason, message)];
+  const isShown = tellersOf(object, end.why).some(
+    (type) => conditionOf(object.status?.conditions, type)?.message === message,
+  );
+  return isShown ? [] : [eventOf(end.why)];
 }
+
+/** The conditions that say it for as long as it lasts. */
+function tellersOf(object: Pass['object'], reason: Why): readonly ConditionType[] {
+  if (isDeleting(object)) return ['Deleting'];
+  // What may leave Ready as it is says it in Reconciling, then in Stalled.
+  return mayHideAws(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
+}
+
+/** What a human has to see to. */
+export const eventOf = (reason: Why): EventSpec => warning(reason.reason, messageOf(reason));
 
 const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });
 const warning = (reason: string, message: string): EventSpec => ({ type: 'Warning', reason, message });

@@ -1,5 +1,7 @@
 import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import type { Refusal } from '../refusals.ts';
+import { matterOf } from '../refusals.ts';
 import { REMEDY } from '../served-schema.ts';
 import type { Words } from './reason-entry.ts';
 import { MINUTE, SECOND, described, doubling, enumerated, every, quoted, watched } from './reason-entry.ts';
@@ -19,6 +21,15 @@ export const KUBERNETES_REASONS = {
     words: ({ kind, why }) => `${kind} objects cannot be read: ${why}`,
     cure: () => 'It goes on by itself once they can',
   }),
+  APIServerRefused: described<Refusal>({
+    nature: 'retry',
+    mayHideAws: true,
+    poll: doubling(2 * SECOND, MINUTE),
+    // A webhook that is being rolled out is back by then.
+    patience: 2 * MINUTE,
+    words: matterOf,
+    cure: ({ cure }) => `${cure}; it goes on by itself`,
+  }),
   /** `what`: the Cluster, or its control plane. */
   ClusterDeleting: described<{ readonly what: string }>({
     nature: 'wait',
@@ -31,12 +42,12 @@ export const KUBERNETES_REASONS = {
     poll: watched,
     words: ({ words }) => words,
   }),
-  GuardRefused: described<{ readonly controlPlane: string; readonly why: string }>({
+  GuardRefused: described<{ readonly controlPlane: string; readonly why: string; readonly cure?: string | undefined }>({
     nature: 'wait',
     poll: every(10 * SECOND),
     words: ({ controlPlane, why: refusal }) =>
       `AWSManagedControlPlane ${controlPlane} does not take the finalizer that keeps it until this profile is gone, so nothing is created: ${refusal}`,
-    cure: () => 'See to what refuses it; it is tried again by itself',
+    cure: ({ cure = 'See to what refuses it' }) => `${cure}; it is tried again by itself`,
   }),
   /** `remaining`: how long nothing is changed. */
   ClusterVanished: described<{ readonly cluster: string; readonly remaining: Ms }>({

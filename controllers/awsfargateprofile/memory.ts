@@ -77,6 +77,11 @@ export function rememberWaiting(memory: Memory, why: Why | undefined, now: Ms): 
   return memory.waiting?.what === why.reason ? memory : { ...memory, waiting: { what: why.reason, since: now } };
 }
 
+/** What it waits for as it was before, all else as it is now. */
+export function withWaitOf({ waiting }: Memory, { waiting: _untold, ...memory }: Memory): Memory {
+  return waiting === undefined ? memory : { ...memory, waiting };
+}
+
 export function rememberRefusal(memory: Memory, refused: NonNullable<Memory['refused']>): Memory {
   return { ...memory, refused };
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { FINALIZER } from '../../api/v1beta2/index.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
 import type { ServedVerdict } from '../served-schema.ts';
 import { rememberAttempt, rememberRefusal, whatOf } from './memory.ts';
 import type { Mutation } from './model.ts';
@@ -36,6 +37,29 @@ describe('preflight', () => {
     ];
     expect(verdictWord(await preflight(all, DELETE_ROLE, flightIn(full())))).to.equal(`keep ${ROLE}: x`);
     expect(asked).to.deep.equal(['first', 'second']);
+  });
+
+  describe('where the API server', () => {
+    const throwing = (error: unknown): readonly Guard[] => [
+      async () => {
+        throw error;
+      },
+    ];
+    const forbidden = new KubeError('listing awsfargateprofiles: forbidden', { status: 403, reason: 'Forbidden' });
+    const silent = new KubeError('listing awsfargateprofiles: no answer', { status: 0, reason: 'NoAnswer' });
+
+    it('refuses what a guard needs, lets nothing through, and says so in its words', async () => {
+      const verdict = await preflight(throwing(forbidden), DELETE_ROLE, flightIn(full()));
+      expect(verdictWord(verdict)).to.equal('stop: APIServerRefused');
+      expect(verdict.kind === 'stop' && messageOf(verdict.why)).to.contain(forbidden.message);
+    });
+
+    it('gives no answer, or a guard has a mistake, drops the pass', async () => {
+      for (const error of [silent, new TypeError('x is not a function')]) {
+        const thrown = await preflight(throwing(error), DELETE_ROLE, flightIn(full())).catch((each: unknown) => each);
+        expect(thrown).to.equal(error);
+      }
+    });
   });
 
   it('lets everything go ahead where nothing speaks against it', async () => {

@@ -16,6 +16,7 @@ import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
 import type { Why } from './reasons.ts';
+import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import { carriesFinalizer, isDeleting } from '../standing.ts';
 import { why } from './reasons.ts';
@@ -75,12 +76,19 @@ export function guards(services: GuardServices): readonly Guard[] {
   ];
 }
 
+/** A guard that the API server does not let look or write lets nothing through, and says what is the matter. */
 export async function preflight(all: readonly Guard[], mutation: Mutation, flight: Flight): Promise<Verdict> {
-  for (const guard of all) {
-    const verdict = await guard(mutation, flight);
-    if (verdict.kind !== 'go') return verdict;
+  try {
+    for (const guard of all) {
+      const verdict = await guard(mutation, flight);
+      if (verdict.kind !== 'go') return verdict;
+    }
+    return GO;
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) throw error;
+    return { kind: 'stop', why: why('APIServerRefused', refusal) };
   }
-  return GO;
 }
 
 /** What AWS refused or failed a moment ago is not tried again before its time. */

@@ -62,6 +62,10 @@ export interface Entry<F> {
   readonly words: (facts: F) => string;
   /** What a human can do about it, or what happens by itself; a whole sentence without the closing full stop. */
   readonly cure?: (facts: F) => string;
+  /** For a retry that counts no tries: after so long in vain it is shown as `Stalled`. */
+  readonly patience?: Ms;
+  /** It may come before AWS was looked at: then what was Ready is believed to be so for a while, as in an outage. */
+  readonly mayHideAws?: true;
   /** What is said instead once it has lasted for so long. */
   readonly late?: { readonly after: Ms } & Required<Pick<Entry<F>, 'words' | 'cure'>>;
   /** What another object of the same cluster may do to end it: go, or change at all. Then it is looked at again at once. */

@@ -6,6 +6,10 @@ import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, why } f
 const FACTS: Facts = {
   WaitingForCluster: { cluster: 'team-a/prod' },
   WaitingForAPI: { kind: 'Cluster', why: 'the kind is not served' },
+  APIServerRefused: {
+    words: 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web: forbidden',
+    cure: "Apply the manager's roles and role bindings again (config/rbac)",
+  },
   ClusterDeleting: { what: 'Cluster team-a/prod' },
   WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane team-a/prod-control-plane is not ready yet' },
   GuardRefused: { controlPlane: 'team-a/prod-control-plane', why: 'it is being changed all the time' },

@@ -38,6 +38,12 @@ export const contradiction = (name: string): Why =>
     words: `AWS's answers about "${name}" do not agree yet: a change takes a while to reach all its parts`,
   });
 
+/** For how long it may be tried in vain before somebody should look at it; `undefined`: tries count. */
+export const patienceOf = ({ reason }: Why): Ms | undefined => TABLE[reason].patience;
+
+/** Whether it may have come before AWS was looked at. */
+export const mayHideAws = ({ reason }: Why): boolean => TABLE[reason].mayHideAws === true;
+
 export const natureOf = ({ reason }: Why): Nature => TABLE[reason].nature;
 
 /** Whether it was found out without AWS: a pass that ends otherwise has found it over. */

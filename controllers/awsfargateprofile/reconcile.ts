@@ -14,12 +14,16 @@ import type { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Guarding } from '../guard.ts';
+import { Lasting } from '../lasting.ts';
+import type { Refusal } from '../refusals.ts';
+import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import { mutationBudget } from './budget.ts';
 import type { Findings } from './conclusion.ts';
-import { CHANGED, Conclusion, DONE, again } from './conclusion.ts';
+import { CHANGED, Conclusion, DONE, again, isConflict } from './conclusion.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
+import { eventOf } from './events.ts';
 import { askerOf, whyOfCredentials, whyOfFailure } from './failures.ts';
 import type { Inputs } from './inputs.ts';
 import type { LiveReads } from './live.ts';
@@ -76,14 +80,36 @@ export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly memories: Memories;
   private readonly conclusion: Conclusion;
+  private readonly lasting: Lasting;
 
   constructor(options: ReconcilerOptions) {
     this.options = options;
     this.memories = new Memories(options.clock);
     this.conclusion = new Conclusion(options, this.memories);
+    this.lasting = new Lasting(options.clock);
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    const { lasting } = this;
+    try {
+      const next = await this.pass(key, context);
+      if (!isConflict(next)) {
+        lasting.over(key);
+        return next;
+      }
+      const refusal = lasting.conflict(key);
+      return refusal === undefined ? next : await this.refused(key, refusal, context);
+    } catch (error) {
+      const refusal = refusalIn(error) ?? lasting.failure(key, error);
+      if (refusal === undefined) throw error;
+      return this.refused(key, refusal, context);
+    }
+  };
+
+  /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
+  readonly awaitsSibling = (key: ObjectKey, news: SiblingNews): boolean => this.memories.awaitsSibling(key, news);
+
+  private async pass(key: ObjectKey, context: ReconcileContext): Promise<Requeue> {
     const lookup = this.options.profiles.lookup(key);
     if (lookup.kind === 'unknown') return again('the object cannot be read yet');
     if (lookup.kind === 'absent') return this.forget(key);
@@ -98,10 +124,22 @@ export class Reconciler {
       context.signal,
     );
     return object === undefined ? again(CHANGED) : this.follow(object, goal, inputs.sharers, context);
-  };
+  }
 
-  /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
-  readonly awaitsSibling = (key: ObjectKey, news: SiblingNews): boolean => this.memories.awaitsSibling(key, news);
+  /** The API server does not let a pass go on. */
+  private async refused(key: ObjectKey, refusal: Refusal, context: ReconcileContext): Promise<Requeue> {
+    context.logger.warn('The API server refuses what a pass needs', { refusal: refusal.words });
+    const reason = why('APIServerRefused', refusal);
+    const lookup = this.options.profiles.lookup(key);
+    if (lookup.kind !== 'found') return again(reason.reason);
+    const decoded = decodeAWSFargateProfile(lookup.object);
+    if (E.isLeft(decoded)) {
+      this.options.tell(lookup.object, eventOf(reason));
+      return again(reason.reason);
+    }
+    const isPaused = goalFor(readInputs(decoded.right, this.options)).kind === 'paused';
+    return this.conclusion.refuse(decoded.right, reason, isPaused, context);
+  }
 
   /** A Cluster that vanishes may be on its way to another management cluster, and this object with it. */
   private patiently(inputs: Inputs, goal: Goal): Goal {
@@ -206,7 +244,7 @@ export class Reconciler {
     const noCreation =
       guarding.kind === 'leaving'
         ? why('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${keyText(controlPlane)}` })
-        : why('GuardRefused', { controlPlane: keyText(controlPlane), why: guarding.why });
+        : why('GuardRefused', { controlPlane: keyText(controlPlane), why: guarding.why, cure: guarding.cure });
     return { ...surroundings, noCreation };
   }
 

@@ -202,6 +202,33 @@ describe('the phases', () => {
     });
   });
 
+  describe('what the API server refuses', () => {
+    const refused = why('APIServerRefused', { words: 'forbidden', cure: 'Apply the roles again' });
+
+    it('delays what never was Ready, and needs somebody after two minutes', () => {
+      const after = (waited: number) => phase(passOf({ object: anObject(), end: stop(refused), waited }));
+      expect(after(0)).to.deep.equal(['False / APIServerRefused', 'True / APIServerRefused', 'False / NotStalled']);
+      expect(after(2 * MINUTE)).to.deep.equal([
+        'False / APIServerRefused',
+        'False / Stalled',
+        'True / APIServerRefused',
+      ]);
+    });
+
+    it('says nothing of a profile that was Ready and is not looked at: it is believed to be so for a while', () => {
+      const after = (waited: number) => phase(passOf({ object: ready(), end: stop(refused), waited }));
+      expect(after(0)).to.deep.equal(['True / Ready', 'True / APIServerRefused', 'False / NotStalled']);
+      expect(after(2 * MINUTE)).to.deep.equal(['True / Ready', 'False / Stalled', 'True / APIServerRefused']);
+      expect(after(15 * MINUTE)[0]).to.equal('Unknown / APIServerRefused');
+    });
+
+    it('is said of one that was looked at, and has to be changed', () => {
+      expect(phase(looked({ object: ready(), end: stop(refused), seen: observed() }))[0]).to.equal(
+        'False / APIServerRefused',
+      );
+    });
+  });
+
   it('an outage during a deletion is not believed away', () => {
     const object = aDeletedObject({ status: READY });
     const conditions = conditionsOf(statusOf(passOf({ object, end: stop(outage) })));

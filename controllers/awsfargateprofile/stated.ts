@@ -6,10 +6,7 @@ import { conditionOf } from './conditions.ts';
 import { isProfileEstablished, isRoleEstablished } from './decide.ts';
 import type { Pass } from './pass.ts';
 import type { Nature, Part, Why } from './reasons.ts';
-import { PATIENCE, isToldByKubernetes, messageOf, natureOf, partOf } from './reasons.ts';
-
-/** An error that nobody knows is tried some five times in this time; from then on somebody should look at it. */
-const ERROR_PATIENCE: Ms = 2 * 60_000;
+import { PATIENCE, isToldByKubernetes, mayHideAws, messageOf, natureOf, partOf, patienceOf } from './reasons.ts';
 
 /** For so long a profile that was Ready is believed to be so while what says so cannot be asked. */
 const OUTAGE_BELIEVED: Ms = 15 * 60_000;
@@ -50,7 +47,8 @@ export function statedBy(pass: Pass): readonly Stated[] {
 /** What is retried for long without success needs somebody to look at it, though it goes on being retried. */
 function shownNature(why: Why, { attempts, waited }: Pass): Nature {
   const nature = natureOf(why);
-  const isInVain = why.reason === 'AWSError' ? waited >= ERROR_PATIENCE : attempts >= PATIENCE;
+  const patience = patienceOf(why);
+  const isInVain = patience === undefined ? attempts >= PATIENCE : waited >= patience;
   return nature === 'retry' && isInVain ? 'human' : nature;
 }
 
@@ -100,9 +98,10 @@ function readyOf(pass: Pass, why: Why | undefined): Standing {
 }
 
 /** Whether what was Ready is still believed to be so, where it cannot be looked at. Once lost, only a look restores it. */
-function beliefIn({ object, waited }: Pass, why: Why): 'kept' | 'lost' | 'none' {
+function beliefIn({ object, observed, waited }: Pass, why: Why): 'kept' | 'lost' | 'none' {
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
-  if (natureOf(why) !== 'outage' || !isOfThisSpec || isDeleting(object)) return 'none';
+  const isUnseen = natureOf(why) === 'outage' || (mayHideAws(why) && observed === undefined);
+  if (!isUnseen || !isOfThisSpec || isDeleting(object)) return 'none';
   switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
     case 'True':
       return waited < OUTAGE_BELIEVED ? 'kept' : 'lost';

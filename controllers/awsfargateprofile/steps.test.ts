@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
 import { isCreateUnseen, rememberUnseen, rememberWaiting } from './memory.ts';
 import type { Step } from './model.ts';
 import type { Flight, GuardServices } from './preflight.ts';
@@ -50,15 +51,23 @@ describe('runSteps', () => {
     expect(aws.profiles.get(PROFILE)?.status).to.equal('CREATING');
   });
 
-  it('has told what it did also where a guard throws after that', async () => {
-    const record: GuardServices['record'] = (mutation, { object }) =>
-      mutation.kind === 'createProfile' ? Promise.reject(new Error('no answer')) : Promise.resolve(object);
-    const trail: Step[] = [];
-    const options = { guards: guards({ ...asking, record }), ...asking };
-    const ended = await runSteps(flightIn(awsWith()), trail, options).then(wordOf, (thrown: Error) => thrown.message);
-    expect(ended).to.equal('no answer');
-    expect(trail.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
-  });
+  for (const [what, error, end] of [
+    ['a guard throws', new Error('no answer'), 'no answer'],
+    [
+      'the API server refuses what a guard needs',
+      new KubeError('forbidden', { status: 403, reason: 'Forbidden' }),
+      'stopped: APIServerRefused',
+    ],
+  ] as const)
+    it(`has told what it did where ${what} after that`, async () => {
+      const record: GuardServices['record'] = (mutation, { object }) =>
+        mutation.kind === 'createProfile' ? Promise.reject(error) : Promise.resolve(object);
+      const trail: Step[] = [];
+      const options = { guards: guards({ ...asking, record }), ...asking };
+      const ended = await runSteps(flightIn(awsWith()), trail, options).then(wordOf, (thrown: Error) => thrown.message);
+      expect(ended).to.equal(end);
+      expect(trail.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
+    });
 
   it('does nothing where all is as wanted', async () => {
     const flight = flightIn(awsWith(aSimulatedProfile(), aSimulatedRole()));

@@ -1,9 +1,9 @@
 import { DELETION_REQUESTED_ANNOTATION, FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
-import { CLUSTER, CONTROL_PLANE_REF } from '../world.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world.ts';
 import type { Phase } from './phase.ts';
 import {
   AT_ONCE,
+  FORBIDDEN,
   WEB,
   applied,
   deleteHeld,
@@ -12,7 +12,9 @@ import {
   patchControlPlane,
   patchWeb,
   ready,
+  refusePatches,
   serveClusters,
+  takePatches,
 } from './phase.ts';
 
 const named = (controlPlaneRef: object | null) => ({ spec: { controlPlaneRef } });
@@ -22,6 +24,11 @@ const WEBHOOK_DOWN =
   'Internal error occurred: failed calling webhook "validation.awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io": ' +
   'failed to call webhook: Post "https://capa-webhook-service.capa-system.svc:443/validate-controlplane-cluster-x-k8s-io-v1beta2-awsmanagedcontrolplane?timeout=10s": ' +
   'no endpoints available for service "capa-webhook-service"';
+
+/** As it tells of a webhook of the same provider whose manager serves it only with a feature gate on. */
+const CAPA_LEFT_BEHIND =
+  'Internal error occurred: failed calling webhook "default.awsfargateprofile.infrastructure.cluster.x-k8s.io": ' +
+  'failed to call webhook: the server could not find the requested resource';
 
 /** What is found out from Kubernetes alone. */
 export const BEFORE_AWS: readonly Phase[] = [
@@ -118,16 +125,56 @@ export const BEFORE_AWS: readonly Phase[] = [
     name: 'guard-refused',
     says: 'a control plane that takes no finalizer, since the webhook of its own controller is down',
     arrange: (world) => {
-      world.api.intercept = ({ method, path }) =>
-        method === 'PATCH' && path.includes('/awsmanagedcontrolplanes/')
-          ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: WEBHOOK_DOWN })
-          : undefined;
+      refusePatches(world, /\/awsmanagedcontrolplanes\//, 500, WEBHOOK_DOWN);
       applied(world);
     },
     until: ['Ready', 'False', 'GuardRefused'],
-    cure: (world) => {
-      world.api.intercept = () => undefined;
+    cure: takePatches,
+  },
+  {
+    name: 'webhook-of-capa-left-behind',
+    says: 'an object that cannot be written, since webhooks of Cluster API Provider AWS are left for which nobody answers',
+    arrange: (world) => {
+      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 500, CAPA_LEFT_BEHIND);
+      applied(world);
     },
+    until: ['Ready', 'False', 'APIServerRefused'],
+    cure: takePatches,
+  },
+  {
+    name: 'permission-lost-while-ready',
+    says: 'a profile that is Ready, and a manager that may not write its metadata any more',
+    arrange: async (world) => {
+      await ready(world);
+      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN);
+      // Which the manager is to put back.
+      patchWeb(world, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
+    },
+    until: ['Stalled', 'True', 'APIServerRefused'],
+    readAfter: 5 * MINUTE,
+    cure: takePatches,
+  },
+  {
+    name: 'permission-lost-to-say-so',
+    says: 'a profile of which nothing can be written any more, not even that',
+    arrange: async (world) => {
+      await ready(world);
+      refusePatches(world, /\/awsfargateprofiles\//, 403, FORBIDDEN);
+      patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
+    },
+    until: ['Ready', 'True'],
+    cure: takePatches,
+  },
+  {
+    name: 'changed-all-the-time',
+    says: 'a profile that somebody else writes so often that the manager never does',
+    arrange: async (world) => {
+      await ready(world);
+      refusePatches(world, /\/awsfargateprofiles\//, 409, 'the object has been modified');
+      patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
+    },
+    until: ['Ready', 'True'],
+    cure: takePatches,
   },
   {
     name: 'paused-by-cluster',

@@ -5,6 +5,7 @@ import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world.ts';
 import type { Phase } from './phase.ts';
 import {
   AT_ONCE,
+  FORBIDDEN,
   HOUR,
   ROLE,
   WEB,
@@ -17,7 +18,9 @@ import {
   patchWeb,
   putTheirs,
   ready,
+  refusePatches,
   serveClusters,
+  takePatches,
 } from './phase.ts';
 
 const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
@@ -88,6 +91,15 @@ export const DELETION: readonly Phase[] = [
       readyAndDeleted(world, () => void world.aws.admin.addFault({ operation: '*', kind: 'html-503' })),
     until: ['Deleting', 'True', 'AWSUnavailable'],
     cure: (world) => world.aws.admin.clearFaults(),
+  },
+  {
+    name: 'deletion-refused-by-api-server',
+    says: 'a deletion of which the manager may not write down that it begins: nothing is deleted in AWS before',
+    arrange: (world) =>
+      readyAndDeleted(world, () => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
+    until: ['Deleting', 'True', 'APIServerRefused'],
+    readAfter: AT_ONCE,
+    cure: takePatches,
   },
   {
     name: 'deletion-denied',

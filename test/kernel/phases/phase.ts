@@ -1,5 +1,6 @@
 import { PLURAL } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
+import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { changeRole } from '../../aws/model/iam-state.ts';
 import type { KernelWorld, WorldOptions } from '../world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world.ts';
@@ -95,6 +96,24 @@ export const putTheirs = (world: KernelWorld, name: string, over: object = {}): 
 };
 
 export const denyTo = (world: KernelWorld, action: string): void => world.aws.admin.deny({ principal: '*', action });
+
+/** As the API server words the lack of a permission. */
+export const FORBIDDEN =
+  'awsfargateprofiles.infrastructure.cluster.x-k8s.io "web" is forbidden: User "system:serviceaccount:capaf-system:capaf-manager" ' +
+  'cannot patch resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" in the namespace "default"';
+
+/** The API server refuses to have objects of that path patched. */
+export function refusePatches(world: KernelWorld, of: RegExp, code: 403 | 409 | 500, message: string): void {
+  const reason = { 403: 'Forbidden', 409: 'Conflict', 500: 'InternalError' }[code];
+  world.api.intercept = ({ method, path }) =>
+    method === 'PATCH' && of.test(path)
+      ? json(code, { kind: 'Status', status: 'Failure', reason, code, message })
+      : undefined;
+}
+
+export const takePatches = (world: KernelWorld): void => {
+  world.api.intercept = () => undefined;
+};
 
 /** The API server serves Clusters (again). */
 export const serveClusters = (world: KernelWorld): void =>
