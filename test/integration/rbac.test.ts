@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.ts';
+import type { RunningManager } from '../world/manager.ts';
 import type { World } from '../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../world/world.ts';
 
@@ -9,16 +10,21 @@ const CONFIG = fileURLToPath(new URL('../../config/rbac', import.meta.url));
 
 describe('the manager with the permissions of config/rbac, and no others', () => {
   let world: World;
+  let first: RunningManager;
+  const start = (name: string): Promise<RunningManager> =>
+    world.startManager({
+      name,
+      kubeconfigPath: world.controlPlane.user(MANAGER).kubeconfigPath,
+      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
+    });
+
   before(async () => {
     world = await startWorld({
       users: [{ name: MANAGER, groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'] }],
     });
     const applied = await world.kubectl(['apply', '-k', CONFIG]);
     expect(applied.code, applied.stderr).to.equal(0);
-    await world.startManager({
-      kubeconfigPath: world.controlPlane.user(MANAGER).kubeconfigPath,
-      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
-    });
+    first = await start('first');
   });
   after(() => world.finish());
 
@@ -45,7 +51,16 @@ describe('the manager with the permissions of config/rbac, and no others', () =>
     await world.controlPlane.api.delete(clusterPath('gone'));
   });
 
+  it('hands over to another that watches the lease', async () => {
+    const second = await start('second');
+    const says = (words: RegExp): Promise<unknown> =>
+      eventually(() => words.test(second.log()), { what: `${words} of the second` });
+    await says(/"Listed and watching".* resource="leases\./);
+    await world.stopManager(first);
+    await says(/"All parts of the manager run"/);
+  });
+
   it('was refused nothing', () => {
-    expect(world.manager.log()).to.not.match(/forbidden/i);
+    for (const manager of [first, world.manager]) expect(manager.log()).to.not.match(/forbidden/i);
   });
 });
