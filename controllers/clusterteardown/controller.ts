@@ -62,6 +62,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
       schema,
       leadership,
       recorder,
+      clock,
     }).reconcile,
     clock,
     random,

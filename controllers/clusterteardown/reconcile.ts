@@ -10,14 +10,18 @@ import {
 } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
 import { API_VERSION, KIND, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { isConflict } from '../../pkg/kube/errors.ts';
-import type { EventRecorder } from '../../pkg/kube/events.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
+import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
+import type { EventRecorder, InvolvedObject } from '../../pkg/kube/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { Store } from '../../pkg/kube/store.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { BY_CLUSTER, BY_OWNER } from '../caches.ts';
+import { Lasting } from '../lasting.ts';
 import { deleteThis, listLive } from '../profiles.ts';
+import type { Refusal } from '../refusals.ts';
+import { matterOf, refusalIn } from '../refusals.ts';
 import { carriesFinalizer } from '../standing.ts';
 import { isTearingDown, profilesToDelete } from './cascade.ts';
 import type { ServedSchema } from '../served-schema.ts';
@@ -26,6 +30,8 @@ import { hasGuard } from '../guard.ts';
 
 const DONE: Requeue = { kind: 'done' };
 const FOREIGN: Requeue = { kind: 'after', delay: 15_000, why: 'the schema of AWSFargateProfiles is foreign' };
+/** Somebody has to see to it; it is tried again now and then. */
+const REFUSED: Requeue = { kind: 'after', delay: 15_000, why: 'the API server refuses what the teardown needs' };
 const again = (why: string): Requeue => ({ kind: 'backoff', why });
 const NOT_LEADING = again('the lease may have run out');
 
@@ -38,6 +44,7 @@ export interface TeardownOptions {
   readonly schema: Pick<ServedSchema, 'look'>;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
+  readonly clock: Clock;
 }
 
 /** One pass over one Cluster: deletes its profiles when it is torn down, and keeps the guard where it belongs. */
@@ -45,9 +52,12 @@ export class TeardownReconciler {
   private readonly options: TeardownOptions;
   /** The uids of the profiles whose deletion was told, by the Cluster's key, while there are any to delete. */
   private readonly told = new Map<string, Set<string>>();
+  /** By control plane. */
+  private readonly lasting: Lasting;
 
   constructor(options: TeardownOptions) {
     this.options = options;
+    this.lasting = new Lasting(options.clock);
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
@@ -79,19 +89,37 @@ export class TeardownReconciler {
     const cause =
       main === undefined ? `${CLUSTER_KIND} ${keyText(key)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(main))}`;
     if (leaving.length === 0) this.told.delete(keyText(key));
+    let next = DONE;
     for (const profile of leaving) {
       // A deletion cannot be taken back: none is asked for on what a leader of before knew.
       if (leadership.remaining() <= 0) return NOT_LEADING;
-      await this.delete(profile, cause, context);
+      const refusal = await refusalOf(() => this.delete(profile, cause, context));
+      // One that cannot be deleted keeps no other.
+      if (refusal !== undefined) next = this.refused(profile, refusal, context);
     }
-    if (cluster?.paused === true) return DONE;
+    if (cluster?.paused === true) return next;
     const isNeeded = listing.objects.some(carriesFinalizer);
     for (const each of owned) {
-      const next = await this.keepGuard(key, each, isNeeded, context);
-      if (next !== DONE) return next;
+      const kept = await this.keepGuard(key, each, isNeeded, context);
+      if (kept !== DONE) return kept;
     }
-    return DONE;
+    return next;
   };
+
+  /** What the API server refuses is said on the object that it is about: nobody else may be there to say so. */
+  private refused(
+    { apiVersion, kind, metadata }: InvolvedObject,
+    refusal: Refusal,
+    { logger }: ReconcileContext,
+  ): Requeue {
+    logger.warn('The API server refuses what the teardown needs', {
+      [kind]: keyOf({ metadata }),
+      refusal: refusal.words,
+    });
+    const message = `${matterOf(refusal)}. ${refusal.cure}; it goes on by itself.`;
+    this.options.recorder.record({ apiVersion, kind, metadata }, 'Warning', 'APIServerRefused', message);
+    return REFUSED;
+  }
 
   /** The one that the Cluster names first; then those that say they belong to it. `undefined`: not known yet. */
   private controlPlanesOf(key: ObjectKey, cluster: Cluster | undefined): readonly KubeObject[] | undefined {
@@ -123,25 +151,45 @@ export class TeardownReconciler {
     cluster: ObjectKey,
     controlPlane: KubeObject,
     isNeeded: boolean,
-    { logger, signal }: ReconcileContext,
+    context: ReconcileContext,
   ): Promise<Requeue> {
-    const { guard } = this.options;
-    if (isNeeded === hasGuard(controlPlane)) return DONE;
-    if (isNeeded) {
-      const guarding = await guard.putOn(keyOf(controlPlane), signal);
-      return guarding.kind === 'refused' ? again(guarding.why) : DONE;
+    const { lasting } = this;
+    const controlPlaneKey = keyOf(controlPlane);
+    if (isNeeded === hasGuard(controlPlane)) {
+      lasting.over(controlPlaneKey);
+      return DONE;
     }
-    // A cache may be behind, or see the profiles of one watch filter alone: only a live list says that nobody needs it.
-    // What the watch has yet to bring is looked at then; who looks after the others takes the guard off.
-    if (await this.isNeededLive(cluster, signal)) return DONE;
-    logger.info('Letting the control plane go: no profile is left', { AWSManagedControlPlane: keyOf(controlPlane) });
+    if (isNeeded) {
+      const guarding = await this.options.guard.putOn(controlPlaneKey, context.signal);
+      if (guarding.kind !== 'refused') return DONE;
+      const { why: words, cure } = guarding;
+      return cure === undefined ? again(words) : this.refused(controlPlane, { words, cure }, context);
+    }
     try {
-      await guard.takeOff(controlPlane, signal);
+      await this.letGo(cluster, controlPlane, context);
+      lasting.over(controlPlaneKey);
+      return DONE;
     } catch (error) {
+      if (isNotFound(error)) return DONE;
+      const refusal = isConflict(error)
+        ? lasting.conflict(controlPlaneKey)
+        : (refusalIn(error) ?? lasting.failure(controlPlaneKey, error));
+      if (refusal !== undefined) return this.refused(controlPlane, refusal, context);
       if (isConflict(error)) return again('the control plane was changed meanwhile');
       throw error;
     }
-    return DONE;
+  }
+
+  private async letGo(
+    cluster: ObjectKey,
+    controlPlane: KubeObject,
+    { logger, signal }: ReconcileContext,
+  ): Promise<void> {
+    // A cache may be behind, or see the profiles of one watch filter alone: only a live list says that nobody needs it.
+    // What the watch has yet to bring is looked at then; who looks after the others takes the guard off.
+    if (await this.isNeededLive(cluster, signal)) return;
+    logger.info('Letting the control plane go: no profile is left', { AWSManagedControlPlane: keyOf(controlPlane) });
+    await this.options.guard.takeOff(controlPlane, signal);
   }
 
   private async isNeededLive({ namespace, name }: ObjectKey, signal: AbortSignal): Promise<boolean> {
@@ -149,6 +197,18 @@ export class TeardownReconciler {
       if (carriesFinalizer(item) && mayName(item, name)) return true;
     }
     return false;
+  }
+}
+
+/** What the API server has against a task; whatever else goes wrong is thrown. */
+async function refusalOf(task: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await task();
+    return undefined;
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) throw error;
+    return refusal;
   }
 }
 
