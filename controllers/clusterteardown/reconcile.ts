@@ -47,6 +47,13 @@ export interface TeardownOptions {
   readonly clock: Clock;
 }
 
+interface ControlPlanes {
+  /** The one that the Cluster names; with the Cluster gone, one that says it belonged to it. */
+  readonly main: KubeObject | undefined;
+  /** Those that say they belong to the Cluster, which names another by now, or one of another kind. */
+  readonly others: readonly KubeObject[];
+}
+
 /** One pass over one Cluster: deletes its profiles when it is torn down, and keeps the guard where it belongs. */
 export class TeardownReconciler {
   private readonly options: TeardownOptions;
@@ -69,11 +76,11 @@ export class TeardownReconciler {
     }
     const cluster = found.kind === 'found' ? decoded(decodeCluster, found.object) : undefined;
     if (found.kind === 'found' && cluster === undefined) return DONE;
-    const owned = this.controlPlanesOf(key, cluster);
-    if (owned === undefined) return again('control planes are not listed yet');
+    const controlPlanes = this.controlPlanesOf(key, cluster);
+    if (controlPlanes === undefined) return again('control planes are not listed yet');
     if (leadership.remaining() <= 0) return NOT_LEADING;
 
-    const [main] = owned;
+    const { main, others } = controlPlanes;
     const controlPlane = main && decoded(decodeAWSManagedControlPlane, main);
     if (main !== undefined && controlPlane === undefined) return DONE;
     const situation = { cluster, controlPlane };
@@ -99,7 +106,8 @@ export class TeardownReconciler {
     }
     if (cluster?.paused === true) return next;
     const isNeeded = listing.objects.some(carriesFinalizer);
-    for (const each of owned) {
+    // Nothing is created for the others: they keep what guard they have until the last profile is gone.
+    for (const each of [...(main === undefined ? [] : [main]), ...(isNeeded ? [] : others)]) {
       const kept = await this.keepGuard(key, each, isNeeded, context);
       if (kept !== DONE) return kept;
     }
@@ -121,16 +129,20 @@ export class TeardownReconciler {
     return REFUSED;
   }
 
-  /** The one that the Cluster names first; then those that say they belong to it. `undefined`: not known yet. */
-  private controlPlanesOf(key: ObjectKey, cluster: Cluster | undefined): readonly KubeObject[] | undefined {
+  /** `undefined`: not known yet. */
+  private controlPlanesOf(key: ObjectKey, cluster: Cluster | undefined): ControlPlanes | undefined {
     const { controlPlanes } = this.options;
     const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
     if (owned.kind === 'unknown') return undefined;
-    const reference = cluster?.controlPlaneRef;
-    if (reference === undefined || !isAWSManagedControlPlane(reference))
-      return cluster === undefined ? owned.objects : [];
-    const named = controlPlanes.lookup(reference);
-    return named.kind === 'found' ? [named.object] : [];
+    if (cluster === undefined) {
+      const [main, ...others] = owned.objects;
+      return { main, others };
+    }
+    const reference = cluster.controlPlaneRef;
+    const named =
+      reference !== undefined && isAWSManagedControlPlane(reference) ? controlPlanes.lookup(reference) : undefined;
+    const main = named?.kind === 'found' ? named.object : undefined;
+    return { main, others: owned.objects.filter(({ metadata }) => metadata.uid !== main?.metadata.uid) };
   }
 
   private async delete(profile: AWSFargateProfile, cause: string, { logger, signal }: ReconcileContext): Promise<void> {
