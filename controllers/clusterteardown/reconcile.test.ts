@@ -41,9 +41,10 @@ describe('TeardownReconciler', () => {
     told = [];
     remaining = () => 15_000;
     schema = { kind: 'ours' };
-    const { client } = api;
+    const { client, clock } = api;
     reconciler = new TeardownReconciler({
       client,
+      clock,
       ...stores,
       guard: new Guard({ client, controlPlanes: stores.controlPlanes, resource: () => CONTROL_PLANES }),
       schema: { look: async () => schema },
