@@ -33,8 +33,6 @@ export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** Absent: to be told from the region. */
-  readonly partition?: string;
   /** Absent: the controller's own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
@@ -57,7 +55,6 @@ const RawControlPlane = object({
     object({
       eksClusterName: optionalText(text(EksClusterName)),
       region: optionalText(string()),
-      partition: optionalText(string()),
       identityRef: optional(IdentityReference),
       additionalTags: optional(map(string())),
       network: optional(object({ subnets: optional(list(RawSubnet)) })),
@@ -72,7 +69,6 @@ export const AWSManagedControlPlane: Field<AWSManagedControlPlane> = view(
     metadata,
     ...(spec.eksClusterName !== undefined && { eksClusterName: spec.eksClusterName }),
     ...(spec.region !== undefined && { region: spec.region }),
-    ...(spec.partition !== undefined && { partition: spec.partition }),
     ...(spec.identityRef !== undefined && { identityRef: spec.identityRef }),
     additionalTags: spec.additionalTags ?? {},
     subnets: (spec.network?.subnets ?? []).map(({ isPublic = false, tags = {}, ...subnet }) => ({

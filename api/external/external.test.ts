@@ -75,7 +75,6 @@ describe('decodeAWSManagedControlPlane', () => {
         metadata,
         eksClusterName: 'team_prod',
         region: 'eu-central-1',
-        partition: 'aws',
         identityRef: { kind: 'AWSClusterRoleIdentity', name: 'shared' },
         additionalTags: { a: 'b' },
         subnets: [
@@ -97,7 +96,7 @@ describe('decodeAWSManagedControlPlane', () => {
     const expected = right({ metadata, additionalTags: {}, subnets: [], ready: false });
     expect(decodeAWSManagedControlPlane({ metadata })).to.deep.equal(expected);
     expect(
-      decodeAWSManagedControlPlane({ metadata, spec: { region: '', eksClusterName: '', partition: '', network: {} } }),
+      decodeAWSManagedControlPlane({ metadata, spec: { region: '', eksClusterName: '', network: {} } }),
     ).to.deep.equal(expected);
   });
 });

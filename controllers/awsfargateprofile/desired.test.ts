@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { podExecutionPolicyArn } from '../../pkg/fargate/arns.ts';
 import type { Circumstances } from './desired.ts';
 import { desiredBy, withRoleInUse } from './desired.ts';
 import type { Desired, ManagedRole } from './model.ts';
@@ -18,6 +19,7 @@ import {
   ROLE,
   ROLE_TAGS,
   SURROUNDINGS,
+  TARGET,
   TRUST,
   aDeletedObject,
   aProfile,
@@ -97,6 +99,20 @@ describe('desiredBy', () => {
     const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/theirs/pods');
     expect(wantedOf({ roleARN }).role).to.deep.equal({ kind: 'existing', name: 'pods', arn: roleARN });
   });
+
+  for (const [region, partition] of [
+    ['eu-west-1', 'aws'],
+    ['cn-north-1', 'aws-cn'],
+    ['us-gov-west-1', 'aws-us-gov'],
+  ] as const)
+    it(`is, alive and on deletion, in the partition of its region: ${region} in ${partition}`, () => {
+      const target = { ...TARGET, region };
+      const [alive, leaving] = [desiredOf(anObject(), { target }), desiredOfDeletion(aDeletedObject(), { target })];
+      expect(leaving.owner.eksClusterArn).to.equal(`arn:${partition}:eks:${region}:${ACCOUNT}:cluster/${EKS_CLUSTER}`);
+      expect(alive.owner.eksClusterArn, 'what tells whose a role is').to.equal(leaving.owner.eksClusterArn);
+      expect(wanted(alive).role.arn).to.match(new RegExp(`^arn:${partition}:iam::`));
+      expect(managedRole({}, { target }).policies).to.deep.equal([podExecutionPolicyArn(partition)]);
+    });
 
   it('wants nothing on deletion', () => expect(desiredOfDeletion().wanted).to.equal(undefined));
 

@@ -4,7 +4,7 @@ import type { AccountId, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Place } from '../../pkg/fargate/arns.ts';
-import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
+import { clusterArn, parseRoleArn, partitionOf, podExecutionPolicyArn, roleArn } from '../../pkg/fargate/arns.ts';
 import { problemOfProfileName, problemOfRoleName, roleNameFor, roleNamesOfCapa } from '../../pkg/fargate/names.ts';
 import { toSelectors } from '../../pkg/fargate/selectors.ts';
 import type { Tags, TagsInvalid } from '../../pkg/fargate/tags.ts';
@@ -49,7 +49,8 @@ export function desiredBy(
   object: AWSFargateProfile,
   { target, surroundings, surplus, account, sharers, createUnseen }: Circumstances,
 ): E.Either<Why, Desired> {
-  const place: Place = { partition: target.partition, region: target.region, account };
+  // As the endpoints: a control plane that names another partition than its region's would be taken at its word nowhere.
+  const place: Place = { partition: partitionOf(target.region), region: target.region, account };
   const owner: Owner = {
     namespace: object.metadata.namespace,
     name: object.metadata.name,

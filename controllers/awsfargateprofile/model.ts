@@ -14,8 +14,6 @@ export interface Target {
   readonly clusterName: ClusterName;
   readonly eksCluster: EksClusterName;
   readonly region: string;
-  /** The control plane's, or the region's own. */
-  readonly partition: string;
   readonly identity: IdentityRef | undefined;
 }
 

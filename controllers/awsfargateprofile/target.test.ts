@@ -311,7 +311,6 @@ describe('goalFor', () => {
         clusterName: 'prod',
         eksCluster: 'team-a_prod-control-plane',
         region: 'eu-west-1',
-        partition: 'aws',
         identity: identityRef,
       });
     });
@@ -319,15 +318,6 @@ describe('goalFor', () => {
     it('has the name that Cluster API Provider AWS gives to a cluster without one', () => {
       const { eksClusterName: _name, ...nameless } = aControlPlane();
       expect(targetOf({ controlPlane: found(nameless) })).to.have.property('eksCluster', 'team-a_prod-control-plane');
-    });
-
-    it('is in the partition of its region, unless the control plane says otherwise', () => {
-      const china = aControlPlane({ region: 'cn-north-1' });
-      expect(targetOf({ controlPlane: found(china) })).to.have.property('partition', 'aws-cn');
-      expect(targetOf({ controlPlane: found({ ...china, partition: 'aws-iso' }) })).to.have.property(
-        'partition',
-        'aws-iso',
-      );
     });
 
     it('of a deletion is where status says, when the control plane now names another', () => {
@@ -352,16 +342,6 @@ describe('goalFor', () => {
       const object = aDeletedObject({ status: { ...RECORDED, identityRef } });
       expect(targetOf({ object, controlPlane: ABSENT })).to.deep.include({ identity: identityRef });
     });
-
-    for (const [region, partition] of [
-      ['eu-west-1', 'aws'],
-      ['cn-north-1', 'aws-cn'],
-      ['us-gov-west-1', 'aws-us-gov'],
-    ] as const)
-      it(`of a deletion without a control plane is in the partition of its region: ${region} in ${partition}`, () => {
-        const object = aDeletedObject({ status: { ...RECORDED, region } });
-        expect(targetOf({ object, controlPlane: ABSENT })).to.deep.include({ region, partition });
-      });
   });
 
   it('takes the private subnets and tags of the control plane', () => {

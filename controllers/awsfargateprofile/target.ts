@@ -2,7 +2,6 @@ import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.t
 import { CLUSTER_KIND, CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { partitionOf } from '../../pkg/fargate/arns.ts';
 import { eksClusterNameDefault } from '../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../pkg/fargate/subnets.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
@@ -127,7 +126,6 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
     clusterName: object.spec.clusterName,
     eksCluster: controlPlane.eksClusterName ?? eksClusterNameDefault(metadata.name, metadata.namespace),
     region,
-    partition: controlPlane.partition ?? partitionOf(region),
     identity: controlPlane.identityRef,
   };
 }
@@ -141,7 +139,6 @@ function recordedTarget(object: AWSFargateProfile): Target | undefined {
     clusterName: object.spec.clusterName,
     eksCluster: eksClusterName,
     region,
-    partition: partitionOf(region),
     identity: kind === undefined || name === undefined ? undefined : { kind, name },
   };
 }

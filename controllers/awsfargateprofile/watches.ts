@@ -130,7 +130,6 @@ const controlPlaneView = ({ metadata, spec, status }: KubeObject): unknown => ({
   deletionTimestamp: metadata.deletionTimestamp,
   eksClusterName: fieldAt(spec, 'eksClusterName'),
   region: fieldAt(spec, 'region'),
-  partition: fieldAt(spec, 'partition'),
   identityRef: fieldAt(spec, 'identityRef'),
   additionalTags: fieldAt(spec, 'additionalTags'),
   subnets: fieldAt(fieldAt(spec, 'network'), 'subnets'),

@@ -43,7 +43,6 @@ export const TARGET: Target = {
   clusterName: ClusterName.of('prod'),
   eksCluster: EKS_CLUSTER,
   region: 'eu-west-1',
-  partition: 'aws',
   identity: undefined,
 };
 
