@@ -274,6 +274,20 @@ describe('TeardownReconciler', () => {
       expect([finalizers('one'), finalizers('two')]).to.deep.equal([[THEIRS], [THEIRS]]);
     });
 
+    it('goes from one that the Cluster names no longer, with the last profile', async () => {
+      api.putCluster({ controlPlaneRef: REFERENCE });
+      api.putControlPlane();
+      api.putControlPlane({}, { name: 'former', labels: OF_CLUSTER, finalizers: [GUARD_FINALIZER, THEIRS] });
+      const last = put('web');
+      sync();
+      await pass();
+      expect(finalizers('former')).to.deep.equal([GUARD_FINALIZER, THEIRS]);
+      api.server.storage.mergePatch(PROFILE_KIND, keyOf(last), { metadata: { finalizers: [] } });
+      sync();
+      await pass();
+      expect([finalizers(), finalizers('former')]).to.deep.equal([[], [THEIRS]]);
+    });
+
     it('is put on the control plane that the Cluster names, and not on another that says it belongs to it', async () => {
       api.putCluster({ controlPlaneRef: REFERENCE });
       api.putControlPlane();
