@@ -182,7 +182,10 @@ export class TeardownReconciler {
       lasting.over(controlPlaneKey);
       return DONE;
     } catch (error) {
-      if (isNotFound(error)) return DONE;
+      if (isNotFound(error)) {
+        lasting.over(controlPlaneKey);
+        return DONE;
+      }
       const refusal = isConflict(error)
         ? lasting.conflict(controlPlaneKey)
         : (refusalIn(error) ?? lasting.failure(controlPlaneKey, error));

@@ -18,4 +18,4 @@ export function dependants(changed: readonly IdentityRef[], identities: readonly
   return affected;
 }
 
-export const refOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
+const refOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });

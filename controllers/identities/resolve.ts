@@ -15,7 +15,7 @@ import { permissionFor } from './permission.ts';
 import { selects } from './selector.ts';
 
 /** The one name that an AWSClusterControllerIdentity may have. */
-export const CONTROLLER_IDENTITY_NAME = 'default';
+const CONTROLLER_IDENTITY_NAME = 'default';
 
 /** What is known of identities and namespaces. */
 export interface World {

@@ -9,7 +9,7 @@ import { guardedHandler } from './sdk-handler.ts';
 import type { AwsTransport } from './transport.ts';
 
 /** The name under which this manager's calls stand in CloudTrail. */
-export const USER_AGENT = 'cluster-api-provider-aws-fargate';
+const USER_AGENT = 'cluster-api-provider-aws-fargate';
 
 export interface Clients {
   readonly eks: EKSClient;

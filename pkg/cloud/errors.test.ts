@@ -15,7 +15,7 @@ const predicates = {
   isNotFound: errors.isNotFound,
   isClusterNotFound: errors.isClusterNotFound,
   isNameTaken: errors.isNameTaken,
-  isSiblingBusy: errors.isSiblingBusy,
+  isSiblingBusy: (each: AwsFailure) => O.isSome(errors.busySibling(each)),
   isClusterUpdating: errors.isClusterUpdating,
   isClusterNotActive: errors.isClusterNotActive,
   isRolePropagating: errors.isRolePropagating,

@@ -50,8 +50,6 @@ export function busySibling(failure: AwsFailure): Option<BusySibling> {
     : O.some({ name: ProfileName.of(name), status: status.toUpperCase() });
 }
 
-export const isSiblingBusy = (failure: AwsFailure): boolean => O.isSome(busySibling(failure));
-
 /** The cluster itself is being changed; DescribeCluster may call it ACTIVE all the same, for more than ten minutes. */
 export const isClusterUpdating = both(is('ResourceInUse', 'InvalidRequest'), says(/update in progress/i));
 

@@ -102,3 +102,6 @@ export function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
+/** As a call, since the compiler takes the property for a constant where it was looked at before. */
+export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -25,7 +25,7 @@ export interface ClosableLogger extends Logger {
 }
 
 /** Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is trace. */
-export const DEBUG_VERBOSITY = 4;
+const DEBUG_VERBOSITY = 4;
 
 const SEVERITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
 

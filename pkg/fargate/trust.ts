@@ -4,7 +4,7 @@ import type { Statement } from './policy.ts';
 import { conditionHolds, names, parseStatements } from './policy.ts';
 
 /** Who assumes a pod execution role; the same in every partition. */
-export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
+const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
 /** Whose profiles a role serves. */

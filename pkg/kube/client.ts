@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { DeadlineExceeded, untilAborted, withDeadline } from '../env/deadline.ts';
+import { DeadlineExceeded, isAborted, untilAborted, withDeadline } from '../env/deadline.ts';
 import { decodeList, decodeObject, decodeWatchEvent, isStatus, parseJson, refusal } from './decode.ts';
 import { isNotFound, KubeError } from './errors.ts';
 import { lines } from './lines.ts';
@@ -22,6 +22,9 @@ import type {
 const REQUEST_DEADLINE: Ms = 30_000;
 /** As the API server's `--request-timeout`: a list that takes longer is cut there too. */
 const LIST_DEADLINE: Ms = 60_000;
+
+/** Objects in one page of a list, as client-go's pager asks for. */
+export const PAGE_SIZE = 500;
 
 export interface KubeClientOptions {
   readonly transport: Transport;
@@ -177,9 +180,6 @@ function payload({ body, contentType = 'application/json' }: Exchange): {
   if (body === undefined) return { headers: ACCEPT };
   return { headers: { ...ACCEPT, 'content-type': contentType }, body: JSON.stringify(body) };
 }
-
-/** As a call, since the compiler takes the property for a constant. */
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 const describe = (doing: string, resource: Resource, key: ObjectKey): string =>
   `${doing} ${resourceName(resource)} ${keyText(key)}`;

@@ -81,7 +81,7 @@ export interface Transition {
 }
 
 /** client-go's reflector: its backoff starts anew after two minutes without a failure. */
-export const HEALTHY_AFTER: Ms = 120_000;
+const HEALTHY_AFTER: Ms = 120_000;
 /** client-go: a watch that is closed within a second and brought nothing is a failure, not an end. */
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 

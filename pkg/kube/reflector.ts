@@ -1,16 +1,15 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { deadline, sleep, untilAborted } from '../env/deadline.ts';
+import { deadline, isAborted, sleep, untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
+import { PAGE_SIZE } from './client.ts';
 import { isExpired, KubeError } from './errors.ts';
 import { initialState, step } from './reflector-state.ts';
 import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
 import type { KubeClient, Resource, WatchEvent } from './types.ts';
 
-/** As client-go's pager. */
-const PAGE_SIZE = 500;
 /** Below the five minutes at which many load balancers drop an idle connection. */
 const WATCH_TIMEOUT_SECONDS = 290;
 /** ± of the timeout, so that watches opened together do not end together. */
@@ -210,6 +209,3 @@ export class Reflector {
     }
   }
 }
-
-/** As a call, since the compiler takes the property for a constant. */
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;

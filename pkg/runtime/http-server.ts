@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { aborted, untilAborted } from '../env/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
@@ -11,7 +11,6 @@ import type { Runnable } from './types.ts';
 export interface HttpRequest {
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
 }
 
 export interface HttpAnswer {
@@ -29,8 +28,6 @@ export interface HttpServerOptions {
   readonly address: ListenAddress;
   readonly handler: HttpHandler;
   readonly logger: Logger;
-  /** Makes the server; plain HTTP unless given. */
-  readonly createServer?: (listener: RequestListener) => Server;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -60,7 +57,7 @@ export class HttpServer implements Runnable {
   /** Throws when it cannot listen. */
   async run(signal: AbortSignal): Promise<void> {
     const { address, logger, name } = this.options;
-    const server = (this.options.createServer ?? createServer)(this.answer);
+    const server = createServer(this.answer);
     try {
       server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
       await once(server, 'listening', { signal });
@@ -99,7 +96,7 @@ export class HttpServer implements Runnable {
       return send({ status: 405, body: 'method not allowed\n' });
     }
     const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s);
-    Promise.resolve({ path, query: new URLSearchParams(query), headers: request.headers })
+    Promise.resolve({ path, query: new URLSearchParams(query) })
       .then(this.options.handler)
       .then(send)
       .catch((error: unknown) => {

@@ -28,7 +28,7 @@ export interface ElectionTimings {
 }
 
 /** client-go's and Cluster API's defaults. */
-export const DEFAULT_TIMINGS: ElectionTimings = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };
+const DEFAULT_TIMINGS: ElectionTimings = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };
 
 export interface LeaderElectionOptions {
   readonly kube: KubeClient;

@@ -22,8 +22,6 @@ export interface WorkqueueMetrics {
 export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
-  /** The first and the longest delay of a key that keeps failing, in ms. */
-  readonly backoff?: { readonly base: Ms; readonly longest: Ms };
 }
 
 /** What is to be done for one key: at most one per key, at the earliest time anybody asked for. */
@@ -51,7 +49,6 @@ interface Processing {
 export class Workqueue {
   private readonly clock: Clock;
   private readonly metrics: WorkqueueMetrics | undefined;
-  private readonly backoff: { readonly base: Ms; readonly longest: Ms };
   private readonly items = new Map<string, Item>();
   private readonly processing = new Map<string, Processing>();
   /** Ready and in nobody's hands, oldest first: a Map iterates in the order of insertion. */
@@ -63,7 +60,6 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.clock = options.clock;
     this.metrics = options.metrics;
-    this.backoff = options.backoff ?? { base: BASE_BACKOFF, longest: LONGEST_BACKOFF };
     this.metrics?.observe({
       depth: () => [...this.items.values()].filter(({ when }) => when.kind === 'ready').length,
       processing: () => [...this.processing.values()].map(({ since }) => this.clock.monotonic() - since),
@@ -117,7 +113,7 @@ export class Workqueue {
     const id = idOf(key);
     const failures = this.failures.get(id) ?? 0;
     this.failures.set(id, failures + 1);
-    this.addAfter(key, Math.min(this.backoff.base * 2 ** failures, this.backoff.longest));
+    this.addAfter(key, Math.min(BASE_BACKOFF * 2 ** failures, LONGEST_BACKOFF));
   }
 
   /** Starts the key's backoff anew. Does not take it off the queue. */

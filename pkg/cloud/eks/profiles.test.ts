@@ -1,8 +1,9 @@
 import { expect } from 'chai';
+import { toUndefined } from 'fp-ts/lib/Option.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import type { Caller } from '../call.ts';
-import { isSiblingBusy, isUnavailable } from '../errors.ts';
+import { busySibling, isUnavailable } from '../errors.ts';
 import { answerOf, failureOf, Workbench } from '../testing/calls.ts';
 import { FakeTransport, eksError, json, page } from '../testing/fake-transport.ts';
 import type { FargateProfiles } from '../types.ts';
@@ -218,7 +219,7 @@ describe('Fargate profiles', () => {
         ),
       );
       const failure = await failureOf(profiles(transport).create(wanted));
-      expect(failure).to.satisfy(isSiblingBusy);
+      expect(toUndefined(busySibling(failure))).to.deep.equal({ name: 'a', status: 'CREATING' });
       expect(failure).to.include({ requestId: 'request-1', statusCode: 409 });
     });
 
