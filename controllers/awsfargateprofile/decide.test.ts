@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { keepRole } from './apply.ts';
-import { decide, transitOf } from './decide.ts';
+import { decide } from './decide.ts';
 import type { Desired, Observed } from './model.ts';
 import { why } from './reasons.ts';
 import {
@@ -359,40 +359,6 @@ describe('decide', () => {
         },
       },
     });
-  });
-});
-
-describe('transitOf', () => {
-  const profiles = (status: string, tags?: Readonly<Record<string, string>>): Observed['profiles'] =>
-    otherStatus(status, tags).profiles;
-  const rows: readonly (readonly [string, Desired, Observed['profiles'], string | undefined])[] = [
-    ['being created as wanted', living(), profiles('CREATING'), 'Creating'],
-    [
-      'being created otherwise than wanted',
-      living({ subnetIDs: ['subnet-0f'] }),
-      profiles('CREATING'),
-      'WaitingForCreate',
-    ],
-    ['being created and unwanted', leaving(), profiles('CREATING'), 'WaitingForCreate'],
-    ['being deleted', living(), profiles('DELETING'), 'DeletingProfile'],
-    ['being deleted and unwanted', leaving(), profiles('DELETING'), 'DeletingProfile'],
-    ['ACTIVE', living(), profiles('ACTIVE'), undefined],
-    ['being created, somebody else’s', living(), profiles('CREATING', FOREIGN), undefined],
-    ['not there', living(), observed().profiles, undefined],
-  ];
-  for (const [situation, desired, seen, reason] of rows) {
-    it(`${situation}: ${reason ?? 'none'}`, () => expect(transitOf(desired, seen)?.reason).to.equal(reason));
-  }
-
-  it('says what comes after a profile that has to go, if anything', () => {
-    const otherwise = { subnetIDs: ['subnet-0f'] };
-    expect(transitOf(living(otherwise), profiles('CREATING'))?.facts).to.deep.equal({
-      name: PROFILE,
-      successor: PROFILE,
-    });
-    expect(transitOf(living(), profiles('DELETING'))?.facts).to.deep.equal({ name: PROFILE, successor: PROFILE });
-    expect(transitOf(barred(), profiles('DELETING'))?.facts, 'nothing may be created').to.deep.equal({ name: PROFILE });
-    expect(transitOf(leaving(), profiles('DELETING'))?.facts).to.deep.equal({ name: PROFILE });
   });
 });
 
