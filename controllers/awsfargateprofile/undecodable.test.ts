@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
+import { fieldAt, textAt } from '../../api/record.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { keyOf } from '../../pkg/kube/paths.ts';
@@ -35,10 +36,15 @@ describe('an object that cannot be read', () => {
   }
   const now = (): KubeObject =>
     api.server.storage.get(PROFILE_KIND, { namespace: 'team-a', name: 'web' }) ?? expect.fail('it is gone');
-  const conditions = (): unknown =>
-    (
-      now()['status'] as { conditions: { type: string; status: string; reason: string; message: string }[] }
-    ).conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
+  const conditions = (): readonly string[] => {
+    const all = fieldAt(now()['status'], 'conditions');
+    return (Array.isArray(all) ? all : []).map((each: unknown) => {
+      const [type, status, reason, message] = ['type', 'status', 'reason', 'message'].map(
+        (key) => textAt(each, key) ?? '',
+      );
+      return `${type}=${status} ${reason}: ${message}`;
+    });
+  };
 
   async function report(raw: KubeObject): Promise<Requeue> {
     const decoded = decodeAWSFargateProfile(raw);
