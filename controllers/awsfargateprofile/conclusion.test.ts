@@ -7,9 +7,10 @@ import { KubeError } from '../../pkg/kube/errors.ts';
 import { Turns } from '../../pkg/runtime/turns.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Findings } from './conclusion.ts';
-import { CHANGED, Conclusion, again } from './conclusion.ts';
+import { Conclusion, again } from './conclusion.ts';
 import { Memories } from './memories.ts';
 import type { Step } from './model.ts';
+import { CHANGED } from './pass.ts';
 import { why } from './reasons.ts';
 import { ROLE, ROLE_TAGS, TRUST, aDeletedObject, aFailure, anObject } from './testing/builders.ts';
 

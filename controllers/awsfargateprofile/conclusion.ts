@@ -16,6 +16,7 @@ import { releasePatch } from './metadata.ts';
 import type { Desired } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
 import type { Pass, Seen } from './pass.ts';
+import { CHANGED } from './pass.ts';
 import type { Why } from './reasons.ts';
 import { pollOf } from './reasons.ts';
 import { statusOf } from './report.ts';
@@ -54,7 +55,6 @@ const MOMENT: Ms = 1_000;
 
 export const DONE: Requeue = { kind: 'done' };
 export const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
-export const CHANGED = 'the object was changed meanwhile';
 /** Whether the pass came to nothing because somebody else wrote first. */
 export const isConflict = (next: Requeue): boolean => next.kind === 'backoff' && next.why === CHANGED;
 

@@ -162,6 +162,11 @@ describe('the events of a failed change', () => {
     });
   }
 
+  it('are none where it was not even sent', () => {
+    const unsent = aFailure({ code: 'NotDispatched', message: 'the rate limit: no result within 15 s' });
+    expect(did(CREATE_PROFILE, { kind: 'failed', failure: unsent })).to.deep.equal([]);
+  });
+
   it('are told once, not once more as what needs a human', () => {
     const reason = why('Refused', { words, about: 'EKSFargateProfileReady' });
     const trail: readonly Step[] = [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }];

@@ -1,5 +1,5 @@
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { describeFailure } from '../../pkg/cloud/errors.ts';
+import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { ConditionType } from './conditions.ts';
 import { conditionOf } from './conditions.ts';
 import { profileNamed } from './comparison.ts';
@@ -36,7 +36,10 @@ export const retained = (object: AWSFargateProfile): EventSpec =>
 
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
-  if (outcome.kind === 'failed') return failureOf(mutation.kind, subject, describeFailure(outcome.failure));
+  if (outcome.kind === 'failed') {
+    // What was not sent is sent in a moment: no news, and no failure of AWS.
+    return isNotDispatched(outcome.failure) ? [] : failureOf(mutation.kind, subject, describeFailure(outcome.failure));
+  }
   if (outcome.kind !== 'done') return [];
   switch (mutation.kind) {
     case 'createRole':

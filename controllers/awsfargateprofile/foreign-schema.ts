@@ -1,13 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { keyText } from '../../pkg/kube/paths.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ServedVerdict } from '../served-schema.ts';
 import { isDeleting } from '../standing.ts';
 import { eventsOf } from './events.ts';
 import type { Pass } from './pass.ts';
+import { CHANGED } from './pass.ts';
 import { readInputs } from './read.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
@@ -77,17 +78,15 @@ async function standStill(
     waited: 0,
     attempts: 0,
   };
-  const key = keyText(keyOfObject(object));
+  const key = keyText(keyOf(object));
   if (isDeleting(object)) {
     const written = await options.objects.patchStatus(object, inForeignTerms(statusOf(pass)), signal);
-    if (written === undefined) return { kind: 'backoff', why: 'the object was changed meanwhile' };
+    if (written === undefined) return { kind: 'backoff', why: CHANGED };
   }
   if (!told.has(key)) for (const event of eventsOf(pass)) options.tell(object, event);
   told.add(key);
   return next;
 }
-
-const keyOfObject = ({ metadata }: { readonly metadata: ObjectKey }): ObjectKey => metadata;
 
 /** Cluster API Provider AWS's schema takes no empty message. */
 const inForeignTerms = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({

@@ -25,3 +25,6 @@ export interface Pass {
   /** How often in a row a failed profile was tried again. */
   readonly attempts: number;
 }
+
+/** Why a pass comes to nothing where somebody else wrote the object first: what lasts is told by these words. */
+export const CHANGED = 'the object was changed meanwhile';

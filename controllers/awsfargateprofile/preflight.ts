@@ -15,6 +15,7 @@ import { refusalOf, rememberFailed, whatOf } from './memory.ts';
 import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
+import { CHANGED } from './pass.ts';
 import type { Why } from './reasons.ts';
 import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
@@ -58,10 +59,12 @@ export interface GuardServices {
 }
 
 const GO: Verdict = { kind: 'go' };
+/** Somebody else wrote first. */
+export const GONE_ON = { kind: 'quit', because: CHANGED, until: 'changed' } as const satisfies Verdict;
 
 /**
- * The safety rules, cheapest first, made anew for each pass. The turn is held from when it is given: only the record comes after it, so that who
- * waits for a turn writes nothing.
+ * The safety rules, cheapest first, made anew for each pass. The turn is held from when it is given: only the record comes
+ * after it, so that who waits for a turn writes nothing.
  */
 export function guards(services: GuardServices): readonly Guard[] {
   return [
@@ -154,7 +157,7 @@ export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
   return async (mutation, flight) => {
     if (!isDestructive(mutation) || !isDeleting(flight.object)) return GO;
     const written = await mark(flight.object, flight.signal);
-    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
+    if (written === undefined) return GONE_ON;
     flight.object = written;
     return GO;
   };
@@ -167,7 +170,7 @@ export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
       return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
     }
     const written = await record(mutation, flight);
-    if (written === undefined) return { kind: 'quit', because: 'the object was changed meanwhile', until: 'changed' };
+    if (written === undefined) return GONE_ON;
     flight.object = written;
     return GO;
   };

@@ -20,7 +20,7 @@ import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import { mutationBudget } from './budget.ts';
 import type { Findings } from './conclusion.ts';
-import { CHANGED, Conclusion, DONE, again, isConflict } from './conclusion.ts';
+import { Conclusion, DONE, again, isConflict } from './conclusion.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventOf } from './events.ts';
@@ -34,14 +34,14 @@ import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
 import { pausedStatus } from './report.ts';
 import type { End, Seen } from './pass.ts';
+import { CHANGED } from './pass.ts';
 import type { Flight } from './preflight.ts';
 import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
-import { guards } from './preflight.ts';
+import { GONE_ON, guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
 import { why } from './reasons.ts';
 import { readyOnlyIfActive, recordBefore } from './record.ts';
 import { readInputs } from './read.ts';
-import type { StepsEnd } from './steps.ts';
 import { runSteps } from './steps.ts';
 import { isDeleting } from '../standing.ts';
 import { goalFor } from './target.ts';
@@ -72,8 +72,6 @@ export interface ReconcilerOptions {
 
 /** `clusterctl move` deletes the objects of a cluster one after the other, within a second or two. */
 const MOVE_PATIENCE: Ms = 30_000;
-
-const GONE_ON: StepsEnd = { kind: 'quit', because: CHANGED, until: 'changed' };
 
 /** One pass over one object: get → goal → metadata (the finalizer first) → session → observe → steps → one status patch. */
 export class Reconciler {

@@ -107,6 +107,7 @@ describe('two managers', () => {
     await world.gone('a');
     expect(world.elapsed - deleted, 'not the minute in which a create may still appear').to.be.below(10 * SECOND);
     expect(world.mutations().map(({ operation }) => operation)).to.not.include('CreateFargateProfile');
+    expect(world.warnings(), 'it was no failure').to.deep.equal([]);
     await world.finish();
   });
 });
