@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from '../envtest/api.ts';
+import type { Api, KubeObject } from '../envtest/api.ts';
 import type { Ear } from '../support/eventually.ts';
 
 /** After so long it is looked all the same: a watch misses nothing, but its server may be on its way out. */
@@ -10,7 +10,7 @@ const DEAF_MS = 100;
 
 /**
  * Rings when an object of one kind has changed, so that whoever waits for it asks the API server then, and not all the
- * time. It tells nothing about the object: what is so is always read live.
+ * time; and keeps what it was like, so that a state that has passed by the time it is asked for was seen all the same.
  */
 export class Bell {
   readonly #api: Api;
@@ -18,6 +18,7 @@ export class Bell {
   readonly #stopping = new AbortController();
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #rings = new Map<string, number>();
+  readonly #versions = new Map<string, KubeObject[]>();
   readonly #watching: Promise<void>;
   #isDeaf = true;
 
@@ -46,6 +47,12 @@ export class Bell {
     };
   }
 
+  /** Those of its versions that came after a resourceVersion of the kind and were heard of so far, oldest first. */
+  versionsAfter(resourceVersion: string, namespace: string, name: string): readonly KubeObject[] {
+    const versions = this.#versions.get(`${namespace}/${name}`) ?? [];
+    return versions.filter(({ metadata }) => Number(metadata.resourceVersion) > Number(resourceVersion));
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#watching;
@@ -57,9 +64,9 @@ export class Bell {
     while (!signal.aborted) {
       try {
         // It begins with all that is there: what changed before it is heard too.
-        for await (const { object } of this.#api.watch(this.#path, {}, signal)) {
+        for await (const { type, object } of this.#api.watch(this.#path, {}, signal)) {
           this.#isDeaf = false;
-          this.#ring(`${object.metadata.namespace}/${object.metadata.name}`);
+          this.#hear(type, object);
         }
       } catch {
         // Whoever waits looks often meanwhile, and says what is wrong with the server.
@@ -69,7 +76,9 @@ export class Bell {
     }
   }
 
-  #ring(key: string): void {
+  #hear(type: string, object: KubeObject): void {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    if (type === 'ADDED' || type === 'MODIFIED') this.#versions.set(key, [...(this.#versions.get(key) ?? []), object]);
     this.#rings.set(key, (this.#rings.get(key) ?? 0) + 1);
     this.#emitter.emit(key);
   }

@@ -6,7 +6,7 @@ import type { Emulator } from '../aws/emulator.ts';
 import { startServer } from '../aws/server.ts';
 import type { ClusterView, ProfileView, RoleView } from '../aws/views.ts';
 import { ApiError } from '../envtest/api.ts';
-import type { KubeObject } from '../envtest/api.ts';
+import type { Condition, KubeList, KubeObject } from '../envtest/api.ts';
 import type { ControlPlane } from '../envtest/controlplane.ts';
 import { startControlPlane } from '../envtest/controlplane.ts';
 import type { User } from '../envtest/credentials.ts';
@@ -91,7 +91,10 @@ export interface World {
   patch(name: string, patch: object, namespace?: string): Promise<void>;
   /** Asks for the deletion of a profile's object, and waits for nothing. */
   delete(name: string, namespace?: string): Promise<void>;
-  /** Waits until the condition of a profile has that status (and reason), and gives the object. */
+  /**
+   * Waits until the condition of a profile has that status (and reason), and gives the object; or, if it had it since this was
+   * called and has it no more, the version of the object that had it.
+   */
   condition(
     name: string,
     type: string,
@@ -269,16 +272,25 @@ class RunningWorld implements World {
     wanted: { readonly status: string; readonly reason?: string },
     { namespace = 'default', generation = 0, timeoutMs = 30_000 }: Where = {},
   ): Promise<KubeObject> {
+    const conditionOf = (object: KubeObject | undefined): Condition | undefined =>
+      object?.status?.conditions?.find((condition) => condition.type === type);
+    const isWanted = (object: KubeObject): boolean => {
+      const found = conditionOf(object);
+      return (
+        found?.status === wanted.status &&
+        (wanted.reason === undefined || found.reason === wanted.reason) &&
+        (found.observedGeneration ?? 0) >= generation
+      );
+    };
+    let calledAt: string | undefined;
     return eventually(
       async () => {
-        const object = await this.profile(name, namespace);
-        const found = object?.status?.conditions?.find((condition) => condition.type === type);
-        const isWanted =
-          found?.status === wanted.status &&
-          (wanted.reason === undefined || found.reason === wanted.reason) &&
-          (found.observedGeneration ?? 0) >= generation;
-        if (object === undefined || !isWanted) throw new Error(JSON.stringify(found ?? object ?? 'no such object'));
-        return object;
+        const { object, resourceVersion } = await this.#now(name, namespace);
+        calledAt ??= resourceVersion;
+        const before = calledAt === undefined ? [] : this.#bell.versionsAfter(calledAt, namespace, name);
+        const found = [...(object === undefined ? [] : [object]), ...before].find(isWanted);
+        if (found === undefined) throw new Error(JSON.stringify(conditionOf(object) ?? object ?? 'no such object'));
+        return found;
       },
       {
         what: `${type}=${wanted.status} ${wanted.reason ?? ''} of ${name}`,
@@ -286,6 +298,21 @@ class RunningWorld implements World {
         listen: () => this.#bell.listen(namespace, name),
       },
     );
+  }
+
+  /** A profile, and the version of its kind that it was read at; neither while the kind is not served. */
+  async #now(
+    name: string,
+    namespace: string,
+  ): Promise<{ readonly object?: KubeObject; readonly resourceVersion?: string }> {
+    const path = `${PROFILES}/namespaces/${namespace}/awsfargateprofiles`;
+    const query = { fieldSelector: `metadata.name=${name}` };
+    const { status, body } = await this.controlPlane.api.request('GET', path, { query });
+    if (status === 404) return {};
+    if (status >= 400) throw new ApiError(`GET ${path}`, { status, body, warnings: [] });
+    const { metadata, items } = body as KubeList;
+    const [object] = items;
+    return { resourceVersion: metadata.resourceVersion, ...(object && { object }) };
   }
 
   ready(name: string, options: Where = {}): Promise<KubeObject> {
