@@ -17,7 +17,8 @@ export const KUBERNETES_REASONS = {
   }),
   WaitingForAPI: described<{ readonly kind: string; readonly why: string }>({
     nature: 'outage',
-    poll: every(30 * SECOND),
+    // A cache that can be read again tells; a request that was refused or not answered is tried again.
+    poll: doubling(2 * SECOND, 30 * SECOND),
     words: ({ kind, why }) => `${kind} objects cannot be read: ${why}`,
     cure: () => 'It goes on by itself once they can',
   }),

@@ -21,10 +21,6 @@ const FIRST_BACKOFF: Ms = 800;
 const LAST_BACKOFF: Ms = 30_000;
 /** More is not waited for, whatever Retry-After says. */
 const LONGEST_RETRY_AFTER: Ms = 60_000;
-/** After the first "not served": an upgrade of the CRD may just be changing the version. */
-const FIRST_UNSERVED_PAUSE: Ms = 1_000;
-const UNSERVED_PAUSE: Ms = 10_000;
-const UNSERVED_PAUSE_JITTER: Ms = 20_000;
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
@@ -104,10 +100,11 @@ export class Reflector {
         case 'watching':
           return await this.nextEvent(state, signal);
         case 'unserved':
-          await this.pause(this.unservedPause(state.misses), signal);
+          // Whoever installs several kinds does so within seconds, as does an upgrade that changes a kind's version.
+          await this.pause(this.backoff(state.misses), signal);
           return { kind: 'due' };
         case 'backingOff':
-          await this.pause(this.backoff(state.failures, state.error), signal);
+          await this.pause(Math.max(this.backoff(state.failures), askedBy(state.error)), signal);
           return { kind: 'due' };
       }
     } catch (error) {
@@ -164,16 +161,10 @@ export class Reflector {
     await sleep(this.options.clock, span, signal).catch(() => {});
   }
 
-  private unservedPause(misses: number): Ms {
-    if (misses <= 1) return FIRST_UNSERVED_PAUSE;
-    return UNSERVED_PAUSE + UNSERVED_PAUSE_JITTER * this.options.random.next();
-  }
-
-  private backoff(failures: number, error: unknown): Ms {
-    const ceiling = Math.min(FIRST_BACKOFF * 2 ** (failures - 1), LAST_BACKOFF);
-    const asked = error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;
+  private backoff(times: number): Ms {
+    const ceiling = Math.min(FIRST_BACKOFF * 2 ** (times - 1), LAST_BACKOFF);
     // The upper half of the span: managers that lost the same server do not come back together.
-    return Math.max(ceiling * (0.5 + 0.5 * this.options.random.next()), asked);
+    return ceiling * (0.5 + 0.5 * this.options.random.next());
   }
 
   private tell(effect: StoreEffect): void {
@@ -209,3 +200,7 @@ export class Reflector {
     }
   }
 }
+
+/** How long the server would be left alone. */
+const askedBy = (error: unknown): Ms =>
+  error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;

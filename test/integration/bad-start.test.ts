@@ -103,7 +103,6 @@ describe('a start under bad conditions', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'bad-start-'));
     world = await startWorld({ crds: [] });
-    await world.startManager({ waitUntilReady: false });
   });
   after(async () => {
     await rm(folder, { recursive: true, force: true });
@@ -204,12 +203,19 @@ describe('a start under bad conditions', () => {
   });
 
   describe('kinds that are installed later', () => {
+    before(() => world.startManager({ waitUntilReady: false }));
+
     it('its own: it lives, is not ready, and says what is missing', async () => {
+      await eventually(
+        async () => {
+          const { status, text } = await world.manager.readyz();
+          expect(status).to.equal(500);
+          expect(text).to.contain('[-]caches failed: waiting for').and.to.contain('awsfargateprofiles');
+        },
+        { what: 'the manager saying what is missing', timeoutMs: 30_000 },
+      );
       const healthy = await fetch(`${world.manager.healthUrl}/healthz`);
       expect({ status: healthy.status, text: await healthy.text() }).to.deep.equal({ status: 200, text: 'ok' });
-      const { status, text } = await world.manager.readyz();
-      expect(status).to.equal(500);
-      expect(text).to.contain('[-]caches failed: waiting for').and.to.contain('awsfargateprofiles');
       expect(world.manager.exit()).to.equal(undefined);
     });
 

@@ -11,7 +11,7 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CLUSTERS = 'clusters.cluster.x-k8s.io';
 const CONTROL_PLANES = 'awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io';
 const OURS = 'awsfargateprofiles.infrastructure.cluster.x-k8s.io';
-/** A kind that is not served is looked for every 10 to 30 s. */
+/** A kind that is not served is looked for ever less often, up to every half minute. */
 const NOTICED = { timeoutMs: 60_000 };
 
 describe('kinds that come, go and change their version while the manager runs', () => {
