@@ -250,7 +250,7 @@ async function breakWebhookOf(world: World, cluster: string): Promise<void> {
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
         failurePolicy: 'Fail',
-        timeoutSeconds: 1,
+        timeoutSeconds: 10,
       },
     ],
   });

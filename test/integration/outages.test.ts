@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { CallRecord } from '../aws/call-log.ts';
 import type { FaultKind } from '../aws/faults.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
@@ -119,7 +120,11 @@ describe('AWS out of order', () => {
     await start(name);
     const before = await world.ready(name);
     const where = { clusterName: eksClusterOf(name) };
+    const looks = callsFromNow(world.aws);
     world.aws.admin.addFault({ operation: 'DescribeFargateProfile', kind: '500-before', where });
+    // A look that had begun before goes on to the role.
+    const isFailed = ({ status }: CallRecord): boolean => status === 500;
+    await eventually(() => looks.about(`default_${name}`).some(isFailed), { what: 'a failed look at AWS' });
     const calls = callsFromNow(world.aws);
     await eventually(() => calls.about(`default_${name}`).length >= 3, { what: 'three failed looks at AWS' });
     expect(calls.about(`${name}-default_${name}_fargate`)).to.deep.equal([]);

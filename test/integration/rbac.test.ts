@@ -6,6 +6,11 @@ import type { World } from '../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../world/world.ts';
 
 const MANAGER = 'system:serviceaccount:capaf-system:capaf-manager';
+/** What the ClusterRole grants, and what the Role does. */
+const HEEDED = [
+  '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles',
+  '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases/any',
+];
 const CONFIG = fileURLToPath(new URL('../../config/rbac', import.meta.url));
 
 describe('the manager with the permissions of config/rbac, and no others', () => {
@@ -24,6 +29,10 @@ describe('the manager with the permissions of config/rbac, and no others', () =>
     });
     const applied = await world.kubectl(['apply', '-k', CONFIG]);
     expect(applied.code, applied.stderr).to.equal(0);
+    // The API server takes a moment to heed them.
+    const manager = world.controlPlane.api.as(world.controlPlane.user(MANAGER).token);
+    for (const path of HEEDED) await eventually(async () => (await manager.request('GET', path)).status !== 403);
+    manager.close();
     first = await start('first');
   });
   after(() => world.finish());

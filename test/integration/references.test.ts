@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
+import { caughtUp } from '../world/caught-up.ts';
 import type { World } from '../world/world.ts';
 import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
 
@@ -144,12 +145,15 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     await world.ready('ending');
     await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: ['test.example/held'] } });
     await world.controlPlane.api.delete(clusterPath('ending'));
+    await caughtUp(world);
     await world.patch('ending', { metadata: { ownerReferences: null, labels: { [LABEL]: null } } });
     // The label, which is put back in the same write as the reference would be.
     await eventually(async () => expect((await metadataOf('ending')).labels?.[LABEL]).to.equal('ending'));
     expect((await metadataOf('ending')).ownerReferences).to.equal(undefined);
-    await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: null } });
+    // Before its Cluster: after that it would wait half a minute, in case that is on the move.
     await world.delete('ending');
+    await world.gone('ending');
+    await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: null } });
   });
 
   it('resourceVersions stand still when nothing happens, whatever is looked at in AWS meanwhile', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
+import { caughtUp } from '../world/caught-up.ts';
 import type { ClusterApi } from '../world/cluster-api.ts';
 import { QUICK_EKS, startClusterApi } from '../world/cluster-api.ts';
 import {
@@ -170,6 +171,7 @@ describe('the teardown of a cluster, with Cluster API’s core manager and the g
 
     await clusterApi.delete(cluster.clusterPath);
     await isBeingDeleted(world, machine);
+    await caughtUp(world, { controlPlanes: false });
     // Somebody who comes now is told, and what is there is looked after: the deletion of the Cluster has been noticed.
     await world.apply(fargateProfile('too-late', { clusterName: 'drained' }));
     const late = await world.condition('too-late', 'Ready', { status: 'False', reason: 'ClusterDeleting' });
