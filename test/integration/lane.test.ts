@@ -27,7 +27,9 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
   const alongside = sideBySide();
   after(() => world.finish());
 
-  const { start, startInOrder, creating, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(() => world);
+  const { start, startInOrder, startBehind, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(
+    () => world,
+  );
 
   function watch(names: readonly string[]): Watched {
     const stopping = new AbortController();
@@ -123,6 +125,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
           const names = ['a', 'b', 'c'].map((letter) => `${own}-${letter}`);
           const { name: cluster } = await world.createEksCluster(own);
           const busyMs = 7_000;
+          const begin = Date.now();
           world.aws.admin.putProfile({
             cluster,
             name: 'theirs',
@@ -130,7 +133,6 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
             status,
             next: { afterMs: busyMs, to: next },
           });
-          const begin = Date.now();
           const calls = callsFromNow(world.aws, own);
           await start(own, ...names);
           for (const name of names) {
@@ -170,11 +172,11 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
     alongside(
       'after each create, when EKS says ACTIVE and still refuses a deletion: it waits, without a Warning',
       async () => {
-        await world.createEksCluster('aftermath');
-        world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 10_000 } });
+        const { name } = await world.createEksCluster('aftermath');
         await start('aftermath', 'aftermath');
         await allReady(['aftermath']);
-        world.aws.admin.setConfig({ eks: { updateAfterActiveMs: 0 } });
+        // Of this cluster alone: the others are not to feel it.
+        world.aws.admin.setCluster({ name, updateInProgressMs: 10_000, refuses: ['delete', 'deleteCluster'] });
         await world.delete('aftermath');
         await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
         await allGone(['aftermath']);
@@ -184,7 +186,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
   });
 
   describe('with a queue in it', () => {
-    before(() => world.aws.admin.setConfig({ eks: { createMs: 1_500, deleteMs: 1_000 } }));
+    before(() => world.aws.admin.setConfig({ eks: { createMs: 500, deleteMs: 500 } }));
 
     it('a deletion goes before the creations that were there first', async () => {
       await world.createEksCluster('urgent');
@@ -196,11 +198,12 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       await start('urgent', 'urgent-young');
       await allReady(['urgent-young']);
       const calls = callsFromNow(world.aws, 'urgent');
-      await start('urgent', 'urgent-first');
-      await creating('urgent-first');
+      const endFirst = await startBehind('urgent', 'urgent-first');
       await Promise.all(waiters.map((name) => pause(name, null)));
       await waitInLine(...waiters);
       await world.delete('urgent-young');
+      await world.condition('urgent-young', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
+      endFirst();
       await allGone(['urgent-young']);
       await allReady(['urgent-first', ...waiters]);
       expect(laneOf(calls)).to.deep.equal([
@@ -214,8 +217,10 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
     it('one that is paused meanwhile is passed over, and comes when it goes on', async () => {
       await world.createEksCluster('skip');
       const calls = callsFromNow(world.aws, 'skip');
-      await startInOrder('skip', 'skip-a', 'skip-b', 'skip-c');
+      const endFirst = await startBehind('skip', 'skip-a', 'skip-b', 'skip-c');
       await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+      await world.condition('skip-b', 'Paused', { status: 'True' });
+      endFirst();
       await allReady(['skip-a', 'skip-c']);
       expect(world.inAws.profile('default_skip-b')).to.equal(undefined);
       await world.patch('skip-b', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
@@ -226,9 +231,10 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
     it('one that is deleted while it waits is never made', async () => {
       await world.createEksCluster('regret');
       const calls = callsFromNow(world.aws, 'regret');
-      await startInOrder('regret', 'regret-a', 'regret-b', 'regret-c');
+      const endFirst = await startBehind('regret', 'regret-a', 'regret-b', 'regret-c');
       await world.delete('regret-b');
       await world.gone('regret-b');
+      endFirst();
       await allReady(['regret-a', 'regret-c']);
       expect(laneOf(calls)).to.deep.equal(['Create default_regret-a', 'Create default_regret-c']);
       expect(world.inAws.role('regret-default_regret-b_fargate')).to.equal(undefined);
@@ -251,8 +257,15 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
 
     it('a change of the spec of one that waits is what is made in the end', async () => {
       await world.createEksCluster('edit');
-      await startInOrder('edit', 'edit-a', 'edit-b');
+      const endFirst = await startBehind('edit', 'edit-a', 'edit-b');
       await world.patch('edit-b', { spec: { selectors: [{ namespace: 'edited' }] } });
+      await world.condition(
+        'edit-b',
+        'Reconciling',
+        { status: 'True', reason: 'WaitingForSibling' },
+        { generation: 2 },
+      );
+      endFirst();
       await allReady(['edit-a', 'edit-b']);
       expect(world.inAws.profile('default_edit-b')?.selectors).to.deep.equal([{ namespace: 'edited', labels: {} }]);
     });
@@ -261,8 +274,9 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
       const names = ['look-a', 'look-b', 'look-c'];
       await world.createEksCluster('look');
       const calls = callsFromNow(world.aws, 'look');
-      await startInOrder('look', ...names);
+      const endFirst = await startBehind('look', ...names);
       for (let look = 0; look < 5; look++) for (const name of names) await lookAgain(world, name);
+      endFirst();
       await allReady(names);
       expect(laneOf(calls)).to.deep.equal(names.map((name) => `Create default_${name}`));
     });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Calls } from '../world/calls.ts';
+import { caughtUp } from '../world/caught-up.ts';
 import { callsFromNow } from '../world/calls.ts';
 import { conditionOf } from '../world/standing.ts';
 import type { World } from '../world/world.ts';
@@ -10,9 +11,8 @@ import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../wo
 const PAUSED = 'cluster.x-k8s.io/paused';
 const BY_CLUSTER = 'Cluster spec.paused is set to true';
 const BY_ANNOTATION = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
-/** Resumed at once: no poll and no backoff lies between. */
-const AT_ONCE = { timeoutMs: 2_000, intervalMs: 20 };
 
+// That what is resumed goes on at once: test/kernel/pause.test.ts, where no busy machine has a say in it.
 describe('a paused AWSFargateProfile', () => {
   let world: World;
   before(async () => {
@@ -49,7 +49,7 @@ describe('a paused AWSFargateProfile', () => {
   }
 
   async function resumed(name: string): Promise<KubeObject> {
-    const object = await world.condition(name, 'Paused', { status: 'False', reason: 'NotPaused' }, AT_ONCE);
+    const object = await world.condition(name, 'Paused', { status: 'False', reason: 'NotPaused' });
     expect(conditionOf(object, 'Paused')).not.to.have.property('message', BY_CLUSTER);
     expect(conditionOf(object, 'Paused').message ?? '').to.equal('');
     expect(conditionOf(object, 'Paused').observedGeneration).to.equal(object.metadata.generation);
@@ -102,7 +102,7 @@ describe('a paused AWSFargateProfile', () => {
       expect(calls.all()).to.deep.equal([]);
 
       await pause(false);
-      await eventually(() => stage('still') === how, AT_ONCE);
+      await eventually(() => stage('still') === how);
       await resumed('still');
     });
 
@@ -147,7 +147,7 @@ describe('a paused AWSFargateProfile', () => {
       });
       expect(calls.all()).to.deep.equal([]);
       await pause(name, false);
-      await eventually(() => operations(calls).includes('DeleteFargateProfile'), AT_ONCE);
+      await eventually(() => operations(calls).includes('DeleteFargateProfile'));
       await world.gone(name);
     });
 
@@ -160,7 +160,7 @@ describe('a paused AWSFargateProfile', () => {
     const calls = callsFromNow(world.aws);
     const { finalizers } = (await world.controlPlane.api.get(controlPlanePath('cascade'))).metadata;
     await world.controlPlane.api.delete(controlPlanePath('cascade'));
-    // A change afterwards that shows: the manager has seen the deletion by now.
+    await caughtUp(world);
     await annotate('cascade', '');
     const object = await paused('cascade', `${BY_CLUSTER}, ${BY_ANNOTATION}`);
     await annotate('cascade', null);
@@ -172,7 +172,7 @@ describe('a paused AWSFargateProfile', () => {
     expect(calls.all()).to.deep.equal([]);
 
     await pauseCluster('cascade', false);
-    await eventually(() => operations(calls).includes('DeleteFargateProfile'), AT_ONCE);
+    await eventually(() => operations(calls).includes('DeleteFargateProfile'));
     await world.gone('cascade');
     await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('cascade'))));
   });
@@ -190,7 +190,7 @@ describe('a paused AWSFargateProfile', () => {
     expect(world.inAws.profile('default_held')?.status).to.equal('ACTIVE');
     expect(await world.controlPlane.api.exists(controlPlanePath('partly'))).to.equal(true);
     await annotate('held', null);
-    await eventually(() => world.inAws.profile('default_held')?.status !== 'ACTIVE', AT_ONCE);
+    await eventually(() => world.inAws.profile('default_held')?.status !== 'ACTIVE');
     await world.gone('held');
     await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('partly'))));
   });
@@ -223,7 +223,7 @@ describe('a paused AWSFargateProfile', () => {
       expect(world.inAws.profile(`default_${name}`)).to.equal(undefined);
       expect(world.inAws.role(`${name}-default_${name}_fargate`)?.attachedPolicies).to.have.length(1);
       await pause(name, false);
-      await world.gone(name, { timeoutMs: 5_000 });
+      await world.gone(name);
       expect(operations(calls)).to.deep.equal(['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteRole']);
     });
 });

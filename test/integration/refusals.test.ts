@@ -86,7 +86,7 @@ describe('what AWS refuses', () => {
     admin.deny({ principal: '*', action: 'eks:DeleteFargateProfile', resource: '*/default_undeletable/*' });
     admin.planFailure({ operation: 'create', profile: 'default_failed', times: 1, issues: [NODE_GROUP_ROLE] });
     admin.planFailure({ operation: 'delete', profile: 'default_stays', times: 1, issues: [BROKEN] });
-    admin.setCluster({ name: 'default_updating-control-plane', updateInProgressMs: 2_000 });
+    admin.setCluster({ name: 'default_updating-control-plane', updateInProgressMs: 5_000 });
     await Promise.all(names.map((name) => start(name)));
     await Promise.all(['stays', 'undeletable'].map((name) => world.ready(name)));
     await Promise.all(['stays', 'undeletable'].map((name) => world.delete(name)));
@@ -169,6 +169,7 @@ describe('what AWS refuses', () => {
       await world.ready('nosubnet');
     });
 
+    // How soon: test/kernel/failures.test.ts.
     it('beyond the quota waits, and gets the place of one that goes', async () => {
       const eks = await cluster('full');
       for (let index = 0; index < 9; index++) {
@@ -184,7 +185,7 @@ describe('what AWS refuses', () => {
       await world.event('eleventh', 'Fargate Profile limit exceeded for cluster.');
       await world.delete('full');
       await world.gone('full');
-      await world.ready('eleventh', { timeoutMs: 5_000 });
+      await world.ready('eleventh');
     });
 
     it('because the caller may not pass the role', async () => {
@@ -268,7 +269,7 @@ describe('what AWS refuses', () => {
       await cluster('slow-iam');
       admin.setConfig({ iam: { trustVisibleToEksMs: 1_500 } });
       await start('slow-iam');
-      const object = await stops('slow-iam', 'Propagating');
+      const object = await history.had('slow-iam', 'Ready', { status: 'False', reason: 'Propagating' });
       expect(standing(object)).to.deep.equal(waiting('Propagating'));
       await world.ready('slow-iam');
       admin.setConfig({ iam: { trustVisibleToEksMs: 0 } });

@@ -22,6 +22,9 @@ import { strangerIn } from '../world/stranger.ts';
 import type { World } from '../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../world/world.ts';
 
+/** What EKS has begun then ends when the test says so. */
+const NEVER_MS = 3_600_000;
+
 const operations = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
 
 describe('the role of the pods', () => {
@@ -88,13 +91,18 @@ describe('the role of the pods', () => {
 
     it('stays for one that comes while the other’s profile goes', async () => {
       const spec = { clusterName: 'relay', roleName: 'relay-pods' };
-      await world.createEksCluster('relay');
+      const { name: cluster } = await world.createEksCluster('relay');
       await start('relay-first', spec);
       await ready('relay-first');
       const { id } = roleOf('relay-pods');
+      // It goes when the other has come, however long that takes.
+      world.aws.admin.setConfig({ eks: { deleteMs: NEVER_MS } });
       await world.delete('relay-first');
-      await eventually(() => world.inAws.profile('default_relay-first')?.status === 'DELETING', { intervalMs: 5 });
+      await eventually(() => world.inAws.profile('default_relay-first')?.status === 'DELETING');
+      world.aws.admin.setConfig({ eks: { deleteMs: 300 } });
       await start('relay-second', spec);
+      await world.condition('relay-second', 'Reconciling', { status: 'True', reason: 'WaitingForSibling' });
+      world.aws.admin.removeProfile({ cluster, name: 'default_relay-first' });
       await world.gone('relay-first');
       await ready('relay-second');
       expect(roleOf('relay-pods').id).to.equal(id);

@@ -17,6 +17,8 @@ export interface Queue {
   readonly start: (cluster: string, ...names: readonly string[]) => Promise<void>;
   /** Whoever asks first goes first: the others come when EKS is busy with the first, and have said that they wait. */
   readonly startInOrder: (cluster: string, ...names: readonly string[]) => Promise<void>;
+  /** The same, with EKS busy with the first until the function that is returned is called, however long that takes. */
+  readonly startBehind: (cluster: string, ...names: readonly string[]) => Promise<() => void>;
   /** Waits until EKS creates the profile of an object. */
   readonly creating: (name: string) => Promise<void>;
   readonly waitInLine: (...names: readonly string[]) => Promise<void>;
@@ -26,6 +28,8 @@ export interface Queue {
   readonly warningsOf: (names: readonly string[]) => Promise<readonly string[]>;
 }
 
+/** What EKS has begun then ends when the test says so. */
+const NEVER_MS = 3_600_000;
 const PATIENCE = { timeoutMs: 90_000 };
 
 /** @param world asked for when it is needed: a test has none before its hooks have run */
@@ -41,6 +45,19 @@ export function queueIn(world: () => World): Queue {
       await queue.creating(first);
       await queue.start(cluster, ...others);
       await queue.waitInLine(...others);
+    },
+    startBehind: async (cluster, ...names) => {
+      const { admin, model } = world().aws;
+      const { createMs } = model.world.config.eks;
+      const [first = '', ...others] = names;
+      admin.setConfig({ eks: { createMs: NEVER_MS } });
+      await queue.start(cluster, first);
+      await queue.creating(first);
+      admin.setConfig({ eks: { createMs } });
+      await queue.start(cluster, ...others);
+      await queue.waitInLine(...others);
+      return () =>
+        admin.setProfile({ cluster: `default_${cluster}-control-plane`, name: `default_${first}`, status: 'ACTIVE' });
     },
     creating: async (name) => {
       await eventually(() => world().inAws.profile(`default_${name}`)?.status === 'CREATING', { intervalMs: 20 });
