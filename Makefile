@@ -9,6 +9,9 @@ SHELL := /bin/bash
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
+# What Node made of sources and bundle serves the next process that reads them: each test file and each manager is one.
+export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
+
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole.test.ts'
 # In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
 LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills kinds bad-start lane roles identities failures teardown-cascade \

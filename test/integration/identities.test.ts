@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
+import { sideBySide } from '../support/side-by-side.ts';
 import {
   CONTROLLER,
   OWN_NAMESPACE,
@@ -51,22 +52,11 @@ describe('identities', () => {
   const sessionsOf = (roleArn: string) =>
     world.aws.admin.principals().filter(({ session }) => session?.roleArn === roleArn);
 
-  describe('with static keys', () => {
-    it('work in the account of the keys, and there alone', async () => {
-      await createStaticIdentity(world, 'static', OTHER);
-      await profileOf('static', STATIC, 'static', { account: OTHER });
-      const { status } = await world.ready('static');
-      expect(status).to.deep.include({
-        account: OTHER,
-        identityRef: { kind: STATIC, name: 'static' },
-        podExecutionRoleARN: `arn:aws:iam::${OTHER}:role/static-default_static_fargate`,
-      });
-      expect(profileIn(OTHER, 'static')).not.to.equal(undefined);
-      await remove('static');
-      expect(profileIn(OTHER, 'static')).to.equal(undefined);
-    });
+  // A Secret is looked at now and then, a refused AssumeRole is tried ever less often.
+  describe('whose change is noticed after a while', () => {
+    const alongside = sideBySide();
 
-    it('wait for a Secret that is missing or lacks a key, and say so', async () => {
+    alongside('wait for a Secret that is missing or lacks a key, and say so', async () => {
       const keys = world.aws.admin.registerKey({ account: OTHER });
       await world.apply(identity(STATIC, 'keyless', { secretRef: 'keyless' }));
       await profileOf('keyless', STATIC, 'keyless', { account: OTHER });
@@ -84,6 +74,83 @@ describe('identities', () => {
       await world.apply(keysSecret('keyless', keys));
       await world.ready('keyless');
       await remove('keyless');
+    });
+
+    alongside('wait for the trust of a role, and say who is to be trusted', async () => {
+      const arn = `arn:aws:iam::${OTHER}:role/distrustful`;
+      await world.apply(identity(ROLE, 'distrustful', { roleARN: arn }));
+      await profileOf('distrustful', ROLE, 'distrustful', { account: OTHER });
+      await refused('distrustful', 'AssumeRoleDenied');
+      expect(await messageOf('distrustful')).to.equal(
+        `Role ${arn} cannot be assumed with the credentials of the manager itself: User: ${MANAGER_ARN} is not authorized ` +
+          `to perform: sts:AssumeRole on resource: ${arn} (STS AssumeRole: AccessDenied). Let the trust policy of the role ` +
+          'trust these credentials, with the external ID if it asks for one, and let their own policy allow ' +
+          'sts:AssumeRole; it is tried again by itself.',
+      );
+      world.aws.admin.putRole({ name: 'distrustful', account: OTHER, trustPolicy: trusting(MANAGER_ARN) });
+      await world.ready('distrustful', { timeoutMs: 45_000 });
+      await remove('distrustful');
+    });
+
+    alongside(
+      'work through a chain of three roles, each in an account of its own, and with other keys at its root',
+      async () => {
+        await createStaticIdentity(world, 'root', ACCOUNT);
+        const first = world.aws.admin.putRole({ name: 'first', trustPolicy: trusting(userArn(ACCOUNT, 'root')) });
+        const second = world.aws.admin.putRole({ name: 'second', account: OTHER, trustPolicy: trusting(first.arn) });
+        const third = world.aws.admin.putRole({ name: 'third', account: THIRD, trustPolicy: trusting(second.arn) });
+        await world.apply(
+          // More than AWS grants to a session of a session.
+          identity(ROLE, 'third', {
+            roleARN: third.arn,
+            durationSeconds: 7_200,
+            sourceIdentityRef: { kind: ROLE, name: 'second' },
+          }),
+          identity(ROLE, 'second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE, name: 'first' } }),
+          identity(ROLE, 'first', { roleARN: first.arn, sourceIdentityRef: { kind: STATIC, name: 'root' } }),
+        );
+        await profileOf('chained', ROLE, 'third', { account: THIRD });
+        const { status } = await world.ready('chained');
+        expect(status).to.deep.include({ account: THIRD, identityRef: { kind: ROLE, name: 'third' } });
+        expect([first, second, third].map(({ arn }) => sessionsOf(arn).length)).to.deep.equal([1, 1, 1]);
+
+        // Whatever the chain rests on: with other keys at its root, all sessions are asked for anew.
+        await world.apply(keysSecret('root', world.aws.admin.registerKey({ account: ACCOUNT, userName: 'root' })));
+        await eventually(() => sessionsOf(third.arn).length === 2, { timeoutMs: 30_000, what: 'a new session' });
+        await remove('chained');
+      },
+    );
+
+    alongside('change nothing in another account where they come back with keys of that', async () => {
+      await createStaticIdentity(world, 'strayed', OTHER);
+      await profileOf('strayed', STATIC, 'strayed', { account: OTHER });
+      await world.ready('strayed');
+      const elsewhere = world.aws.admin.registerKey({ account: THIRD });
+      const since = world.aws.log.read().at(-1)?.seq ?? 0;
+      await world.apply(keysSecret('strayed', elsewhere));
+      await refused('strayed', 'WrongAccount');
+      const { accessKeyId } = elsewhere;
+      const calls = world.aws.log.read({ afterSeq: since, accessKeyId }).map(({ operation }) => operation);
+      expect([...new Set(calls)]).to.deep.equal(['GetCallerIdentity']);
+      await world.apply(keysSecret('strayed', world.aws.admin.registerKey({ account: OTHER })));
+      await world.ready('strayed');
+      await remove('strayed');
+    });
+  });
+
+  describe('with static keys', () => {
+    it('work in the account of the keys, and there alone', async () => {
+      await createStaticIdentity(world, 'static', OTHER);
+      await profileOf('static', STATIC, 'static', { account: OTHER });
+      const { status } = await world.ready('static');
+      expect(status).to.deep.include({
+        account: OTHER,
+        identityRef: { kind: STATIC, name: 'static' },
+        podExecutionRoleARN: `arn:aws:iam::${OTHER}:role/static-default_static_fargate`,
+      });
+      expect(profileIn(OTHER, 'static')).not.to.equal(undefined);
+      await remove('static');
+      expect(profileIn(OTHER, 'static')).to.equal(undefined);
     });
 
     it('go on with new keys in the Secret, without a restart, also once AWS refuses the former ones', async () => {
@@ -150,22 +217,6 @@ describe('identities', () => {
       await remove('here', 'there');
     });
 
-    it('wait for the trust of the role, and say who is to be trusted', async () => {
-      const arn = `arn:aws:iam::${OTHER}:role/distrustful`;
-      await world.apply(identity(ROLE, 'distrustful', { roleARN: arn }));
-      await profileOf('distrustful', ROLE, 'distrustful', { account: OTHER });
-      await refused('distrustful', 'AssumeRoleDenied');
-      expect(await messageOf('distrustful')).to.equal(
-        `Role ${arn} cannot be assumed with the credentials of the manager itself: User: ${MANAGER_ARN} is not authorized ` +
-          `to perform: sts:AssumeRole on resource: ${arn} (STS AssumeRole: AccessDenied). Let the trust policy of the role ` +
-          'trust these credentials, with the external ID if it asks for one, and let their own policy allow ' +
-          'sts:AssumeRole; it is tried again by itself.',
-      );
-      world.aws.admin.putRole({ name: 'distrustful', account: OTHER, trustPolicy: trusting(MANAGER_ARN) });
-      await world.ready('distrustful', { timeoutMs: 45_000 });
-      await remove('distrustful');
-    });
-
     it('go on at once when the identity is given the external id that was missing', async () => {
       const { arn } = world.aws.admin.putRole({
         name: 'locked',
@@ -176,35 +227,9 @@ describe('identities', () => {
       await profileOf('locked', ROLE, 'locked', { account: OTHER });
       await refused('locked', 'AssumeRoleDenied');
       await world.apply(identity(ROLE, 'locked', { roleARN: arn, externalID: 'key' }));
-      await world.condition('locked', 'CredentialsReady', { status: 'True' }, { timeoutMs: 5_000 });
+      await world.condition('locked', 'CredentialsReady', { status: 'True' });
       await world.ready('locked');
       await remove('locked');
-    });
-
-    it('through a chain of three, each in an account of its own', async () => {
-      await createStaticIdentity(world, 'root', ACCOUNT);
-      const first = world.aws.admin.putRole({ name: 'first', trustPolicy: trusting(userArn(ACCOUNT, 'root')) });
-      const second = world.aws.admin.putRole({ name: 'second', account: OTHER, trustPolicy: trusting(first.arn) });
-      const third = world.aws.admin.putRole({ name: 'third', account: THIRD, trustPolicy: trusting(second.arn) });
-      await world.apply(
-        // More than AWS grants to a session of a session.
-        identity(ROLE, 'third', {
-          roleARN: third.arn,
-          durationSeconds: 7_200,
-          sourceIdentityRef: { kind: ROLE, name: 'second' },
-        }),
-        identity(ROLE, 'second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE, name: 'first' } }),
-        identity(ROLE, 'first', { roleARN: first.arn, sourceIdentityRef: { kind: STATIC, name: 'root' } }),
-      );
-      await profileOf('chained', ROLE, 'third', { account: THIRD });
-      const { status } = await world.ready('chained');
-      expect(status).to.deep.include({ account: THIRD, identityRef: { kind: ROLE, name: 'third' } });
-      expect([first, second, third].map(({ arn }) => sessionsOf(arn).length)).to.deep.equal([1, 1, 1]);
-
-      // Whatever the chain rests on: with other keys at its root, all sessions are asked for anew.
-      await world.apply(keysSecret('root', world.aws.admin.registerKey({ account: ACCOUNT, userName: 'root' })));
-      await eventually(() => sessionsOf(third.arn).length === 2, { timeoutMs: 30_000, what: 'a new session' });
-      await remove('chained');
     });
 
     it('are renewed when AWS takes their session for expired', async () => {
@@ -266,11 +291,11 @@ describe('identities', () => {
       expect(profileIn(OTHER, 'teams')).to.equal(undefined);
 
       await world.controlPlane.api.patch('/api/v1/namespaces/team-a', { metadata: { labels: { team: 'a' } } });
-      await world.condition('teams', 'CredentialsReady', { status: 'True' }, { ...where, timeoutMs: 5_000 });
+      await world.condition('teams', 'CredentialsReady', { status: 'True' }, where);
       await world.ready('teams', where);
 
       await allowing({ list: ['default'] });
-      await world.condition('teams', 'CredentialsReady', refusal, { ...where, timeoutMs: 5_000 });
+      await world.condition('teams', 'CredentialsReady', refusal, where);
       await allowing({ list: ['default', 'team-a'] });
       await world.ready('teams', where);
       await world.delete('teams', 'team-a');
@@ -309,7 +334,7 @@ describe('identities', () => {
       expect(await messageOf('lost', 'Stalled')).to.equal(message);
       expect(profileIn(OTHER, 'lost')?.status).to.equal('ACTIVE');
       await world.apply(identity(STATIC, 'lost', { secretRef: 'lost' }));
-      await world.gone('lost', { timeoutMs: 5_000 });
+      await world.gone('lost');
       expect(profileIn(OTHER, 'lost')).to.equal(undefined);
     });
 
@@ -325,22 +350,6 @@ describe('identities', () => {
       await world.controlPlane.api.patch(controlPlanePath('replaced'), { spec: { identityRef } });
       await world.gone('replaced');
       expect(profileIn(OTHER, 'replaced')).to.equal(undefined);
-    });
-
-    it('and come back in another account change nothing there', async () => {
-      await createStaticIdentity(world, 'strayed', OTHER);
-      await profileOf('strayed', STATIC, 'strayed', { account: OTHER });
-      await world.ready('strayed');
-      const elsewhere = world.aws.admin.registerKey({ account: THIRD });
-      const since = world.aws.log.read().at(-1)?.seq ?? 0;
-      await world.apply(keysSecret('strayed', elsewhere));
-      await refused('strayed', 'WrongAccount');
-      const { accessKeyId } = elsewhere;
-      const calls = world.aws.log.read({ afterSeq: since, accessKeyId }).map(({ operation }) => operation);
-      expect([...new Set(calls)]).to.deep.equal(['GetCallerIdentity']);
-      await world.apply(keysSecret('strayed', world.aws.admin.registerKey({ account: OTHER })));
-      await world.ready('strayed');
-      await remove('strayed');
     });
   });
 
