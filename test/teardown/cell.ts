@@ -29,6 +29,9 @@ const PATIENCE_MS = 60_000;
 /**
  * One Cluster with four profiles and an AWS account and credentials of its own: which calls are made for it is known from
  * their credentials. Two of the profiles share a role, one has a role of its own, one uses a role that somebody else made.
+ *
+ * Deletions are driven by looks instead of time: each manager sees one under way once, and by its next look EKS has ended it.
+ * So a teardown makes the same calls however busy the machine is.
  */
 export class TeardownCell {
   readonly account: string;
@@ -50,6 +53,8 @@ export class TeardownCell {
   #count = 0;
   #changes = 0;
   #struck: CallRecord | undefined;
+  /** The deletions under way that the manager at work has seen, by ARN. */
+  #deletionsSeen = new Set<string>();
 
   constructor(world: World, number: number, namespace: string) {
     this.#world = world;
@@ -163,6 +168,7 @@ export class TeardownCell {
     if (call.accessKeyId !== this.#accessKeyId) return undefined;
     if (phase === 'before') {
       this.#arrivals += 1;
+      if (call.operation === 'DescribeFargateProfile') this.#endDeletion(call);
       this.#look();
     } else this.#lookAfter(call, this.#sights.at(-1));
     if (!this.#isBegun) return undefined;
@@ -209,8 +215,17 @@ export class TeardownCell {
   #die(): Promise<void> {
     this.#ending ??= this.#kill().then(() => {
       this.#life = 'second';
+      this.#deletionsSeen = new Set();
     });
     return this.#ending;
+  }
+
+  #endDeletion({ nouns: { clusterName, fargateProfileName } }: CallRecord): void {
+    const { account, cluster } = this;
+    const deleted = this.#profiles().find(({ name, status }) => name === fargateProfileName && status === 'DELETING');
+    if (deleted === undefined || clusterName !== cluster.eksName || this.#life === 'ending') return;
+    if (!this.#deletionsSeen.has(deleted.arn)) this.#deletionsSeen.add(deleted.arn);
+    else this.#world.aws.admin.removeProfile({ account, cluster: cluster.eksName, name: deleted.name });
   }
 
   async #lose(): Promise<'lost'> {

@@ -14,15 +14,12 @@ import { TeardownCell, accountOf } from './cell.ts';
 import type { Moment } from './moment.ts';
 import { momentText } from './moment.ts';
 
-/**
- * The manager looks at a deletion after half a second and after a whole one: it sees it under way, and then its end. One that
- * was killed is there again before EKS has ended.
- */
-const EKS = { createMs: 50, deleteMs: 900, clusterDeleteMs: 50 };
+/** Deletions are driven by looks (see TeardownCell). */
+const EKS = { createMs: 50, deleteMs: 3_600_000, clusterDeleteMs: 50 };
 /** No call for so long: the manager is at rest. */
 const QUIET_MS = 300;
 /** Managers at once. */
-const LANES = 4;
+export const LANES = 4;
 
 const RECORDED = {
   'infrastructure.cluster.x-k8s.io': ['awsfargateprofiles', 'awsfargateprofiles/status'],
