@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # What Node made of sources and bundle serves the next process that reads them: each test file and each manager is one.
 export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
-UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole.test.ts'
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
 # In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
 LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills kinds bad-start lane roles identities failures teardown-cascade \
   teardown-kept move foreign-schema reflector demo fleet teardown-missing envtest fault-grid leadership lane-replaced-manager))
@@ -40,8 +40,8 @@ test-integration: build envtest-all ## The built manager against a real API serv
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
 
 .PHONY: test-grid
-test-grid: build envtest ## Each AWS call of each scenario and of a teardown, whatever befalls it: minutes; make test has a sample
-	mocha --config .mocharc.integration.json --no-parallel test/grid/whole.test.ts test/teardown/whole.test.ts
+test-grid: build envtest-all ## Each AWS call of each scenario and of a teardown, whatever befalls it: minutes; make test has a sample
+	mocha --config .mocharc.integration.json $(wildcard test/*/whole*.test.ts)
 
 .PHONY: bench
 bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: into docs/performance.md)

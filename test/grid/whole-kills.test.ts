@@ -1,0 +1,3 @@
+import { describeGrid } from './report.ts';
+
+describeGrid('fault grid, all kills', (cells) => cells, ['kill']);
