@@ -12,8 +12,7 @@ import {
 import type { AssumingConfig } from '../../pkg/cloud/assumed-role.ts';
 import type { CredentialSource, CredentialSources } from '../../pkg/cloud/credentials.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { sleep } from '../../pkg/env/deadline.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
@@ -31,9 +30,6 @@ import { identitySources } from './sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
 const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
-
-/** How often a start looks whether its caches are filled. */
-const START_PAUSE: Ms = 20;
 
 /** Whether an identity, used from a namespace, may give other credentials now than before, or some instead of none. */
 export type Affects = (identity: IdentityRef, namespace: string) => boolean;
@@ -125,13 +121,12 @@ function cache(
   tell: (affects: Affects) => void,
 ): Runnable {
   const reflector = new Reflector({ client, store, resolve, clock, random, logger });
-  const isAnswered = (): boolean => ['unserved', 'backingOff'].includes(reflector.state.kind);
   return {
     name: reflector.name,
     needsLeadership: false,
     run: (signal) => reflector.run(signal),
     async started(signal) {
-      while (!store.synced && !isAnswered()) await sleep(clock, START_PAUSE, signal);
+      await reflector.tried(signal);
       store.onSync((synced) => {
         if (synced) tell(() => true);
       });

@@ -1,5 +1,6 @@
 import { fieldAt, isRecord, textAt } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
+import type { Ms } from '../env/clock.ts';
 import { KubeError } from './errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from './types.ts';
 
@@ -150,7 +151,7 @@ function reasonOf(code: number, method?: string): string {
 }
 
 /** Retry-After in ms. The API server sends seconds; the form with a date is for other servers and is not read. */
-function retryAfterOf(header: string | undefined): number | undefined {
+function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
 

@@ -1,3 +1,5 @@
+import type { Ms } from '../env/clock.ts';
+
 /**
  * An answer of the API server that is not 2xx, or no answer (`status` 0, reason `NoAnswer`).
  *
@@ -8,8 +10,8 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   readonly reason: string;
-  /** What the server asked for in Retry-After, in milliseconds. */
-  readonly retryAfter: number | undefined;
+  /** What the server asked for in Retry-After. */
+  readonly retryAfter: Ms | undefined;
   /** The reasons in the Status' `details.causes`, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
 
@@ -18,7 +20,7 @@ export class KubeError extends Error {
     facts: {
       readonly status: number;
       readonly reason: string;
-      readonly retryAfter?: number;
+      readonly retryAfter?: Ms;
       readonly causes?: readonly string[];
       readonly cause?: unknown;
     },

@@ -356,6 +356,31 @@ describe('Reflector', () => {
     await running.stop();
   });
 
+  for (const [what, ail, isStarted] of [
+    ['is listed', () => {}, true],
+    ['is not served', ({ server }: World) => server.unserve('widgets'), true],
+    [
+      'cannot be read',
+      ({ server }: World) => (server.intercept = ({ path }) => (path.includes('limit=') ? text(403, 'no') : undefined)),
+      false,
+    ],
+  ] as const)
+    it(`has tried once a kind ${what}, and ${isStarted ? 'is started' : 'is not started'} by that`, async () => {
+      const world = newWorld();
+      ail(world);
+      world.server.latency = 1_000;
+      const running = start(world);
+      const { signal } = new AbortController();
+      const seen: string[] = [];
+      void running.reflector.tried(signal).then(() => seen.push('tried'));
+      void running.reflector.started(signal).then(() => seen.push('started'));
+      await running.clock.advance(999);
+      expect(seen).to.deep.equal([]);
+      await running.clock.advance(3_000);
+      expect(seen.toSorted()).to.deep.equal(isStarted ? ['started', 'tried'] : ['tried']);
+      await running.stop();
+    });
+
   for (const moment of ['resolving', 'listing', 'watching', 'unserved', 'backingOff'] as const) {
     it(`stops at once while ${moment}`, async () => {
       const world = newWorld();

@@ -54,6 +54,7 @@ export class Reflector {
   private current: ReflectorState = initialState;
   private openWatch: OpenWatch | undefined;
   private readonly firstAnswer = Promise.withResolvers<void>();
+  private readonly firstTry = Promise.withResolvers<void>();
 
   constructor(options: ReflectorOptions) {
     this.options = options;
@@ -69,6 +70,11 @@ export class Reflector {
     return untilAborted(signal, () => this.firstAnswer.promise);
   }
 
+  /** As {@link started}, but also when the first try has failed: for those who can begin without. */
+  tried(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.firstTry.promise);
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
     try {
@@ -80,6 +86,7 @@ export class Reflector {
         this.report(this.current, state);
         this.current = state;
         if (effect !== undefined) this.tell(effect);
+        if (state.kind !== 'resolving' && state.kind !== 'listing') this.firstTry.resolve();
       }
     } finally {
       this.closeWatch();

@@ -10,7 +10,7 @@ export interface Ticket {
   readonly name: string;
   /** Goes before all that are not urgent. */
   readonly urgent: boolean;
-  /** RFC 3339; the older goes first, then the smaller name. */
+  /** RFC 3339; the older goes first, then the smaller id. */
   readonly createdAt: string;
 }
 
