@@ -43,6 +43,7 @@ export function describeTeardownKills(
     });
 
     it('is lived through to the end, killed at each chosen moment', async () => {
+      expect(calls, 'no teardown without a kill, no moments').not.to.deep.equal([]);
       outcomes = await livedThrough(teardowns, choose(calls));
       const counts = `${outcomes.length} of ${allMoments(calls).length} moments, ${calls.length} calls`;
       const failed = outcomes.filter(({ words }) => words !== undefined).length;
