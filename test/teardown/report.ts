@@ -4,17 +4,22 @@ import { callText } from './cell.ts';
 import type { Moment } from './moment.ts';
 import { allMoments, momentText } from './moment.ts';
 import type { Outcome } from './teardowns.ts';
-import { LANES, Teardowns } from './teardowns.ts';
+import { Teardowns } from './teardowns.ts';
 
 /** How many failures are told in full. */
 const MOST_TOLD = 3;
 /** A teardown may make a call more or less than the recorded one: what was over before its moment is lived through again. */
 const TRIES = 3;
 
-/** Has mocha live through the chosen moments, and say at the end how many there were. */
+/**
+ * Has mocha live through the chosen moments, and say at the end how many there were.
+ * @param rehearsals teardowns without a kill: the moments are those of the one with the fewest calls, since who waits for its turn
+ *   may look once more
+ */
 export function describeTeardownKills(
   title: string,
   choose: (calls: readonly CallRecord[]) => readonly Moment[],
+  rehearsals = 1,
 ): void {
   describe(`kill -9 in the teardown of a cluster with four profiles, ${title}`, function () {
     this.timeout(30 * 60_000);
@@ -30,13 +35,12 @@ export function describeTeardownKills(
 
     it('goes well without a kill', async () => {
       const never: Moment = { lost: 'answer', of: 'call', nth: Infinity };
-      const unharmed = await teardowns.run(Array.from({ length: LANES }, () => never));
+      const unharmed = await teardowns.run(Array.from({ length: rehearsals }, () => never));
       for (const { words } of unharmed) if (words !== undefined) throw new Error(words);
       for (const { calls: each } of unharmed) {
         const changes = each.filter(({ mutates }) => mutates).map(({ operation }) => operation);
         expect(changes, 'four profiles, three policies, two roles').to.have.length(9);
       }
-      // Who waited for its turn may have looked once more: each moment has to come in the shortest too.
       calls = unharmed
         .map((each) => each.calls)
         .reduce((shortest, each) => (each.length < shortest.length ? each : shortest));
