@@ -268,7 +268,10 @@ describe('a start under bad conditions', () => {
         file: process.execPath,
         args: [new URL('../../dist/manager.mjs', import.meta.url).pathname, ...NO_SERVERS, '--kubeconfig', path],
       });
-      await eventually(() => manager.log().includes('Unauthorized'), { what: 'the word Unauthorized in the log' });
+      await eventually(() => manager.log().includes('Unauthorized'), {
+        what: 'the word Unauthorized in the log',
+        timeoutMs: 30_000,
+      });
       expect(manager.exit()).to.equal(undefined);
       expect(await manager.stop()).to.include({ code: 0 });
     });
@@ -284,7 +287,10 @@ describe('a start under bad conditions', () => {
     it('that goes and comes back: the manager stays, and goes on', async () => {
       await world.createEksCluster('interrupted');
       await world.controlPlane.stopApiServer('SIGKILL');
-      await eventually(() => world.manager.log().includes('ECONNREFUSED'), { what: 'the manager noticing' });
+      await eventually(() => world.manager.log().includes('ECONNREFUSED'), {
+        what: 'the manager noticing',
+        timeoutMs: 30_000,
+      });
       const healthy = await fetch(`${world.manager.healthUrl}/healthz`);
       expect(healthy.status).to.equal(200);
       await world.controlPlane.startApiServer();
@@ -303,7 +309,10 @@ describe('a start under bad conditions', () => {
           flags: ['--kubeconfig', kubeconfigPath],
           waitUntilReady: false,
         });
-        await eventually(() => world.manager.log().includes('ECONNRESET'), { what: 'the manager noticing' });
+        await eventually(() => world.manager.log().includes('ECONNRESET'), {
+          what: 'the manager noticing',
+          timeoutMs: 30_000,
+        });
         expect((await world.manager.readyz()).status).to.equal(500);
         proxy.restore();
         await world.createEksCluster('reached');

@@ -262,8 +262,17 @@ describe('drift: what others change in AWS', () => {
         );
         return counts.reduce((sum, count) => sum + count, 0);
       };
+      // Their last words, of what the tests before saw in AWS already, may still be under way.
+      let writesBefore = -1;
+      await eventually(
+        async () => {
+          writesBefore = await writes();
+          await resyncs('still-a', 2);
+          return (await writes()) === writesBefore;
+        },
+        { what: 'a second without a write', timeoutMs: 30_000 },
+      );
       const before = await state();
-      const writesBefore = await writes();
       const calls = callsFromNow(world.aws);
       await Promise.all(names.map((name) => resyncs(name, 5)));
 
