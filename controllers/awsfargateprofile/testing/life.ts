@@ -5,6 +5,8 @@ import {
   DELETION_REQUESTED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
+import { isNotDispatched } from '../../../pkg/cloud/errors.ts';
+import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
 import { apply, keepRole } from '../apply.ts';
 import { foundRoles, isMadeAnew } from '../comparison.ts';
 import { areRolesForLater, decide, transitOf } from '../decide.ts';
@@ -90,6 +92,12 @@ const NOT_READY = why('WaitingForEKSControlPlane', { words: 'the control plane i
 /** Lives through a world: pass after pass over the object, until nothing changes any more. */
 export function live(world: World): Life {
   return new Living(world).toTheEnd();
+}
+
+/** No answer has a status. */
+function failureWith(code: string): AwsFailure {
+  const { statusCode: _none, ...failure } = aFailure({ code });
+  return failure;
 }
 
 class Living {
@@ -240,6 +248,7 @@ class Living {
         observed = apply(observed, mutation, outcome);
         continue;
       }
+      if (outcome.kind === 'failed' && isNotDispatched(outcome.failure)) return { end: undefined, trail };
       return this.conclude({ kind: 'stopped', why: whyOf(outcome) }, trail, desired, observed);
     }
     return { end: undefined, trail };
@@ -259,14 +268,15 @@ class Living {
     this.status = recordBefore(this.object(), TARGET, desired, mutation, this.now);
     const before = structuredClone({ cluster: this.aws.cluster, profiles: this.aws.profiles, roles: this.aws.roles });
     const fault = this.faults.shift() ?? 'none';
+    const code = fault === 'unsent' ? 'NoAnswer' : fault === 'held' ? 'NotDispatched' : undefined;
     const outcome: Outcome =
-      fault === 'unsent' ? { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } : this.aws.act(mutation);
+      code === undefined ? this.aws.act(mutation) : { kind: 'failed', failure: failureWith(code) };
     const { mode, spec, status } = this;
     const noCreation = this.controlPlane === 'notReady';
     this.deeds.push({ pass, mutation, outcome, fault, spec, mode, noCreation, status, desired, observed, before });
     if (outcome.kind === 'done') this.remember(mutation, fault);
     if (fault === 'crash') return 'crash';
-    return fault === 'lost' ? { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } : outcome;
+    return fault === 'lost' ? { kind: 'failed', failure: failureWith('NoAnswer') } : outcome;
   }
 
   private remember(mutation: Mutation, fault: Fault): void {

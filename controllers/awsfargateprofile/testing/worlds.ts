@@ -42,8 +42,11 @@ export interface World {
   readonly happenings: readonly Happening[];
 }
 
-/** `lost`: done, but the answer never came. `unsent`: not done. `crash`: done, and the manager died before it knew. */
-export type Fault = 'none' | 'lost' | 'unsent' | 'crash';
+/**
+ * `lost`: done, but the answer never came. `unsent`: not done, which nobody knows. `held`: not done, as the manager itself did
+ * not send it. `crash`: done, and the manager died before it knew.
+ */
+export type Fault = 'none' | 'lost' | 'unsent' | 'held' | 'crash';
 
 export interface ProfileSeed {
   readonly name: string;
@@ -284,7 +287,10 @@ export const aWorld: fc.Arbitrary<World> = aSpec.chain((spec) =>
     fates: fc.array(some<'well' | 'badly'>('well', 'badly'), { maxLength: 3 }),
     faults: fc.oneof(
       { weight: 1, arbitrary: fc.constant([]) },
-      { weight: 1, arbitrary: fc.array(some<Fault>('none', 'none', 'lost', 'unsent', 'crash'), { maxLength: 12 }) },
+      {
+        weight: 1,
+        arbitrary: fc.array(some<Fault>('none', 'none', 'lost', 'unsent', 'held', 'crash'), { maxLength: 12 }),
+      },
     ),
     happenings: fc.array(aHappening(spec), { maxLength: 3 }),
   }),
