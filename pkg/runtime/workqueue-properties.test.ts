@@ -48,6 +48,8 @@ describe('Workqueue, whatever happens', () => {
         queue.done(next);
       }
     };
+    /** Since it was last forgotten. */
+    const failures = new Map<string, number>();
     const broken: unknown[] = [];
     const running = Array.from({ length: workers }, () => worker().catch((error: unknown) => broken.push(error)));
     const look = async (): Promise<void> => {
@@ -67,10 +69,12 @@ describe('Workqueue, whatever happens', () => {
           queue.addAfter(key(step.name), step.delay);
           break;
         case 'rateLimited':
-          owe(step.name, clock.monotonic() + Math.min(5 * 2 ** queue.failuresOf(key(step.name)), 1_000_000));
+          owe(step.name, clock.monotonic() + Math.min(5 * 2 ** (failures.get(step.name) ?? 0), 1_000_000));
+          failures.set(step.name, (failures.get(step.name) ?? 0) + 1);
           queue.addRateLimited(key(step.name));
           break;
         case 'forget':
+          failures.delete(step.name);
           queue.forget(key(step.name));
           break;
         case 'pass':

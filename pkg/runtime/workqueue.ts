@@ -53,6 +53,7 @@ export class Workqueue {
   private readonly processing = new Map<string, Processing>();
   /** Ready and in nobody's hands, oldest first: a Map iterates in the order of insertion. */
   private readonly lanes: Readonly<Record<Priority, Map<string, Item>>> = { normal: new Map(), low: new Map() };
+  /** How often a key was added with backoff since it was last forgotten. */
   private readonly failures = new Map<string, number>();
   private readonly workers: ((key: ObjectKey | undefined) => void)[] = [];
   private shuttingDown = false;
@@ -119,11 +120,6 @@ export class Workqueue {
   /** Starts the key's backoff anew. Does not take it off the queue. */
   forget(key: ObjectKey): void {
     this.failures.delete(idOf(key));
-  }
-
-  /** How often the key was added with backoff since it was last forgotten. */
-  failuresOf(key: ObjectKey): number {
-    return this.failures.get(idOf(key)) ?? 0;
   }
 
   /** The next key, as soon as there is one; `undefined` once the queue is shut down and empty. Call `done` afterwards. */
