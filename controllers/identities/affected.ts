@@ -1,14 +1,15 @@
 import type { Identity } from '../../api/external/identity.ts';
 import { ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
-import { nameOf } from './resolve.ts';
+import { refOf } from './resolve.ts';
 
 /** The identities whose credentials come from one of `changed`, by name, these included. */
 export function dependants(changed: readonly IdentityRef[], identities: readonly Identity[]): ReadonlySet<string> {
-  const affected = new Set(changed.map(nameOf));
+  const affected = new Set(changed.map(credentialsName));
   const followers = identities.flatMap((identity) =>
     identity.kind === ROLE_IDENTITY_KIND && identity.spec.sourceIdentityRef !== undefined
-      ? [{ name: nameOf(refOf(identity)), source: nameOf(identity.spec.sourceIdentityRef) }]
+      ? [{ name: credentialsName(refOf(identity)), source: credentialsName(identity.spec.sourceIdentityRef) }]
       : [],
   );
   for (let before = -1; before !== affected.size;) {
@@ -17,5 +18,3 @@ export function dependants(changed: readonly IdentityRef[], identities: readonly
   }
   return affected;
 }
-
-const refOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });

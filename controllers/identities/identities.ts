@@ -10,6 +10,7 @@ import {
   decodeIdentity,
 } from '../../api/external/identity.ts';
 import type { AssumingConfig } from '../../pkg/cloud/assumed-role.ts';
+import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { CredentialSource, CredentialSources } from '../../pkg/cloud/credentials.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
@@ -24,7 +25,7 @@ import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/types.ts';
 import { dependants } from './affected.ts';
 import type { World } from './resolve.ts';
-import { nameOf } from './resolve.ts';
+import { refOf } from './resolve.ts';
 import { Secrets } from './secrets.ts';
 import { identitySources } from './sources.ts';
 
@@ -76,7 +77,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
 
   const affectedBy = (changed: readonly IdentityRef[]): Affects => {
     const affected = dependants(changed, identitiesIn(stores[ROLE_IDENTITY_KIND]));
-    return (identity) => affected.has(nameOf(identity));
+    return (identity) => affected.has(credentialsName(identity));
   };
   for (const kind of KINDS) {
     stores[kind].onChange((change) => {
@@ -94,7 +95,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
     const users = identitiesIn(stores[STATIC_IDENTITY_KIND]).filter(
       (identity) => identity.kind === STATIC_IDENTITY_KIND && identity.spec.secretRef === name,
     );
-    tell(affectedBy(users.map(({ kind, metadata }) => ({ kind, name: metadata.name }))));
+    tell(affectedBy(users.map(refOf)));
   });
 
   const served = (plural: string) => (signal: AbortSignal) =>

@@ -33,7 +33,8 @@ export interface Chain {
 
 type Result<A> = E.Either<CredentialsProblem, A>;
 
-export const nameOf = (identity: IdentityRef): string => credentialsName(identity);
+/** How others refer to an identity. */
+export const refOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
 
 /**
  * Follows an identity to where its credentials come from. Each identity on the way must allow the namespace, and none may
@@ -44,7 +45,7 @@ export function resolve(reference: IdentityRef | undefined, namespace: string, w
   const seen: string[] = [];
   let next = reference;
   while (next !== undefined) {
-    const name = nameOf(next);
+    const name = credentialsName(next);
     const source = seen.at(-1);
     const namedBy =
       source === undefined ? 'spec.identityRef of the control plane' : `spec.sourceIdentityRef of ${source}`;
@@ -69,7 +70,7 @@ export function resolve(reference: IdentityRef | undefined, namespace: string, w
 }
 
 function find(reference: IdentityRef, namedBy: string, world: World): Result<Identity> {
-  const words = `${namedBy} names ${nameOf(reference)}`;
+  const words = `${namedBy} names ${credentialsName(reference)}`;
   const kind = IdentityKind.decode(reference.kind);
   if (E.isLeft(kind)) return problem('IdentityInvalid', `${words}, which is of no known kind of identity`);
   if (kind.right === CONTROLLER_IDENTITY_KIND && reference.name !== CONTROLLER_IDENTITY_NAME) {
@@ -84,7 +85,7 @@ function find(reference: IdentityRef, namedBy: string, world: World): Result<Ide
     case 'found':
       return E.mapLeft((problems: readonly Parameters<typeof describeProblem>[0][]): CredentialsProblem => ({
         reason: 'IdentityInvalid',
-        message: `${nameOf(reference)} cannot be understood: ${problems.map(describeProblem).join('; ')}`,
+        message: `${credentialsName(reference)} cannot be understood: ${problems.map(describeProblem).join('; ')}`,
       }))(decodeIdentity(lookup.object));
   }
 }
@@ -93,7 +94,7 @@ function refusalOf(identity: Identity, namespace: string, world: World): Credent
   const allowed = identity.spec?.allowedNamespaces;
   const permission = permissionFor(allowed, namespace);
   if (permission.kind === 'granted') return undefined;
-  const name = nameOf({ kind: identity.kind, name: identity.metadata.name });
+  const name = credentialsName(refOf(identity));
   const refused = (why: string): CredentialsProblem => ({
     reason: 'IdentityNotAllowed',
     message: `${name} may not be used for objects of namespace "${namespace}": ${why}`,

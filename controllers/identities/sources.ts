@@ -8,7 +8,7 @@ import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { CredentialSource, CredentialSources } from '../../pkg/cloud/credentials.ts';
 import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/types.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { nameOf, resolve } from './resolve.ts';
+import { refOf, resolve } from './resolve.ts';
 import type { World } from './resolve.ts';
 import type { SecretReading, Secrets } from './secrets.ts';
 
@@ -55,7 +55,7 @@ export function identitySources({ own, world, secrets, assuming }: SourcesOption
       base: base.source,
       baseName: base.name,
     }),
-    name: nameOf({ kind: identity.kind, name: identity.metadata.name }),
+    name: credentialsName(refOf(identity)),
   });
   return {
     find: (reference, namespace, signal) =>
@@ -77,7 +77,7 @@ function keysOf(
   secrets: Secrets,
 ): E.Either<CredentialsProblem, Named> {
   const { secretRef } = identity.spec;
-  const name = nameOf({ kind: identity.kind, name: identity.metadata.name });
+  const name = credentialsName(refOf(identity));
   const fault = (reason: CredentialsProblemReason, what: string): E.Either<CredentialsProblem, never> =>
     E.left({ reason, message: `Secret ${secrets.namespace}/${secretRef} of ${name} ${what}` });
   switch (reading.kind) {
