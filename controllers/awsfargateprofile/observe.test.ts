@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { Call } from '../../pkg/cloud/types.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { foundRoles } from './comparison.ts';
 import type { Desired, Observed } from './model.ts';
-import type { Sight } from './observe.ts';
+import type { Eyes, Sight } from './observe.ts';
 import { observe } from './observe.ts';
 import {
   EKS_CLUSTER,
@@ -26,9 +28,13 @@ const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargatePro
   desiredOf(anObject({ spec, status }));
 
 /** What was seen, and with which calls. */
-async function look(aws: SimulatedAws, desired: Desired): Promise<{ sight: Sight; calls: readonly string[] }> {
+async function look(
+  aws: SimulatedAws,
+  desired: Desired,
+  { inTransit = false } = {},
+): Promise<{ sight: Sight; calls: readonly string[] }> {
   const session = sessionOn(aws);
-  const sight = await observe(session, desired)();
+  const sight = await observe(session, desired, { inTransit })();
   if (isRight(sight)) return { sight: sight.right, calls: session.calls };
   throw new Error(`the look failed: ${JSON.stringify(sight.left)}`);
 }
@@ -82,10 +88,18 @@ describe('observe', () => {
     ['CREATING', 'Creating'],
     ['DELETING', 'DeletingProfile'],
   ] as const) {
-    it(`needs one call for a profile of ours that is ${status}: it has to be waited for anyway`, async () => {
-      const { sight, calls } = await look(awsWith(aSimulatedProfile({ status }), aSimulatedRole()), living());
+    it(`needs one call for a profile of ours that is still ${status}: it has to be waited for anyway`, async () => {
+      const aws = awsWith(aSimulatedProfile({ status }), aSimulatedRole());
+      const { sight, calls } = await look(aws, living(), { inTransit: true });
       expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
       expect(sight.kind === 'transit' && sight.why.reason).to.equal(reason);
+    });
+
+    it(`waits for a profile of ours that turns out to be ${status}, whatever became of reading its role`, async () => {
+      const session = sessionOn(awsWith(aSimulatedProfile({ status }), aSimulatedRole()));
+      session.onCall = (operation) => (operation === 'GetRole' ? aFailure({ operation }) : undefined);
+      const sight = await observe(session, living(), { inTransit: false })();
+      expect(isRight(sight) && sight.right.kind === 'transit' && sight.right.why.reason).to.equal(reason);
     });
   }
 
@@ -114,6 +128,71 @@ describe('observe', () => {
     });
   });
 
+  it('reads the role, too, once the profile that was in transit has arrived', async () => {
+    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
+    const { sight } = await look(aws, living(), { inTransit: true });
+    expect(sight.kind === 'whole' && foundRoles(sight.observed.roles)).to.deep.equal([aRole()]);
+  });
+
+  describe('side by side', () => {
+    const seen = living({}, { role: { name: ROLE, id: 'AROAEXAMPLE', managed: true } });
+
+    /** The calls that are made before AWS has answered the first one. */
+    async function begun(desired: Desired, aws = awsWith(aSimulatedProfile(), aSimulatedRole())) {
+      const session = sessionOn(aws);
+      const answer = Promise.withResolvers<void>();
+      const held = <A>(call: Call<A>): Call<A> => {
+        const begin = call();
+        return async () => answer.promise.then(() => begin);
+      };
+      const { profiles, roles, clusters } = session;
+      const eyes: Eyes = {
+        clusters,
+        profiles: { describe: (...which) => held(profiles.describe(...which)) },
+        roles: { ...roles, get: (name) => held(roles.get(name)) },
+      };
+      const sight = observe(eyes, desired, { inTransit: false })();
+      await new VirtualClock().settle();
+      const calls = [...session.calls];
+      answer.resolve();
+      expect(isRight(await sight)).to.equal(true);
+      return calls;
+    }
+
+    it('asks for profile and role', async () => {
+      expect(await begun(living())).to.have.members([`DescribeFargateProfile ${PROFILE}`, `GetRole ${ROLE}`]);
+    });
+
+    it('asks for what a role has that was seen before', async () => {
+      expect(await begun(seen)).to.have.members([
+        `DescribeFargateProfile ${PROFILE}`,
+        `GetRole ${ROLE}`,
+        `ListAttachedRolePolicies ${ROLE}`,
+      ]);
+    });
+
+    it('reads nothing of a role whose profile may have to go first', async () => {
+      const leaving = desiredOfDeletion(aDeletedObject({ status: { role: { name: ROLE, id: 'AROAEXAMPLE' } } }));
+      expect(await begun(leaving)).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
+    });
+
+    it('asks for what blocks the deletion of a role that turns out to be elsewhere than wanted', async () => {
+      const moved = living({ rolePath: '/team-a/' }, { role: { name: ROLE, id: 'AROAEXAMPLE' } });
+      const { observed } = await whole(awsWith(aSimulatedProfile(), aSimulatedRole({ inline: ['theirs'] })), moved);
+      expect(roleIn({ observed })?.blockers).to.deep.equal(['the inline policy "theirs"']);
+    });
+
+    it('takes a role for gone that was seen before, whatever IAM says to the question what it has', async () => {
+      const session = sessionOn(awsWith(aSimulatedProfile()));
+      session.onCall = (operation) =>
+        operation === 'ListAttachedRolePolicies' ? aFailure({ operation, code: 'NoSuchEntity' }) : undefined;
+      const sight = await observe(session, seen, { inTransit: false })();
+      expect(isRight(sight) && sight.right.kind === 'whole' && sight.right.observed.roles).to.deep.equal([
+        { name: ROLE, found: undefined },
+      ]);
+    });
+  });
+
   it('looks on behind a profile of somebody else that is being created', async () => {
     const { sight } = await look(awsWith(aSimulatedProfile({ status: 'CREATING', tags: {} })), living());
     expect(sight.kind).to.equal('whole');
@@ -123,12 +202,9 @@ describe('observe', () => {
     const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
     session.onCall = (operation) => (operation === 'GetRole' ? aFailure({ operation }) : undefined);
     const heard: unknown[] = [];
-    await observe(session, living(), (seen) => heard.push({ seen, calls: [...session.calls] }))();
+    await observe(session, living(), { inTransit: true, heard: (seen) => heard.push([seen, ...session.calls]) })();
     expect(heard).to.deep.equal([
-      {
-        seen: { cluster: 'there', profiles: [{ name: PROFILE, found: aProfile() }] },
-        calls: [`DescribeFargateProfile ${PROFILE}`],
-      },
+      [{ cluster: 'there', profiles: [{ name: PROFILE, found: aProfile() }] }, `DescribeFargateProfile ${PROFILE}`],
     ]);
   });
 
@@ -194,7 +270,7 @@ describe('observe', () => {
       const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      expect(await observe(session, living())()).to.deep.equal({ _tag: 'Left', left: failure });
+      expect(await observe(session, living(), { inTransit: false })()).to.deep.equal({ _tag: 'Left', left: failure });
     });
   }
 });

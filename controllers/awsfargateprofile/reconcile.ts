@@ -256,11 +256,14 @@ export class Reconciler {
   ): Promise<Findings> {
     const { clock, turns } = this.options;
     const lane = laneOf(session.account, session.region, target.eksCluster);
-    const looked = await observe(session, desired, (profiles) => {
-      // At once: a sibling may wait for the end that was just seen.
-      this.memories.noteSeen(before, profiles);
-      tellRecorded(turns, lane, before, this.options.profiles);
-      tellSeen(turns, lane, profiles);
+    const looked = await observe(session, desired, {
+      inTransit: isInTransit(before),
+      heard: (profiles) => {
+        // At once: a sibling may wait for the end that was just seen.
+        this.memories.noteSeen(before, profiles);
+        tellRecorded(turns, lane, before, this.options.profiles);
+        tellSeen(turns, lane, profiles);
+      },
     })();
     if (E.isLeft(looked)) {
       if (isNotDispatched(looked.left))
