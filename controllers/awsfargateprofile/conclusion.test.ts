@@ -12,7 +12,17 @@ import { Memories } from './memories.ts';
 import type { Step } from './model.ts';
 import { CHANGED } from './pass.ts';
 import { why } from './reasons.ts';
-import { ROLE, ROLE_TAGS, TRUST, aDeletedObject, aFailure, anObject } from './testing/builders.ts';
+import {
+  PROFILE,
+  ROLE,
+  ROLE_TAGS,
+  TRUST,
+  aDeletedObject,
+  aFailure,
+  aProfile,
+  anObject,
+  desiredOf,
+} from './testing/builders.ts';
 
 const ROLE_CREATED: Step = {
   mutation: { kind: 'createRole', role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS } },
@@ -75,6 +85,17 @@ describe('the conclusion of a pass', () => {
       expect(told).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
   }
+
+  it('asks to come back before others where EKS is busy with the profile: a line may wait for its end', async () => {
+    const seen = (status: string): Findings => ({
+      ...creating,
+      desired: desiredOf(anObject()),
+      observed: { cluster: 'there', profiles: [{ name: PROFILE, found: aProfile({ status }) }] },
+    });
+    const write = async (object: AWSFargateProfile) => object;
+    expect(await conclude(seen('CREATING'), write)).to.deep.include({ kind: 'after', priority: 'high' });
+    expect(await conclude(seen('ACTIVE'), write)).not.to.have.property('priority');
+  });
 
   describe('where the API server refuses what a pass needs', () => {
     const refused = why('APIServerRefused', { words: 'forbidden', cure: 'Apply the roles again' });

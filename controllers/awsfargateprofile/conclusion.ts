@@ -9,6 +9,7 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { isDeleting } from '../standing.ts';
 import type { EventSpec } from './events.ts';
 import { eventOf, eventsOf, eventsOfSteps, retained } from './events.ts';
+import { isInTransit } from './lane.ts';
 import type { Memories } from './memories.ts';
 import type { Memory } from './memory.ts';
 import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor, withWaitOf } from './memory.ts';
@@ -92,13 +93,16 @@ export class Conclusion {
     const telling: Telling = { trail: pass.trail, before, context };
     if (end.kind === 'settled' && isDeleting(object)) return this.letGo(object, eventsOf(pass), telling);
     if (end.kind === 'settled' && findings.desired?.wanted === undefined) return this.sendOff(object, telling);
+    const status = statusOf(pass);
     const isWritten = await this.write(object, telling, () =>
-      this.options.objects.patchStatus(object, statusOf(pass), context.signal),
+      this.options.objects.patchStatus(object, status, context.signal),
     );
     if (!isWritten) return again(CHANGED);
     this.tell(object, eventsOf(pass));
     if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
-    return { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason };
+    const next = { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason } as const;
+    // A whole line may wait for the end of this one.
+    return isInTransit({ status }) ? { ...next, priority: 'high' } : next;
   }
 
   /**

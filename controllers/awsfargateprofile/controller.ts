@@ -50,7 +50,8 @@ export function awsFargateProfileController(options: AWSFargateProfileController
   const { identities, concurrency, resync } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
-  const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id)) });
+  // A place that nobody takes holds up a whole line.
+  const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') });
   const reconcilerOptions: ReconcilerOptions = {
     ...caches,
     clock,

@@ -30,6 +30,10 @@ export function doingOf(status: string | undefined): string | undefined {
   return status === 'DELETING' ? 'being deleted' : undefined;
 }
 
+/** By what was last written down EKS is busy with the object's profile. */
+export const isInTransit = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
+  doingOf(status?.profileStatus) !== undefined;
+
 /** What was seen of the object's own profiles tells the lane whether EKS is busy with them. */
 export function tellSeen(turns: Turns, lane: string, { profiles }: Seen): void {
   for (const { name, found } of profiles) {

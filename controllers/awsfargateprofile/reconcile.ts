@@ -36,7 +36,7 @@ import { pausedStatus } from './report.ts';
 import type { End, Seen } from './pass.ts';
 import { CHANGED } from './pass.ts';
 import type { Flight } from './preflight.ts';
-import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import { isInTransit, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
 import { GONE_ON, guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
 import { why } from './reasons.ts';
@@ -203,6 +203,7 @@ export class Reconciler {
       signal: context.signal,
       mutationBudget: this.mutationBudget,
       logger: context.logger,
+      // All that such a pass asks is whether EKS has finished.
       polling: isInTransit(object),
     })();
     if (E.isLeft(opened)) {
@@ -336,6 +337,3 @@ export class Reconciler {
 }
 
 const stopped = (reason: Why): End => ({ kind: 'stopped', why: reason });
-
-/** All that such a pass asks is whether EKS has finished: it gives way to others. */
-const isInTransit = ({ status }: AWSFargateProfile): boolean => doingOf(status?.profileStatus) !== undefined;

@@ -241,6 +241,21 @@ describe('Controller', () => {
     await world.stop();
   });
 
+  it('comes back first to the key that others wait for', async () => {
+    const begun: string[] = [];
+    const world = new World(({ clock }) => async ({ name }) => {
+      begun.push(name);
+      await sleep(clock, 100, new AbortController().signal);
+      return begun.length > 1 ? done : { kind: 'after', delay: 20, why: 'polling', priority: 'high' };
+    });
+    world.queue.add(key('polled'));
+    await world.clock.advance(50);
+    for (const name of ['a', 'b', 'c']) world.queue.add(key(name));
+    await world.clock.advance(500);
+    expect(begun).to.deep.equal(['polled', 'a', 'polled', 'b', 'c']);
+    await world.stop();
+  });
+
   it('stops when the passes under way have returned, and begins no other', async () => {
     let begun = 0;
     const world = new World(({ clock }) => async () => {

@@ -126,7 +126,7 @@ export class Controller implements Runnable {
       case 'after':
         logger.debug('Reconcile done, requeueing', { after: `${Math.round(outcome.delay)}ms`, why: outcome.why });
         queue.forget(key);
-        queue.addAfter(key, outcome.delay);
+        queue.addAfter(key, outcome.delay, outcome.priority);
         return 'requeue_after';
       case 'backoff':
         logger.debug('Reconcile done, requeueing with backoff', { why: outcome.why });

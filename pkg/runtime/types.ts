@@ -1,6 +1,7 @@
 import type { Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { ObjectKey } from '../kube/types.ts';
+import type { Priority } from './workqueue.ts';
 
 /**
  * What a reconciler asks for when it returns; a thrown error means: again, with the key's exponential backoff.
@@ -9,7 +10,7 @@ import type { ObjectKey } from '../kube/types.ts';
  */
 export type Requeue =
   | { readonly kind: 'done' }
-  | { readonly kind: 'after'; readonly delay: Ms; readonly why: string }
+  | { readonly kind: 'after'; readonly delay: Ms; readonly why: string; readonly priority?: Priority }
   /** Again with the key's exponential backoff, without counting an error. */
   | { readonly kind: 'backoff'; readonly why: string }
   | { readonly kind: 'terminal'; readonly error: unknown };

@@ -210,6 +210,30 @@ describe('Workqueue', () => {
       expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
     });
 
+    it('hands out what others wait for before all else', async () => {
+      const { queue } = start();
+      queue.add(a);
+      queue.add(b, 'low');
+      queue.add(c, 'high');
+      expect(queue.length).to.equal(3);
+      expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+      queue.add(a);
+      queue.add(b, 'low');
+      queue.add(b, 'high');
+      expect(await takeAll(queue), 'raised').to.deep.equal(['b', 'a']);
+    });
+
+    it('is high for one time', async () => {
+      const { queue, clock } = start();
+      queue.add(a, 'high');
+      await queue.get();
+      queue.addAfter(b, 5);
+      queue.addAfter(a, 10);
+      queue.done(a);
+      await clock.advance(10);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    });
+
     it('is the highest that was asked for', async () => {
       const { queue, clock } = start();
       queue.add(a, 'low');

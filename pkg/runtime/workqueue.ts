@@ -5,8 +5,15 @@ import type { ObjectKey } from '../kube/types.ts';
 const BASE_BACKOFF: Ms = 5;
 const LONGEST_BACKOFF: Ms = 1_000_000;
 
-/** `low` is for the backlog of a first list and for resyncs: what changes now goes first, as in controller-runtime. */
-export type Priority = 'low' | 'normal';
+/**
+ * `low` is for the backlog of a first list and for resyncs: what changes now goes first, as in controller-runtime. `high` is
+ * for what other keys wait for, and for that one time.
+ */
+export type Priority = 'low' | 'normal' | 'high';
+
+/** In the order in which they are handed out. */
+const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
+const isHigher = (one: Priority, other: Priority): boolean => PRIORITIES.indexOf(one) < PRIORITIES.indexOf(other);
 
 export interface WorkqueueMetrics {
   added(): void;
@@ -52,7 +59,11 @@ export class Workqueue {
   private readonly items = new Map<string, Item>();
   private readonly processing = new Map<string, Processing>();
   /** Ready and in nobody's hands, oldest first: a Map iterates in the order of insertion. */
-  private readonly lanes: Readonly<Record<Priority, Map<string, Item>>> = { normal: new Map(), low: new Map() };
+  private readonly lanes: Readonly<Record<Priority, Map<string, Item>>> = {
+    high: new Map(),
+    normal: new Map(),
+    low: new Map(),
+  };
   /** How often a key was added with backoff since it was last forgotten. */
   private readonly failures = new Map<string, number>();
   private readonly workers: ((key: ObjectKey | undefined) => void)[] = [];
@@ -69,7 +80,7 @@ export class Workqueue {
 
   /** How many keys are ready and wait for a worker. */
   get length(): number {
-    return this.lanes.normal.size + this.lanes.low.size;
+    return PRIORITIES.reduce((sum, priority) => sum + this.lanes[priority].size, 0);
   }
 
   /** Makes the key ready now. Does nothing after a shutdown. */
@@ -87,13 +98,13 @@ export class Workqueue {
   }
 
   /**
-   * Makes the key ready `delay` ms from now, unless it is so earlier. The priority is, if not given, the one with which
-   * the key is being processed.
+   * Makes the key ready `delay` ms from now, unless it is so earlier. The priority is, if not given, `low` for a key that is
+   * being processed with it.
    */
   addAfter(key: ObjectKey, delay: Ms, priority?: Priority): void {
     if (this.shuttingDown) return;
     const id = idOf(key);
-    const chosen = priority ?? this.processing.get(id)?.priority ?? 'normal';
+    const chosen = priority ?? (this.processing.get(id)?.priority === 'low' ? 'low' : 'normal');
     if (!(delay > 0)) return this.add(key, chosen);
     this.metrics?.retried();
     const until = this.clock.monotonic() + delay;
@@ -175,10 +186,10 @@ export class Workqueue {
   }
 
   private raise(item: Item, priority: Priority): void {
-    if (priority === 'low' || item.priority === 'normal') return;
-    item.priority = 'normal';
+    if (!isHigher(priority, item.priority)) return;
     const id = idOf(item.key);
-    if (this.lanes.low.delete(id)) this.lanes.normal.set(id, item);
+    if (this.lanes[item.priority].delete(id)) this.lanes[priority].set(id, item);
+    item.priority = priority;
   }
 
   private offer(id: string, item: Item): void {
@@ -190,7 +201,7 @@ export class Workqueue {
   }
 
   private next(): Item | undefined {
-    for (const lane of [this.lanes.normal, this.lanes.low]) for (const item of lane.values()) return item;
+    for (const priority of PRIORITIES) for (const item of this.lanes[priority].values()) return item;
     return undefined;
   }
 
