@@ -60,8 +60,11 @@ const options: BuildOptions = {
   // one build, or their types would meet at run time as strangers.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
   banner: { js: `${makeRequire}\n${refuseOldNode}` },
-  // Not minified: a stack trace in somebody's log must be readable without the map.
-  minify: false,
+  // Names stay as they are: a stack trace in somebody's log must be readable without the map. Node.js keeps the text in
+  // memory for as long as the manager runs: without indentation and comments it is a third shorter.
+  minifyWhitespace: true,
+  charset: 'ascii',
+  lineLimit: 120,
   sourcemap: 'linked',
   legalComments: 'none',
   logLevel: 'warning',
@@ -69,20 +72,11 @@ const options: BuildOptions = {
   plugins: [leaveOutUnused],
 };
 
-/** Where a comment begins that esbuild has kept. */
-const COMMENT = /\/\/|\/\*|^\s*\*/;
-
-/**
- * One character beyond ASCII would make Node hold the whole text with two bytes for each: 5 MiB. esbuild escapes them
- * all but in comments, where a question mark does.
- */
-function inAscii(code: string): string {
-  return code.replace(/^.*[^\0-\x7f].*$/gm, (line) => {
-    const comment = line.search(COMMENT);
-    const at = line.search(/[^\0-\x7f]/);
-    if (comment === -1 || at < comment) throw new Error(`a character beyond ASCII outside of a comment: ${line}`);
-    return line.replace(/[^\0-\x7f]/g, '?');
-  });
+/** One character beyond ASCII would make Node hold the whole text with two bytes for each: 3 MiB. esbuild escapes them all. */
+function mustBeAscii(code: string): string {
+  const at = code.search(/[^\0-\x7f]/);
+  if (at !== -1) throw new Error(`a character beyond ASCII in the bundle: ${code.slice(at - 40, at + 40)}`);
+  return code;
 }
 
 /** Writes `outfile` and `outfile`.map. Throws esbuild's own error, already printed, when a source does not build. */
@@ -98,7 +92,7 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   });
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, path.endsWith('.map') ? text : inAscii(text));
+    await writeFile(path, path.endsWith('.map') ? text : mustBeAscii(text));
   }
   const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
   if (written === undefined) throw new Error(`esbuild wrote no output for ${entry}`);
