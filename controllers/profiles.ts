@@ -1,11 +1,16 @@
 import { GROUP, PLURAL, VERSION } from '../api/v1beta2/index.ts';
-import { PAGE_SIZE } from '../pkg/kube/client.ts';
 import { isConflict } from '../pkg/kube/errors.ts';
 import { keyOf } from '../pkg/kube/paths.ts';
 import type { KubeClient, KubeObject, Resource } from '../pkg/kube/types.ts';
 
 /** AWSFargateProfiles, as the API server names them. */
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
+
+/**
+ * Each object comes with some 4 KB of text. In a mass deletion the list is asked for again and again: a page of 500 would
+ * cost 10 MiB of memory for a moment.
+ */
+const PAGE_SIZE = 100;
 
 /** All AWSFargateProfiles of a namespace, or of all, as they are now: no cache is asked, and no watch filter applied. */
 export async function* listLive(

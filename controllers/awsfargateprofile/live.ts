@@ -75,33 +75,39 @@ async function roleUsers(client: KubeClient, signal: AbortSignal): Promise<reado
 }
 
 function roleUser(item: KubeObject): RoleUser {
-  const user = { key: keyText(keyOf(item)), uid: item.metadata.uid };
   const decoded = decodeAWSFargateProfile(item);
-  // What cannot be read may name anything: it counts if the name occurs in it.
-  if (!isRight(decoded)) return { ...user, mayUse: ({ name }) => mentions(item, name) };
-  const object = decoded.right;
+  const mayUse = isRight(decoded) ? readable(decoded.right) : unreadable(item);
+  return { key: keyText(keyOf(item)), uid: item.metadata.uid, mayUse };
+}
+
+/** What cannot be read may name anything: it counts if the name occurs in it. */
+const unreadable =
+  (item: KubeObject): RoleUser['mayUse'] =>
+  ({ name }) =>
+    mentions(item, name);
+
+/** Keeps nothing else of the object: the list may be long. */
+function readable(object: AWSFargateProfile): RoleUser['mayUse'] {
   const named = [object.status?.role?.name, roleNameOf(object), roleNameInArn(object.spec.roleARN)];
   const names = new Set(named.map((name) => name?.toLowerCase()));
-  return {
-    ...user,
-    mayUse: ({ name, account }, leaving) => names.has(name.toLowerCase()) && mayBeInAccount(object, account, leaving),
-  };
+  const known = accountOf(object);
+  const { namespace } = object.metadata;
+  const { clusterName } = object.spec;
+  return ({ name, account }, leaving) =>
+    names.has(name.toLowerCase()) &&
+    (known === undefined
+      ? namespace === leaving.metadata.namespace && clusterName === leaving.spec.clusterName
+      : account === known);
 }
 
 /**
- * An object whose account is not recorded has nothing in AWS yet, or was moved here a moment ago. It is taken for one of the
- * account if it belongs to the same Cluster, or its `roleARN` says so: what leaves would otherwise leave its role behind, for
- * good, for the sake of whoever waits for credentials in another account and wants a role of the same name there.
+ * `undefined`: an object whose account is not recorded has nothing in AWS yet, or was moved here a moment ago. It is taken for
+ * one of the account if it belongs to the same Cluster, or its `roleARN` says so: what leaves would otherwise leave its role
+ * behind, for good, for the sake of whoever waits for credentials in another account and wants a role of the same name there.
  */
-function mayBeInAccount(
-  { metadata, spec, status }: AWSFargateProfile,
-  account: AccountId,
-  leaving: AWSFargateProfile,
-): boolean {
-  if (status?.account !== undefined) return status.account === account;
-  const named = spec.roleARN === undefined ? undefined : toUndefined(parseRoleArn(spec.roleARN))?.account;
-  if (named !== undefined) return named === account;
-  return metadata.namespace === leaving.metadata.namespace && spec.clusterName === leaving.spec.clusterName;
+function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
+  if (status?.account !== undefined) return status.account;
+  return spec.roleARN === undefined ? undefined : toUndefined(parseRoleArn(spec.roleARN))?.account;
 }
 
 /** Whether the name stands anywhere in the object, by itself or at the end of an ARN. */
