@@ -1,4 +1,4 @@
-import { eventually } from '../support/eventually.ts';
+import { deadWebhook } from '../world/dead-webhooks.ts';
 import { expectDescribed } from '../world/describe.ts';
 import { OWN_NAMESPACE, STATIC, identity, keysSecret } from '../world/identities.ts';
 import type { World } from '../world/world.ts';
@@ -230,36 +230,11 @@ describe('what kubectl describe shows', () => {
 
 /** The API server asks a webhook about each change of the control plane, and nobody is there to answer. */
 async function breakWebhookOf(world: World, cluster: string): Promise<void> {
-  await world.apply({
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: 'capa-validating-webhook-configuration' },
-    webhooks: [
-      {
-        name: 'validation.awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io',
-        clientConfig: { url: 'https://127.0.0.1:1/validate' },
-        rules: [
-          {
-            apiGroups: ['controlplane.cluster.x-k8s.io'],
-            apiVersions: ['v1beta2'],
-            operations: ['UPDATE'],
-            resources: ['awsmanagedcontrolplanes'],
-          },
-        ],
-        objectSelector: { matchLabels: { 'cluster.x-k8s.io/cluster-name': cluster } },
-        admissionReviewVersions: ['v1'],
-        sideEffects: 'None',
-        failurePolicy: 'Fail',
-        timeoutSeconds: 10,
-      },
-    ],
+  await deadWebhook(world, {
+    name: 'validation.awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io',
+    group: 'controlplane.cluster.x-k8s.io',
+    resources: ['awsmanagedcontrolplanes'],
+    labels: { 'cluster.x-k8s.io/cluster-name': cluster },
+    probe: controlPlanePath(cluster),
   });
-  // The API server takes a moment to heed it.
-  const look = { metadata: { annotations: { 'tests.example.com/look': 'once' } } };
-  await eventually(() =>
-    world.controlPlane.api.patch(controlPlanePath(cluster), look).then(
-      () => false,
-      () => true,
-    ),
-  );
 }
