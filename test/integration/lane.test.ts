@@ -27,9 +27,7 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
   const alongside = sideBySide();
   after(() => world.finish());
 
-  const { start, startInOrder, startBehind, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(
-    () => world,
-  );
+  const { start, startBehind, creating, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(() => world);
 
   function watch(names: readonly string[]): Watched {
     const stopping = new AbortController();
@@ -108,7 +106,9 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
     await world.createEksCluster('backoff');
     world.aws.admin.planFailure({ operation: 'create', profile: 'default_backoff-a', times: 1, issues: [] });
     const calls = callsFromNow(world.aws, 'backoff');
-    await startInOrder('backoff', 'backoff-a', 'backoff-b', 'backoff-c');
+    await start('backoff', 'backoff-a');
+    await creating('backoff-a');
+    await start('backoff', 'backoff-b', 'backoff-c');
     await allReady(['backoff-b', 'backoff-c']);
     expect(laneOf(calls)).to.deep.equal([
       'Create default_backoff-a',
