@@ -59,41 +59,51 @@ describe('a paused AWSFargateProfile', () => {
   const operations = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
   const stage = (name: string): string | undefined => world.inAws.profile(`default_${name}`)?.tags['stage'];
 
-  for (const { how, pause, message } of [
-    { how: 'by its Cluster', pause: (on: boolean) => pauseCluster('still', on), message: BY_CLUSTER },
-    { how: 'by its annotation', pause: (on: boolean) => annotate('still', on ? 'true' : null), message: BY_ANNOTATION },
+  for (const { how, name, pause, message } of [
+    {
+      how: 'by its Cluster',
+      name: 'still-by-cluster',
+      pause: (object: string, on: boolean) => pauseCluster(object, on),
+      message: BY_CLUSTER,
+    },
+    {
+      how: 'by its annotation',
+      name: 'still-by-annotation',
+      pause: (object: string, on: boolean) => annotate(object, on ? 'true' : null),
+      message: BY_ANNOTATION,
+    },
     // Its presence counts, not its value.
     {
       how: 'by its annotation that says false',
-      pause: (on: boolean) => annotate('still', on ? 'false' : null),
+      name: 'still-by-false',
+      pause: (object: string, on: boolean) => annotate(object, on ? 'false' : null),
       message: BY_ANNOTATION,
     },
     {
       how: 'by both',
-      pause: async (on: boolean) => {
-        await pauseCluster('still', on);
-        await annotate('still', on ? '' : null);
+      name: 'still-by-both',
+      pause: async (object: string, on: boolean) => {
+        await pauseCluster(object, on);
+        await annotate(object, on ? '' : null);
       },
       message: `${BY_CLUSTER}, ${BY_ANNOTATION}`,
     },
   ])
     it(`${how}, it stays as it was, and goes on at once`, async () => {
-      if ((await world.profile('still')) === undefined) {
-        await world.createEksCluster('still');
-        await world.apply(fargateProfile('still', { clusterName: 'still' }));
-      }
-      const before = await world.ready('still');
-      await pause(true);
-      const asked = await paused('still', message);
+      await world.createEksCluster(name);
+      await world.apply(fargateProfile(name, { clusterName: name }));
+      const before = await world.ready(name);
+      await pause(name, true);
+      const asked = await paused(name, message);
       expect(asked.status?.conditions?.filter(({ type }) => type !== 'Paused')).to.deep.equal(
         before.status?.conditions?.filter(({ type }) => type !== 'Paused'),
       );
 
       const calls = callsFromNow(world.aws);
-      await world.patch('still', { spec: { additionalTags: { stage: how } } });
-      const { generation = 0 } = (await world.profile('still'))?.metadata ?? {};
+      await world.patch(name, { spec: { additionalTags: { stage: how } } });
+      const { generation = 0 } = (await world.profile(name))?.metadata ?? {};
       const changed = await eventually(async () => {
-        const object = (await world.profile('still')) as KubeObject;
+        const object = (await world.profile(name)) as KubeObject;
         expect(conditionOf(object, 'Paused').observedGeneration).to.equal(generation);
         return object;
       });
@@ -101,9 +111,9 @@ describe('a paused AWSFargateProfile', () => {
       expect(conditionOf(changed, 'Ready').status).to.equal('True');
       expect(calls.all()).to.deep.equal([]);
 
-      await pause(false);
-      await eventually(() => stage('still') === how);
-      await resumed('still');
+      await pause(name, false);
+      await eventually(() => stage(name) === how);
+      await resumed(name);
     });
 
   it('that is new gets no finalizer and nothing in AWS until it is resumed', async () => {

@@ -23,6 +23,12 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
   });
   after(() => world.finish());
 
+  // A test that fails is not to fail those after it.
+  afterEach(async () => {
+    await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused: null } });
+    await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+  });
+
   const metadataOf = async (name: string): Promise<KubeObject['metadata']> =>
     ((await world.profile(name)) as KubeObject).metadata;
 
