@@ -152,6 +152,7 @@ describe('Reconciler', () => {
       'PATCH provisioned-in',
       'PATCH status',
       'CreateRole',
+      'PATCH status',
       'AttachRolePolicy',
       'PATCH status',
       'CreateFargateProfile',
@@ -356,7 +357,7 @@ describe('Reconciler', () => {
       given();
       atWrite(2, '/status', forbidden());
       await pass();
-      expect(session.calls.at(-1), 'no profile comes after it').to.equal(`AttachRolePolicy ${ROLE}`);
+      expect(session.calls.at(-1), 'nothing comes after it').to.equal(`CreateRole ${ROLE}`);
       expect(told[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
@@ -365,7 +366,7 @@ describe('Reconciler', () => {
       given();
       atWrite(2, '/status', new Error('socket hang up'));
       expect(await pass().catch(() => 'thrown')).to.equal('thrown');
-      expect(session.calls.at(-1), 'no profile comes after it').to.equal(`AttachRolePolicy ${ROLE}`);
+      expect(session.calls.at(-1), 'nothing comes after it').to.equal(`CreateRole ${ROLE}`);
       expect(told).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
   });

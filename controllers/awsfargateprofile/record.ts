@@ -31,10 +31,9 @@ export function recordBefore(
     ...(wanted && { tagKeys: recordedTagKeys(before, desired, mutation) }),
   };
   switch (mutation.kind) {
+    case 'createRole':
     case 'tagRole':
       return withRole(withProfile(record, desired), desired);
-    // What a new role is given at once is written down at once: a write less.
-    case 'createRole':
     case 'attachPolicy':
       return withPolicies(withRole(withProfile(record, desired), desired), desired);
     case 'createProfile':
