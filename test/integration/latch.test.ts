@@ -33,6 +33,9 @@ describe('changes of the spec', () => {
   });
   after(() => world.finish());
 
+  // A test that fails is not to fail those after it.
+  afterEach(() => setCreateMs(CREATE_MS));
+
   function profileOf(name: string): ProfileView {
     return world.inAws.profile(name) ?? expect.fail(`there is no Fargate profile ${name}`);
   }

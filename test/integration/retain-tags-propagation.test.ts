@@ -32,6 +32,12 @@ describe('one object and AWS', () => {
     await world.finish();
   });
 
+  // A test that fails is not to fail those after it.
+  afterEach(() => {
+    world.aws.admin.allow();
+    world.aws.admin.setConfig({ eks: { createMs: 300 } });
+  });
+
   const profileOf = (name: string): ProfileView =>
     world.inAws.profile(`default_${name}`) ?? expect.fail(`there is no Fargate profile default_${name}`);
   const roleOf = (name: string): RoleView =>

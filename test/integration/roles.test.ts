@@ -70,6 +70,9 @@ describe('the role of the pods', () => {
   }
 
   describe('shared by several objects that name it', () => {
+    // A test that fails is not to fail those after it.
+    afterEach(() => world.aws.admin.setConfig({ eks: { deleteMs: 300 } }));
+
     it('is made once for three that come at once, with the tags of all, and goes with the last', async () => {
       const names = ['three-a', 'three-b', 'three-c'];
       await world.createEksCluster('three');

@@ -33,6 +33,9 @@ describe('what stands in the way of a teardown, or comes in its midst', function
   });
   after(() => world.finish());
 
+  // A test that fails is not to fail those after it.
+  afterEach(() => world.aws.admin.setConfig({ eks: { deleteMs: 300 } }));
+
   const mutationsOf = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
 
   describe('a profile with deletionPolicy Retain', () => {
@@ -126,7 +129,6 @@ describe('what stands in the way of a teardown, or comes in its midst', function
     const calls = callsFromNow(world.aws);
     await world.gone(other);
     await clusterApi.clusterGone(cluster);
-    world.aws.admin.setConfig({ eks: { deleteMs: 300 } });
     const orphan = await world.condition(again, 'Ready', { status: 'False', reason: 'WaitingForCluster' });
     expect(orphan.metadata.uid).to.equal(refused.metadata.uid);
     expect(calls.about(`default_${again}`).filter(({ mutates }) => mutates)).to.deep.equal([]);

@@ -26,6 +26,9 @@ describe('what an AWSFargateProfile waits for', () => {
     await world.finish();
   });
 
+  // A test that fails is not to fail those after it.
+  afterEach(() => world.aws.admin.setConfig({ eks: { createMs: 300 } }));
+
   const start = (name: string, spec: object = {}, metadata: object = {}): Promise<void> =>
     world.apply(fargateProfile(name, { clusterName: name, ...spec }, metadata));
   const waits = (name: string, reason: string): Promise<KubeObject> =>

@@ -51,9 +51,12 @@ export function queueIn(world: () => World): Queue {
       const { createMs } = model.world.config.eks;
       const [first = '', ...others] = names;
       admin.setConfig({ eks: { createMs: NEVER_MS } });
-      await queue.start(cluster, first);
-      await queue.creating(first);
-      admin.setConfig({ eks: { createMs } });
+      try {
+        await queue.start(cluster, first);
+        await queue.creating(first);
+      } finally {
+        admin.setConfig({ eks: { createMs } });
+      }
       await queue.start(cluster, ...others);
       await queue.waitInLine(...others);
       return () =>
