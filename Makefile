@@ -14,7 +14,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
 # In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
-LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills teardown-cascade failures kinds roles identities lane \
+LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills teardown-cascade failures kinds roles identities api-refusals lane \
   demo move teardown-kept teardown-missing fault-grid leadership fleet refusals lane-replaced-manager reflector envtest bad-start latch))
 INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*.test.ts test/integration/*/*.test.ts))
 # A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
