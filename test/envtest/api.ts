@@ -1,8 +1,12 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** No answer for this long is an error. Watches have no such limit. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** A watch that the server cannot serve yet is asked for again after so long, and so often: for some half a minute. */
+const TRY_AGAIN_MS = 100;
+const MOST_TRIES = 300;
 
 export interface Condition {
   readonly type: string;
@@ -175,23 +179,32 @@ export class Api {
     return { status: message.statusCode ?? 0, body: isJson ? parse(text) : text, warnings: warningsOf(message) };
   }
 
-  /** The events of a watch, until the server ends it or `signal` is aborted. A connection that breaks is an error. */
+  /**
+   * The events of a watch, until the server ends it or `signal` is aborted. A connection that breaks is an error; a server
+   * that asks to come again in a moment, as it does while it sets the kind's storage up, is asked again.
+   */
   async *watch<T = KubeObject>(path: string, query: Query = {}, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     try {
-      const options = { query: { ...query, watch: true } };
-      const message = await this.#send('GET', path, signal === undefined ? options : { ...options, signal });
-      if (message.statusCode !== 200) {
-        const body = parse(await textOf(message));
-        throw new ApiError(`watching ${path}`, { status: message.statusCode ?? 0, body, warnings: [] });
-      }
       let rest = '';
-      for await (const chunk of message.setEncoding('utf8')) {
+      for await (const chunk of (await this.#opened(path, { ...query, watch: true }, signal)).setEncoding('utf8')) {
         const lines = (rest + String(chunk)).split('\n');
         rest = lines.pop() ?? '';
         for (const line of lines) yield parse(line) as WatchEvent<T>;
       }
     } catch (error) {
       if (signal?.aborted !== true) throw error;
+    }
+  }
+
+  async #opened(path: string, query: Query, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+    const options = signal === undefined ? { query } : { query, signal };
+    for (let tries = 1; ; tries += 1) {
+      const message = await this.#send('GET', path, options);
+      if (message.statusCode === 200) return message;
+      const body = parse(await textOf(message));
+      if (message.statusCode !== 429 || tries === MOST_TRIES)
+        throw new ApiError(`watching ${path}`, { status: message.statusCode ?? 0, body, warnings: [] });
+      await delay(TRY_AGAIN_MS, undefined, signal === undefined ? {} : { signal });
     }
   }
 

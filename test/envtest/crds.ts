@@ -5,6 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { eventually } from '../support/eventually.ts';
 import type { Api } from './api.ts';
 
+const WATCHED_WITHIN_MS = 30_000;
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Our small stand-ins for the kinds of Cluster API and of its AWS provider that this project reads. */
@@ -74,7 +75,18 @@ async function applyCrd(api: Api, crd: CustomResourceDefinition): Promise<void> 
       },
       { what: `${group}/${crd.spec.names.plural} being served` },
     );
+    await watched(api, `${group}/${crd.spec.names.plural}`);
   }
+}
+
+/** Lists are answered before watches are: whoever begins to watch now must miss nothing. */
+async function watched(api: Api, path: string): Promise<void> {
+  const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: true };
+  const seen = new AbortController();
+  const signal = AbortSignal.any([seen.signal, AbortSignal.timeout(WATCHED_WITHIN_MS)]);
+  // The first of what is there, or the bookmark that follows it.
+  for await (const _event of api.watch(path, query, signal)) seen.abort();
+  if (!seen.signal.aborted) throw new Error(`${path}: the API server begins no watch`);
 }
 
 function isCrd(document: unknown): document is CustomResourceDefinition {
