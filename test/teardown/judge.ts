@@ -52,6 +52,9 @@ class Replay {
   readonly #party: Party;
   readonly #testimonies: ReadonlyMap<string, Testimony>;
   readonly #findings: string[] = [];
+  /** Said of objects that were still there, as far as the record goes. */
+  readonly #early: { readonly object: string; readonly finding: string }[] = [];
+  readonly #ended = new Set<string>();
   #seen: Seen = { at: 0, profiles: new Map(), roles: new Map() };
   #hadGuard = false;
 
@@ -62,7 +65,10 @@ class Replay {
 
   findings(): readonly string[] {
     const said = [...this.#testimonies].flatMap(([name, { findings }]) => findings.map((each) => `${name}: ${each}`));
-    return [...this.#findings, ...said];
+    // Of a request whose sender was killed meanwhile the record does not tell that it was carried out. An object whose end it
+    // never tells went with such a one; one that was let go later than it had to be has an end on record.
+    const early = this.#early.filter(({ object }) => this.#ended.has(object)).map(({ finding }) => finding);
+    return [...this.#findings, ...early, ...said];
   }
 
   saw(seen: Seen): void {
@@ -86,8 +92,10 @@ class Replay {
     const testimony = this.#testimonies.get(standing.object);
     const last = object ?? testimony?.latest;
     if (testimony === undefined || last === undefined) return;
-    if (isGone) testimony.told({ type: 'DELETED', object: last }, this.#mustBeGone(standing));
-    else testimony.told({ type: 'MODIFIED', object: last }, this.#sightOf(standing));
+    if (isGone) {
+      this.#ended.add(standing.object);
+      testimony.told({ type: 'DELETED', object: last }, this.#mustBeGone(standing));
+    } else testimony.told({ type: 'MODIFIED', object: last }, this.#sightOf(standing));
   }
 
   #controlPlane(object: KubeObject | undefined): void {
@@ -95,7 +103,7 @@ class Replay {
     if (this.#hadGuard && !hasGuard) {
       for (const [name, { latest }] of this.#testimonies) {
         const isHeld = latest?.metadata.finalizers?.includes(FINALIZER) === true;
-        if (isHeld) this.#findings.push(`the control plane was let go before ${name}`);
+        if (isHeld) this.#early.push({ object: name, finding: `the control plane was let go before ${name}` });
       }
     }
     this.#hadGuard = hasGuard;
@@ -107,7 +115,8 @@ class Replay {
     const left = [...profiles.keys(), ...ours.filter((role) => roles.has(role))];
     for (const each of new Set(left)) this.#findings.push(`the Cluster was gone before ${each} in AWS`);
     for (const [name, { latest }] of this.#testimonies) {
-      if (latest !== undefined) this.#findings.push(`the Cluster was gone before the object ${name}`);
+      if (latest === undefined) continue;
+      this.#early.push({ object: name, finding: `the Cluster was gone before the object ${name}` });
     }
   }
 
