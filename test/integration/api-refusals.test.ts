@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { KubeObject } from '../envtest/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { callsFromNow } from '../world/calls.ts';
+import { caughtUp } from '../world/caught-up.ts';
 import { GUARD, finalizersOf } from '../world/cluster-teardown.ts';
 import { CAPA_WEBHOOKS, capaWebhooksLeftBehind, deadWebhook } from '../world/dead-webhooks.ts';
 import { messageOf } from '../world/standing.ts';
@@ -24,6 +25,8 @@ describe('what the API server refuses to the manager', () => {
   });
   after(async () => {
     await world.patch('probe', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+    // Deleted in the midst of its create it would be waited for, a minute long.
+    await world.ready('probe');
     await world.finish();
   });
   const probe = pathOf('probe', 'default');
@@ -32,6 +35,7 @@ describe('what the API server refuses to the manager', () => {
     await world.apply(fargateProfile('leaving'));
     await world.ready('leaving');
     await world.controlPlane.api.patch(clusterPath('other'), { spec: { paused: true } });
+    await caughtUp(world);
     await world.apply(fargateProfile('held-up', { clusterName: 'other' }));
     await world.condition('held-up', 'Paused', { status: 'True' });
     const calls = callsFromNow(world.aws);

@@ -119,6 +119,7 @@ describe('a paused AWSFargateProfile', () => {
   it('that is new gets no finalizer and nothing in AWS until it is resumed', async () => {
     await world.createEksCluster('new');
     await pauseCluster('new', true);
+    await caughtUp(world);
     const calls = callsFromNow(world.aws);
     await world.apply(fargateProfile('new', { clusterName: 'new' }));
     const object = await paused('new', BY_CLUSTER);

@@ -5,6 +5,7 @@ import { callsFromNow } from '../world/calls.ts';
 import { conditionOf, messageOf, stalled, standing, waiting } from '../world/standing.ts';
 import type { History } from '../world/history.ts';
 import { historyOf } from '../world/history.ts';
+import { caughtUp } from '../world/caught-up.ts';
 import type { World } from '../world/world.ts';
 import { ACCOUNT, clusterObject, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../world/world.ts';
 
@@ -108,6 +109,7 @@ describe('what an AWSFargateProfile waits for', () => {
     it('of the Cluster: nothing but the condition happens meanwhile', async () => {
       await world.createEksCluster('paused');
       await patchCluster('paused', { paused: true });
+      await caughtUp(world);
       const calls = callsFromNow(world.aws);
       await start('paused');
       const object = await world.condition('paused', 'Paused', { status: 'True', reason: 'Paused' });
