@@ -94,6 +94,56 @@ describe('CredentialSource', () => {
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
+  it('reads a token file anew every ten seconds', async () => {
+    write('token', 'old\n');
+    configure({ tokenFile: 'token' });
+    const source = newSource();
+    expect((await source.get(signal)).headers).to.deep.equal({ authorization: 'Bearer old' });
+    write('token', 'new\n');
+    await clock.advance(10_000);
+    expect((await source.get(signal)).headers).to.deep.equal({ authorization: 'Bearer new' });
+    expect(loads).to.equal(1);
+  });
+
+  it('goes on with its token while whoever rotates the file has taken it away, or emptied it, and not yet written it', async () => {
+    write('token', 'old\n');
+    configure({ tokenFile: 'token' });
+    const source = newSource();
+    const old = { authorization: 'Bearer old' };
+    expect((await source.get(signal)).headers).to.deep.equal(old);
+    for (const step of [() => write('token', ''), () => rmSync(join(dir, 'token'))]) {
+      step();
+      await clock.advance(10_000);
+      expect((await source.get(signal)).headers).to.deep.equal(old);
+    }
+    write('token', 'new\n');
+    await clock.advance(10_000);
+    expect((await source.get(signal)).headers).to.deep.equal({ authorization: 'Bearer new' });
+  });
+
+  it('does not ask as nobody where there is no token yet, or the only one was refused', async () => {
+    const problem = (asking: Promise<unknown>): Promise<unknown> => asking.catch((error: Error) => error.message);
+    const path = join(dir, 'token');
+    write('token', '\n');
+    configure({ tokenFile: 'token' });
+    const source = newSource();
+    expect(await problem(source.get(signal))).to.equal(`token file ${path}: empty`);
+    write('token', 'old\n');
+    const first = await source.get(signal);
+    rmSync(path);
+    expect(await problem(source.refresh(first, signal))).to.equal(`token file ${path}: cannot be read: ENOENT`);
+  });
+
+  it('takes the token of a file before the one in the kubeconfig, which is for as long as the file has none', async () => {
+    write('token', '');
+    configure({ token: 'inline', tokenFile: 'token' });
+    const source = newSource();
+    expect((await source.get(signal)).headers).to.deep.equal({ authorization: 'Bearer inline' });
+    write('token', 'rotated\n');
+    await clock.advance(10_000);
+    expect((await source.get(signal)).headers).to.deep.equal({ authorization: 'Bearer rotated' });
+  });
+
   it('fails at once on a configuration that cannot be used', () => {
     write('config', '{}');
     expect(newSource).to.throw(KubeconfigError, 'current-context is not set');

@@ -4,6 +4,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { untilAborted, withDeadline } from '../env/deadline.ts';
 import { ExecPlugin } from './exec-plugin.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
+import { TokenFile } from './token-file.ts';
 
 /** How long credentials are taken as they are: files that rotate are looked at this often. */
 const CACHED_FOR: Ms = 10_000;
@@ -90,6 +91,7 @@ export class CredentialSource {
   private reload(): Kubeconfig {
     const kubeconfig = this.load();
     kubeconfig.config.addAuthenticator(new ExecPlugin(this.clock));
+    kubeconfig.config.addAuthenticator(new TokenFile());
     return kubeconfig;
   }
 }

@@ -5,6 +5,7 @@ import { parseDocument } from 'yaml';
 import { isRecord, textAt } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import { EXEC_PROVIDER } from './exec-plugin.ts';
+import { TOKEN_FILE_PROVIDER } from './token-file.ts';
 
 /** Where the kubelet mounts the credentials of a pod's service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -200,7 +201,7 @@ function build(source: string, cluster: Entry, user: Entry, namespace: string | 
   return { config, source, server, proxy, namespace };
 }
 
-/** client-node has no `tokenFile` of its own, and its exec plugin knows no deadline: both come in as providers. */
+/** client-node knows no `tokenFile` of a user, and no deadline of an exec plugin: both come in as providers of our own. */
 function withProviders(user: UnknownRecord, folder: string): UnknownRecord {
   const { exec, tokenFile, ...rest } = user;
   if (isRecord(exec)) {
@@ -209,9 +210,10 @@ function withProviders(user: UnknownRecord, folder: string): UnknownRecord {
     const found = command.includes('/') ? resolve(folder, command) : command;
     return { ...rest, 'auth-provider': { name: EXEC_PROVIDER, config: { plugin: { ...exec, command: found } } } };
   }
-  if (typeof tokenFile === 'string' && rest['token'] === undefined)
-    return { ...rest, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
-  return rest;
+  if (typeof tokenFile !== 'string' || tokenFile === '') return rest;
+  // As client-go: what the file says goes before what the kubeconfig says.
+  const { token, ...others } = rest;
+  return { ...others, 'auth-provider': { name: TOKEN_FILE_PROVIDER, config: { path: tokenFile, token } } };
 }
 
 const absolute = ({ content, folder }: Entry, fields: readonly string[]): UnknownRecord =>
