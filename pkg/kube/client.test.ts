@@ -114,6 +114,62 @@ describe('KubeClient', () => {
     });
   });
 
+  describe('a server that asks to come back later', () => {
+    const busy = (seconds: number) =>
+      json(429, status(429, 'TooManyRequests', 'busy'), { 'retry-after': `${seconds}` });
+
+    it('is asked again when it said, with the same request', async () => {
+      const { client, clock, requests, signal } = clientOf(() =>
+        requests.length <= 2 ? busy(3) : json(200, widget('a', '8')),
+      );
+      const patched = client.mergePatch(widgets, keyFor('a'), { spec: { size: 1 } }, { signal });
+      await clock.advance(2_999);
+      expect(requests).to.have.length(1);
+      await clock.advance(3_001);
+      expect((await patched).metadata.resourceVersion).to.equal('8');
+      expect(requests.map(({ method, body }) => [method, body])).to.deep.equal(
+        Array.from({ length: 3 }, () => ['PATCH', '{"spec":{"size":1}}']),
+      );
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('also while it starts: 503', async () => {
+      const { client, clock, requests, signal } = clientOf(() =>
+        requests.length === 1 ? text(503, 'starting', { 'retry-after': '1' }) : json(200, widget('a', '8')),
+      );
+      const got = client.get(widgets, keyFor('a'), { signal });
+      await clock.advance(1_000);
+      expect((await got)?.metadata.name).to.equal('a');
+    });
+
+    it('has the last word after ten times', async () => {
+      const { client, clock, requests, signal } = clientOf(() => busy(1));
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      await clock.advance(20_000);
+      expect(await failed).to.include({ status: 429, retryAfter: 1_000 });
+      expect(requests).to.have.length(11);
+    });
+
+    it('has it at once where its time is beyond that of the request', async () => {
+      const { client, clock, requests, signal } = clientOf(() => busy(16));
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      await clock.advance(16_000);
+      expect(await failed).to.include({ status: 429 });
+      expect(requests).to.have.length(2);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('has it when the caller stops waiting', async () => {
+      const { client, clock, controller, requests, signal } = clientOf(() => busy(5));
+      const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
+      await clock.advance(1_000);
+      controller.abort(new Error('the manager stops'));
+      expect(await failed).to.include({ status: 429 });
+      expect(requests).to.have.length(1);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+  });
+
   describe('no answer', () => {
     it('within 30 s, or 60 s for a list, is an error of its own, and the request is aborted', async () => {
       const { client, clock, requests, signal } = clientOf(never);

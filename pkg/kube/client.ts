@@ -1,5 +1,5 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { DeadlineExceeded, isAborted, untilAborted, withDeadline } from '../env/deadline.ts';
+import { DeadlineExceeded, isAborted, sleep, untilAborted, withDeadline } from '../env/deadline.ts';
 import { decodeList, decodeObject, decodeWatchEvent, isStatus, parseJson, refusal } from './decode.ts';
 import { isNotFound, KubeError } from './errors.ts';
 import { lines } from './lines.ts';
@@ -22,6 +22,8 @@ import type {
 const REQUEST_DEADLINE: Ms = 30_000;
 /** As the API server's `--request-timeout`: a list that takes longer is cut there too. */
 const LIST_DEADLINE: Ms = 60_000;
+/** client-go: how often a server that asks to come back later is asked again. */
+const MAX_RETRIES = 10;
 
 /** Objects in one page of a list, as client-go's pager asks for. */
 export const PAGE_SIZE = 500;
@@ -50,15 +52,28 @@ interface Exchange {
 
 export function createKubeClient({ transport, clock }: KubeClientOptions): KubeClient {
   async function exchange(request: Exchange): Promise<Answer> {
-    const { doing, method, path, limit = REQUEST_DEADLINE } = request;
-    const answer = await withDeadline(clock, limit, request.signal, 'the API server', async (signal) => {
+    const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
+    const end = clock.monotonic() + limit;
+    for (let retries = 0; ; retries++) {
+      const answer = await ask(request, end - clock.monotonic());
+      if (answer.status >= 200 && answer.status <= 299) return answer;
+      const error = refusal(doing, method, answer);
+      const wait = pauseAfter(error);
+      if (wait === undefined || retries === MAX_RETRIES || clock.monotonic() + wait >= end) throw error;
+      await sleep(clock, wait, signal).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  async function ask(request: Exchange, limit: Ms): Promise<Answer> {
+    const { doing, method, path } = request;
+    return withDeadline(clock, limit, request.signal, 'the API server', async (signal) => {
       const response = await transport.send({ method, path, signal, ...payload(request) });
       return { status: response.status, headers: response.headers, text: await readText(response.body) };
     }).catch((cause: unknown) => {
       throw noAnswer(doing, cause);
     });
-    if (answer.status < 200 || answer.status > 299) throw refusal(doing, method, answer);
-    return answer;
   }
 
   async function exchangeJson(request: Exchange): Promise<unknown> {
@@ -180,6 +195,13 @@ function payload({ body, contentType = 'application/json' }: Exchange): {
   if (body === undefined) return { headers: ACCEPT };
   return { headers: { ...ACCEPT, 'content-type': contentType }, body: JSON.stringify(body) };
 }
+
+/**
+ * How long the server wants to be left alone before the same request comes again, as client-go has it (rest/with_retry.go):
+ * it has too much to do, or it starts or stops. `undefined`: coming again is not asked for.
+ */
+const pauseAfter = ({ status, retryAfter }: KubeError): Ms | undefined =>
+  status === 429 || status >= 500 ? retryAfter : undefined;
 
 const describe = (doing: string, resource: Resource, key: ObjectKey): string =>
   `${doing} ${resourceName(resource)} ${keyText(key)}`;

@@ -72,6 +72,8 @@ export interface DeleteOptions {
  *
  * Every method throws {@link KubeError} on an answer other than 2xx and on no answer; `get` and `delete` answer
  * `undefined` for an object that is not there, and throw `NotServed` where the kind itself is unknown to the server.
+ * A server that asks to come back later (429 or 5xx with Retry-After) is asked again then, within the time that the request
+ * has; only a watch is its caller's to repeat.
  * Bodies of merge patches are RFC 7386: `null` removes, lists are replaced whole.
  */
 export interface KubeClient {
