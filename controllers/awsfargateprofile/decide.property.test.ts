@@ -218,9 +218,9 @@ describe('decide, in whatever world', () => {
     });
   });
 
-  it('makes no role in the place of somebody else’s that has vanished', () => {
-    atEveryDeed(({ mutation, desired: { records } }) => {
-      if (mutation.kind !== 'createRole' || records.roleManaged !== false) return;
+  it('makes no role in the place of somebody else’s that was used by its name and has vanished', () => {
+    atEveryDeed(({ mutation, spec, desired: { records } }) => {
+      if (mutation.kind !== 'createRole' || spec.roleName === undefined || records.roleManaged !== false) return;
       expect(records.roleName).not.to.equal(mutation.role.name);
     });
   });

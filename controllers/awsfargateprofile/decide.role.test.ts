@@ -79,6 +79,12 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       observed({ role: aRole({ tags: CAPA }) }),
       `tag role with ${EKS_CLUSTER_TAG}`,
     ],
+    [
+      'was somebody else’s, which stood in the way and has gone',
+      living({}, { role: { name: ROLE, id: 'AROATHEIRS', managed: false } }),
+      observed(),
+      `create role /${ROLE}`,
+    ],
     ['trusts too much', living(), observed({ role: aRole({ trust: TRUSTS.wide }) }), 'setTrust'],
     [
       'trusts the same in other words',

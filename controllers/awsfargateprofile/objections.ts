@@ -59,8 +59,9 @@ export function roleObjection(desired: Desired, observed: Observed): Answer {
   const found = roleNamed(observed.roles, role.name);
   if (role.kind === 'existing') return existingRoleObjection(desired, role, found);
   if (found === undefined) {
-    // Somebody else's is not made anew, and the one that Cluster API Provider AWS shares between all profiles is always that.
-    const isOthers = desired.records.roleManaged === false && desired.records.roleName === role.name;
+    // Somebody else's that was used is not made anew, and the one that Cluster API Provider AWS shares between all profiles is
+    // always that. What only stood in the way of a role of our own is well gone.
+    const isOthers = role.named && desired.records.roleManaged === false && desired.records.roleName === role.name;
     return isOthers || isSharedByCapa(role.name) ? stop(why('RoleNotFound', { name: role.name })) : undefined;
   }
   const owner = roleOwner(found, desired.owner);

@@ -93,6 +93,11 @@ describe('recordBefore', () => {
     expect(recorded(createRole, status).role).to.deep.equal({ name: ROLE });
   });
 
+  it('says nothing of a role of the name that was somebody else’s', () => {
+    const status = { role: { name: ROLE, managed: false, id: 'AROATHEIRS' } };
+    expect(recorded(createRole, status).role).to.deep.equal({ name: ROLE });
+  });
+
   it('says nothing of a profile that was asked for under another name', () => {
     const record = recorded(createRole, {
       profileName: ProfileName.of('former'),

@@ -93,8 +93,9 @@ function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSF
 function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
   const { name } = wanted.role;
-  // Of another role the earlier record says nothing.
-  return record.role?.name === name ? record : { ...record, role: { name } };
+  // Of another role, or of somebody else's that had the name, the earlier record says nothing.
+  const isOfThis = record.role?.name === name && record.role.managed !== false;
+  return isOfThis ? record : { ...record, role: { name } };
 }
 
 function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {

@@ -13,7 +13,8 @@ export const ROLE_REASONS = {
     ...iam,
     poll: slowly,
     words: ({ name, whose }) => `IAM role ${quoted(name)} exists already and belongs to ${whose}. It is left untouched`,
-    cure: () => 'Name it in spec.roleARN to use it as it is, or choose another spec.roleName',
+    cure: () =>
+      'Name it in spec.roleARN to use it as it is, or choose another spec.roleName; should the role go, its name is taken by itself',
   }),
   RoleNotFound: described<Named>({
     nature: 'human',

@@ -21,6 +21,16 @@ export const ROLES: readonly Phase[] = [
     cure: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
   },
   {
+    name: 'role-in-the-way',
+    says: 'a role of the wanted name that somebody else made, and takes away',
+    arrange: (world) => {
+      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST });
+      applied(world);
+    },
+    until: ['Stalled', 'True', 'RoleNotOwned'],
+    cure: (world) => world.aws.admin.removeRole({ name: ROLE }),
+  },
+  {
     name: 'role-of-another-cluster',
     says: 'a role of the wanted name that serves another cluster',
     arrange: (world) => {
