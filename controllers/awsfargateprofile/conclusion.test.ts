@@ -7,10 +7,9 @@ import { KubeError } from '../../pkg/kube/errors.ts';
 import { Turns } from '../../pkg/runtime/turns.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { Findings } from './conclusion.ts';
-import { Conclusion, again } from './conclusion.ts';
+import { Conclusion } from './conclusion.ts';
 import { Memories } from './memories.ts';
 import type { Step } from './model.ts';
-import { CHANGED } from './pass.ts';
 import { why } from './reasons.ts';
 import {
   PROFILE,
@@ -76,7 +75,7 @@ describe('the conclusion of a pass', () => {
     ['the release of a deleted object', over],
   ] as const) {
     it(`tells what was done where somebody else wrote before ${what}`, async () => {
-      expect(await conclude(findings, async () => undefined)).to.deep.equal(again(CHANGED));
+      expect(await conclude(findings, async () => undefined)).to.deep.equal({ kind: 'conflict' });
       expect(told).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
 

@@ -16,12 +16,10 @@ import { attemptsOf, notBeforeOf, rememberSuccess, rememberWaiting, waitedFor, w
 import { releasePatch } from './metadata.ts';
 import type { Desired } from './model.ts';
 import type { ProfileObjects } from './objects.ts';
-import type { Pass, Seen } from './pass.ts';
-import { CHANGED } from './pass.ts';
+import type { Dropped, End, Pass, Seen } from './pass.ts';
 import type { Why } from './reasons.ts';
 import { pollOf } from './reasons.ts';
 import { statusOf } from './report.ts';
-import type { StepsEnd } from './steps.ts';
 
 export interface ConclusionOptions {
   readonly clock: Clock;
@@ -36,7 +34,7 @@ export interface ConclusionOptions {
 /** What a pass found out and did, before it is told. */
 export interface Findings {
   readonly object: AWSFargateProfile;
-  readonly end: StepsEnd;
+  readonly end: End | Dropped;
   readonly desired?: Desired;
   readonly observed?: Seen;
   readonly trail?: Pass['trail'];
@@ -55,9 +53,9 @@ const JITTER = 0.1;
 const MOMENT: Ms = 1_000;
 
 export const DONE: Requeue = { kind: 'done' };
+/** Somebody else wrote first: the pass came to nothing. */
+export const CONFLICT: Requeue = { kind: 'conflict' };
 export const again = (because: string): Requeue => ({ kind: 'backoff', why: because });
-/** Whether the pass came to nothing because somebody else wrote first. */
-export const isConflict = (next: Requeue): boolean => next.kind === 'backoff' && next.why === CHANGED;
 
 /** The end of a pass: says what came of it, on the object and in events, and plans the next. */
 export class Conclusion {
@@ -73,9 +71,10 @@ export class Conclusion {
   async conclude({ object, end, ...findings }: Findings, context: ReconcileContext): Promise<Requeue> {
     const { clock, resync, turns } = this.options;
     if (!isInLine(end)) turns.leave(keyText(keyOf(object)));
-    if (end.kind === 'quit') {
-      context.logger.debug('Pass given up', { because: end.because });
+    if (end.kind === 'conflict' || end.kind === 'quit') {
       this.tellSteps(object, findings.trail, context);
+      if (end.kind === 'conflict') return CONFLICT;
+      context.logger.debug('Pass given up', { because: end.because });
       return end.until === 'changed' ? again(end.because) : this.soon(end.because);
     }
     const before = this.memories.of(object);
@@ -97,7 +96,7 @@ export class Conclusion {
     const isWritten = await this.write(object, telling, () =>
       this.options.objects.patchStatus(object, status, context.signal),
     );
-    if (!isWritten) return again(CHANGED);
+    if (!isWritten) return CONFLICT;
     this.tell(object, eventsOf(pass));
     if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(resync), why: 'resync' };
     const next = { kind: 'after', delay: this.delayOf(object, end.why, memory, waited), why: end.why.reason } as const;
@@ -118,7 +117,7 @@ export class Conclusion {
     if (!isPaused) {
       try {
         const next = await this.conclude({ object, end: { kind: 'stopped', why: reason } }, context);
-        if (!isConflict(next)) return next;
+        if (next.kind !== 'conflict') return next;
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
       }
@@ -187,7 +186,7 @@ export class Conclusion {
     const isWritten = await this.write(object, telling, () =>
       this.options.objects.patchMetadata(object, releasePatch(object), telling.context.signal),
     );
-    if (!isWritten) return again(CHANGED);
+    if (!isWritten) return CONFLICT;
     this.tell(object, events);
     return DONE;
   }
@@ -222,5 +221,5 @@ export class Conclusion {
   }
 }
 
-const isInLine = (end: StepsEnd): boolean =>
+const isInLine = (end: End | Dropped): boolean =>
   end.kind === 'stopped' && (end.why.reason === 'WaitingForSibling' || end.why.reason === 'ClusterUpdating');

@@ -8,7 +8,6 @@ import type { ServedVerdict } from '../served-schema.ts';
 import { isDeleting } from '../standing.ts';
 import { eventsOf } from './events.ts';
 import type { Pass } from './pass.ts';
-import { CHANGED } from './pass.ts';
 import { readInputs } from './read.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
@@ -81,7 +80,7 @@ async function standStill(
   const key = keyText(keyOf(object));
   if (isDeleting(object)) {
     const written = await options.objects.patchStatus(object, inForeignTerms(statusOf(pass)), signal);
-    if (written === undefined) return { kind: 'backoff', why: CHANGED };
+    if (written === undefined) return { kind: 'conflict' };
   }
   if (!told.has(key)) for (const event of eventsOf(pass)) options.tell(object, event);
   told.add(key);

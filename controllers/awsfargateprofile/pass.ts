@@ -6,6 +6,13 @@ import type { Why } from './reasons.ts';
 /** How a pass ended. */
 export type End = { readonly kind: 'settled' } | { readonly kind: 'stopped'; readonly why: Why };
 
+/** A pass that is dropped without a word, to look again. */
+export type Dropped =
+  /** Somebody else wrote the object first: at once. */
+  | { readonly kind: 'conflict' }
+  /** The world is not what the pass believes (any more): at once, or later. */
+  | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
+
 export type Seen = Pick<Observed, 'cluster' | 'profiles'> & Partial<Pick<Observed, 'roles'>>;
 
 /** One whole pass over an object, for those who tell of it. */
@@ -25,6 +32,3 @@ export interface Pass {
   /** How often in a row a failed profile was tried again. */
   readonly attempts: number;
 }
-
-/** Why a pass comes to nothing where somebody else wrote the object first: what lasts is told by these words. */
-export const CHANGED = 'the object was changed meanwhile';

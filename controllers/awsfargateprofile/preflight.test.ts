@@ -290,11 +290,9 @@ describe('the guard marked', () => {
     });
   }
 
-  it('quits when somebody else wrote first', async () => {
+  it('drops the pass when somebody else wrote first', async () => {
     const { guard } = marking('refused');
-    expect(verdictWord(await guard(DELETE_PROFILE, flightIn(full(), aDeletedObject())))).to.equal(
-      'quit: the object was changed meanwhile',
-    );
+    expect(verdictWord(await guard(DELETE_PROFILE, flightIn(full(), aDeletedObject())))).to.equal('conflict');
   });
 
   it('marks no living object, whose profile is made anew', async () => {
@@ -316,11 +314,9 @@ describe('the guard recorded', () => {
     }
   });
 
-  it('quits when somebody else wrote first', async () => {
+  it('drops the pass when somebody else wrote first', async () => {
     const guard = recorded({ record: async () => undefined });
-    expect(verdictWord(await guard(CREATE_PROFILE, flightIn(full())))).to.equal(
-      'quit: the object was changed meanwhile',
-    );
+    expect(verdictWord(await guard(CREATE_PROFILE, flightIn(full())))).to.equal('conflict');
   });
 
   it('changes nothing for an object without our finalizer', async () => {

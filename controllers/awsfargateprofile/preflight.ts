@@ -15,7 +15,7 @@ import { refusalOf, rememberFailed, whatOf } from './memory.ts';
 import type { Memory } from './memory.ts';
 import type { Desired, Mutation, Observed, Target } from './model.ts';
 import { isDestructive, isLaneMutation } from './model.ts';
-import { CHANGED } from './pass.ts';
+import type { Dropped } from './pass.ts';
 import type { Why } from './reasons.ts';
 import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
@@ -39,8 +39,7 @@ export type Verdict =
   | { readonly kind: 'stop'; readonly why: Why }
   /** The role is used by something else: leave it, and go on without it. `by` in words. */
   | { readonly kind: 'keep'; readonly role: RoleName; readonly by: string }
-  /** The world is not what the pass believes (any more): drop the pass, say nothing, and look again: at once, or later. */
-  | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
+  | Dropped;
 
 /** A safety rule: asked before each change in AWS, in the order of {@link guards}; the first objection holds. */
 export type Guard = (mutation: Mutation, flight: Flight) => Promise<Verdict>;
@@ -59,8 +58,7 @@ export interface GuardServices {
 }
 
 const GO: Verdict = { kind: 'go' };
-/** Somebody else wrote first. */
-export const GONE_ON = { kind: 'quit', because: CHANGED, until: 'changed' } as const satisfies Verdict;
+const CONFLICT: Verdict = { kind: 'conflict' };
 
 /**
  * The safety rules, cheapest first, made anew for each pass. The turn is held from when it is given: only the record comes
@@ -157,7 +155,7 @@ export function marked({ mark }: Pick<GuardServices, 'mark'>): Guard {
   return async (mutation, flight) => {
     if (!isDestructive(mutation) || !isDeleting(flight.object)) return GO;
     const written = await mark(flight.object, flight.signal);
-    if (written === undefined) return GONE_ON;
+    if (written === undefined) return CONFLICT;
     flight.object = written;
     return GO;
   };
@@ -170,7 +168,7 @@ export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
       return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
     }
     const written = await record(mutation, flight);
-    if (written === undefined) return GONE_ON;
+    if (written === undefined) return CONFLICT;
     flight.object = written;
     return GO;
   };

@@ -198,7 +198,7 @@ describe('Reconciler', () => {
       given();
       api.change(now(), { metadata: { labels: { by: 'them' } } });
       asked.length = 0;
-      expect(await pass()).to.include({ kind: 'backoff' });
+      expect(await pass()).to.deep.equal({ kind: 'conflict' });
       expect(asked).to.deep.equal(['PATCH finalizers']);
       expect(now().metadata.finalizers ?? []).to.deep.equal([]);
     });

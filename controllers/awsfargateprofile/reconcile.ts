@@ -20,7 +20,7 @@ import { refusalIn } from '../refusals.ts';
 import type { ServedSchema } from '../served-schema.ts';
 import { mutationBudget } from './budget.ts';
 import type { Findings } from './conclusion.ts';
-import { Conclusion, DONE, again, isConflict } from './conclusion.ts';
+import { CONFLICT, Conclusion, DONE, again } from './conclusion.ts';
 import { desiredBy } from './desired.ts';
 import type { EventSpec } from './events.ts';
 import { eventOf } from './events.ts';
@@ -34,10 +34,9 @@ import type { ProfileObjects } from './objects.ts';
 import { observe } from './observe.ts';
 import { pausedStatus } from './report.ts';
 import type { End, Seen } from './pass.ts';
-import { CHANGED } from './pass.ts';
 import type { Flight } from './preflight.ts';
 import { isInTransit, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
-import { GONE_ON, guards } from './preflight.ts';
+import { guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
 import { why } from './reasons.ts';
 import { readyOnlyIfActive, recordBefore } from './record.ts';
@@ -91,7 +90,7 @@ export class Reconciler {
     const { lasting } = this;
     try {
       const next = await this.pass(key, context);
-      if (!isConflict(next)) {
+      if (next.kind !== 'conflict') {
         lasting.over(key);
         return next;
       }
@@ -121,7 +120,7 @@ export class Reconciler {
       goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal),
       context.signal,
     );
-    return object === undefined ? again(CHANGED) : this.follow(object, goal, inputs.sharers, context);
+    return object === undefined ? CONFLICT : this.follow(object, goal, inputs.sharers, context);
   }
 
   /** The API server does not let a pass go on. */
@@ -166,7 +165,7 @@ export class Reconciler {
         this.options.turns.leave(keyText(keyOf(object)));
         const status = pausedStatus(object, goal.by, this.options.clock.now());
         const written = await this.options.objects.patchStatus(object, status, context.signal);
-        return written === undefined ? again(CHANGED) : DONE;
+        return written === undefined ? CONFLICT : DONE;
       }
       case 'hold':
         return this.conclusion.conclude({ object, end: stopped(goal.why) }, context);
@@ -280,7 +279,7 @@ export class Reconciler {
       where,
       context.signal,
     );
-    if (object === undefined) return { object: before, end: GONE_ON };
+    if (object === undefined) return { object: before, end: { kind: 'conflict' } };
     if (sight.kind === 'transit') return { object, desired, observed: sight.seen, end: stopped(sight.why) };
     const wanting = sight.desired;
     const flight: Flight = {

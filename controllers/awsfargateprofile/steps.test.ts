@@ -3,10 +3,10 @@ import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { isCreateUnseen, rememberUnseen, rememberWaiting } from './memory.ts';
 import type { Step } from './model.ts';
+import type { Dropped, End } from './pass.ts';
 import type { Flight, GuardServices } from './preflight.ts';
 import { guards } from './preflight.ts';
 import { why } from './reasons.ts';
-import type { StepsEnd } from './steps.ts';
 import { runSteps } from './steps.ts';
 import { POD_EXECUTION_POLICY, PROFILE, ROLE, aDeletedObject, aFailure, anObject } from './testing/builders.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
@@ -21,12 +21,14 @@ import {
   siblingTicket,
 } from './testing/flight.ts';
 
-const wordOf = (end: StepsEnd): string => {
+const wordOf = (end: End | Dropped): string => {
   switch (end.kind) {
     case 'settled':
       return 'settled';
     case 'stopped':
       return `stopped: ${end.why.reason}`;
+    case 'conflict':
+      return end.kind;
     case 'quit':
       return `quit: ${end.because}`;
   }
@@ -156,7 +158,7 @@ describe('runSteps', () => {
     it('is given back when the record could not be written', async () => {
       const flight = flightIn(awsWith(aSimulatedRole()));
       expect(await run(flight, { record: async () => undefined })).to.deep.equal({
-        end: 'quit: the object was changed meanwhile',
+        end: 'conflict',
         did: [],
       });
       expect(isFree()).to.equal(true);

@@ -15,7 +15,7 @@ import { doingOf, tellAnswer } from './lane.ts';
 import { preflight } from './preflight.ts';
 import type { Why } from './reasons.ts';
 import { contradiction, pollOf, why } from './reasons.ts';
-import type { End } from './pass.ts';
+import type { Dropped, End } from './pass.ts';
 
 /** More changes than any object needs in one pass: a decision that goes round in circles ends here, and shows. */
 const MOST_STEPS = 24;
@@ -29,8 +29,6 @@ const TRUST_PATIENCE: Ms = 120_000;
 /** IAM and EKS are eventually consistent; in practice within seconds. */
 const VISIBILITY_PATIENCE: Ms = 120_000;
 
-export type StepsEnd = End | Extract<Verdict, { kind: 'quit' }>;
-
 /**
  * Decides, asks the guards, acts, folds the answer in: until nothing is left to do or something has to be waited for. What
  * was done is in `trail` also where it throws.
@@ -39,7 +37,7 @@ export async function runSteps(
   flight: Flight,
   trail: Step[],
   { guards, turns, clock }: { readonly guards: readonly Guard[]; readonly turns: Turns; readonly clock: Clock },
-): Promise<StepsEnd> {
+): Promise<End | Dropped> {
   for (let step = 0; step < MOST_STEPS; step++) {
     const decision = decide(flight.desired, flight.observed);
     if (decision.kind === 'settled') return decision;
@@ -50,7 +48,7 @@ export async function runSteps(
     const { mutation } = decision;
     const attempt = await attemptIt(flight, mutation, { guards, turns, clock });
     if (attempt.kind === 'stop') return stopped(attempt.why);
-    if (attempt.kind === 'quit') return attempt;
+    if (attempt.kind === 'conflict' || attempt.kind === 'quit') return attempt;
     if (attempt.kind === 'keep') {
       flight.observed = keepRole(flight.observed, attempt.role, attempt.by);
       continue;
@@ -86,7 +84,7 @@ async function attemptIt(
 }
 
 /** Folds an answer into the pass; the end of the pass, if this is one. */
-function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clock): StepsEnd | undefined {
+function takeIn(flight: Flight, mutation: Mutation, outcome: Outcome, clock: Clock): End | Dropped | undefined {
   const now = clock.monotonic();
   const generation = flight.object.metadata.generation ?? 0;
   switch (outcome.kind) {

@@ -101,7 +101,7 @@ describe('an object that cannot be read', () => {
   it('is looked at again where somebody else wrote first', async () => {
     const raw = broken();
     api.server.storage.mergePatch(PROFILE_KIND, keyOf(raw), { metadata: { labels: { by: 'them' } } });
-    expect(await report(raw)).to.include({ kind: 'backoff' });
+    expect(await report(raw)).to.deep.equal({ kind: 'conflict' });
     expect(now()).to.not.have.property('status');
   });
 

@@ -9,7 +9,6 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
 import type { EventSpec } from './events.ts';
 import type { ProfileObjects } from './objects.ts';
-import { CHANGED } from './pass.ts';
 
 export interface UndecodableOptions {
   readonly clock: Clock;
@@ -58,7 +57,7 @@ export async function reportUndecodable(
     tell(raw, { type: 'Warning', reason: 'InvalidObject', message: words });
   try {
     const written = await objects.patchRawStatus(raw, { observedGeneration, conditions }, signal);
-    if (!written) return { kind: 'backoff', why: CHANGED };
+    if (!written) return { kind: 'conflict' };
   } catch (error) {
     if (!isInvalid(error)) throw error;
     logger.warn('Object cannot be written either', { refusal: error.message });

@@ -262,7 +262,7 @@ describe('TeardownReconciler', () => {
         { ...KEY, name: 'prod-control-plane' },
         { metadata: { labels: { a: 'b' } } },
       );
-      expect(await pass()).to.deep.equal({ kind: 'backoff', why: 'the control plane was changed meanwhile' });
+      expect(await pass()).to.deep.equal({ kind: 'conflict' });
       expect(finalizers()).to.include(GUARD_FINALIZER);
     });
 

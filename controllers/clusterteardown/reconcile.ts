@@ -109,7 +109,7 @@ export class TeardownReconciler {
     // Nothing is created for the others: they keep what guard they have until the last profile is gone.
     for (const each of [...(main === undefined ? [] : [main]), ...(isNeeded ? [] : others)]) {
       const kept = await this.keepGuard(key, each, isNeeded, context);
-      if (kept !== DONE) return kept;
+      if (kept.kind !== 'done') return kept;
     }
     return next;
   };
@@ -190,7 +190,7 @@ export class TeardownReconciler {
         ? lasting.conflict(controlPlaneKey)
         : (refusalIn(error) ?? lasting.failure(controlPlaneKey, error));
       if (refusal !== undefined) return this.refused(controlPlane, refusal, context);
-      if (isConflict(error)) return again('the control plane was changed meanwhile');
+      if (isConflict(error)) return { kind: 'conflict' };
       throw error;
     }
   }

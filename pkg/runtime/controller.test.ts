@@ -137,21 +137,18 @@ describe('Controller', () => {
     await world.stop();
   });
 
-  it('backs off without counting an error', async () => {
-    const { at, reconcile } = scripted(
-      { kind: 'backoff', why: 'conflict' },
-      { kind: 'backoff', why: 'conflict' },
-      { kind: 'backoff', why: 'conflict' },
-    );
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(1_000);
-    expect(at).to.deep.equal([0, 5, 15, 35]);
-    expect(await world.result('requeue')).to.equal(3);
-    expect(await world.count('reconcile_errors_total')).to.equal(0);
-    expect(world.logger.said('Reconciler error')).to.deep.equal([]);
-    await world.stop();
-  });
+  for (const again of [{ kind: 'backoff', why: 'not listed yet' }, { kind: 'conflict' }] as const satisfies Requeue[])
+    it(`backs off without counting an error: ${again.kind}`, async () => {
+      const { at, reconcile } = scripted(again, again, again);
+      const world = new World(reconcile);
+      world.queue.add(key('a'));
+      await world.clock.advance(1_000);
+      expect(at).to.deep.equal([0, 5, 15, 35]);
+      expect(await world.result('requeue')).to.equal(3);
+      expect(await world.count('reconcile_errors_total')).to.equal(0);
+      expect(world.logger.said('Reconciler error')).to.deep.equal([]);
+      await world.stop();
+    });
 
   it('counts and logs what is thrown and tries again with backoff', async () => {
     const problem = new Error('AWS said no');

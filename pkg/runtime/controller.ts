@@ -40,6 +40,7 @@ type Outcome = Requeue | { readonly kind: 'error' | 'panic'; readonly error: unk
  * | `done`              | forgotten                  | success                |
  * | `after`             | forgotten, added after     | requeue_after          |
  * | `backoff`           | added with backoff         | requeue                |
+ * | `conflict`          | added with backoff         | requeue                |
  * | `terminal`          | left until it changes      | error, terminal        |
  * | throws              | added with backoff         | error                  |
  * | throws a panic      | added with backoff         | error, panic           |
@@ -130,6 +131,10 @@ export class Controller implements Runnable {
         return 'requeue_after';
       case 'backoff':
         logger.debug('Reconcile done, requeueing with backoff', { why: outcome.why });
+        queue.addRateLimited(key);
+        return 'requeue';
+      case 'conflict':
+        logger.debug('Somebody else wrote first, requeueing with backoff');
         queue.addRateLimited(key);
         return 'requeue';
       case 'stopped':

@@ -13,6 +13,8 @@ export type Requeue =
   | { readonly kind: 'after'; readonly delay: Ms; readonly why: string; readonly priority?: Priority }
   /** Again with the key's exponential backoff, without counting an error. */
   | { readonly kind: 'backoff'; readonly why: string }
+  /** Somebody else wrote first: again with the key's exponential backoff, without counting an error. */
+  | { readonly kind: 'conflict' }
   | { readonly kind: 'terminal'; readonly error: unknown };
 
 export interface ReconcileContext {

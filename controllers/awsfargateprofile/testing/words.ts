@@ -47,6 +47,8 @@ export const verdictWord = (verdict: Verdict): string => {
       return `stop: ${verdict.why.reason}`;
     case 'keep':
       return `keep ${verdict.role}: ${verdict.by}`;
+    case 'conflict':
+      return verdict.kind;
     case 'quit':
       return `quit: ${verdict.because}`;
   }
