@@ -1,24 +1,32 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
+import type { StoreReader } from '../../pkg/kube/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import type { ServedVerdict } from '../served-schema.ts';
+import type { ServedSchema, ServedVerdict } from '../served-schema.ts';
 import { isDeleting } from '../standing.ts';
+import type { EventSpec } from './events.ts';
 import { eventsOf } from './events.ts';
+import type { ProfileObjects } from './objects.ts';
 import type { Pass } from './pass.ts';
 import { readInputs } from './read.ts';
 import type { Why } from './reasons.ts';
 import { pollOf, why } from './reasons.ts';
-import type { ReconcilerOptions } from './reconcile.ts';
 import { statusOf } from './report.ts';
 import { goalFor } from './target.ts';
 
-type Options = Pick<
-  ReconcilerOptions,
-  'clock' | 'profiles' | 'clusters' | 'controlPlanes' | 'objects' | 'schema' | 'tell'
->;
+export interface ForeignSchemaOptions {
+  readonly clock: Clock;
+  readonly profiles: StoreReader;
+  readonly clusters: StoreReader;
+  readonly controlPlanes: StoreReader;
+  readonly objects: Pick<ProfileObjects, 'patchStatus'>;
+  readonly schema: Pick<ServedSchema, 'lookLately'>;
+  readonly tell: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
 
 /**
  * Passes only while the API server serves the kind with our schema.
@@ -27,7 +35,7 @@ type Options = Pick<
  * good what that schema does not know. So a living object is not written at all, and told of by an event alone; of one
  * that is being deleted somebody waits for the end, and is told in its conditions.
  */
-export function underOurSchema(reconcile: Reconcile, options: Options): Reconcile {
+export function underOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
   /** Who has been told, by key. */
   const told = new Set<string>();
   return async (key, context) => {
@@ -56,7 +64,7 @@ export function objectionOf(verdict: ServedVerdict): Why | undefined {
 }
 
 async function standStill(
-  options: Options,
+  options: ForeignSchemaOptions,
   raw: KubeObject,
   reason: Why,
   told: Set<string>,
