@@ -138,6 +138,24 @@ describe('EventWriter', () => {
     await stop();
   });
 
+  it('tells an occurrence once, and counts on, where the server wrote the Event but its answer was lost', async () => {
+    const { writer, clock, server, start, stop, shown, logger } = newWriter();
+    server.intercept = async (request) => {
+      server.intercept = () => undefined;
+      await server.send(request);
+      return new Error('read ECONNRESET');
+    };
+    start();
+    writer.record(object, 'Normal', 'Tested', 'same');
+    await clock.advance(10_000);
+    expect(shown()).to.deep.equal(['1× same']);
+    writer.record(object, 'Normal', 'Tested', 'same');
+    await clock.settle();
+    expect(shown()).to.deep.equal(['2× same']);
+    expect(logger.lines).to.deep.equal([]);
+    await stop();
+  });
+
   it('gives one up after twelve tries, and says so', async () => {
     const { writer, clock, server, start, stop, shown, logger } = newWriter();
     let attempts = 0;

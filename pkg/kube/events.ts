@@ -125,9 +125,12 @@ export class EventWriter implements EventRecorder {
     const { object, type, reason, message } = queued;
     const verdict = this.correlator.judge({ objectId: idOf(object), type, reason, message });
     if (verdict.kind === 'drop') return;
+    // The same at each try: one whose answer was lost may have been written.
+    let drawn: string | undefined;
+    const name = (): string => (drawn ??= this.newName(queued));
     for (let tries = 1; ; tries++) {
       try {
-        return await this.send(queued, verdict, end);
+        return await this.send(queued, verdict, name, end);
       } catch (error) {
         if (isExpectedRefusal(error)) return logger.debug('The API server refused an event', keysOf(queued));
         if (tries === MAX_TRIES || stop.aborted || !isWorthRetrying(error))
@@ -138,7 +141,12 @@ export class EventWriter implements EventRecorder {
     }
   }
 
-  private async send(queued: Queued, verdict: Exclude<Verdict, { kind: 'drop' }>, signal: AbortSignal): Promise<void> {
+  private async send(
+    queued: Queued,
+    verdict: Exclude<Verdict, { kind: 'drop' }>,
+    name: () => string,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client } = this.options;
     const { id, message } = verdict;
     const namespace = namespaceOf(queued.object);
@@ -160,32 +168,40 @@ export class EventWriter implements EventRecorder {
         if (!isNotFound(error)) throw error;
       }
     }
-    const event = this.newEvent(queued, message, { count, firstTimestamp, lastTimestamp: now });
-    await client.create(EVENTS, namespace, event, { signal });
-    this.correlator.remember(id, { name: event.metadata.name, count, firstTimestamp });
+    const event = this.newEvent(queued, name(), message, { count, firstTimestamp, lastTimestamp: now });
+    try {
+      await client.create(EVENTS, namespace, event, { signal });
+    } catch (error) {
+      // No other has this name: it was written by a try before.
+      if (!isAlreadyExists(error)) throw error;
+    }
+    this.correlator.remember(id, { name: name(), count, firstTimestamp });
+  }
+
+  /**
+   * As client-go, `name.<time in hex>`, but the nanoseconds that no JavaScript clock has are drawn; and always more than the
+   * last, since `kubectl describe` shows the events of one second in the order of their names.
+   */
+  private newName({ object, at }: Queued): string {
+    const drawn = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(this.options.random.next() * 1_000_000));
+    this.lastName = drawn > this.lastName ? drawn : this.lastName + 1n;
+    return `${object.metadata.name.slice(0, MAX_OBJECT_NAME)}.${this.lastName.toString(16)}`;
   }
 
   private newEvent(
-    { object, type, reason, at }: Queued,
+    { object, type, reason }: Queued,
+    eventName: string,
     message: string,
     times: { readonly count: number; readonly firstTimestamp: string; readonly lastTimestamp: string },
-  ): Readonly<Record<string, unknown>> & { readonly metadata: { readonly name: string; readonly namespace: string } } {
-    const { component, instance = '', random } = this.options;
+  ): Readonly<Record<string, unknown>> {
+    const { component, instance = '' } = this.options;
     const { apiVersion, kind, metadata } = object;
-    const { name, uid, resourceVersion } = metadata;
-    // As client-go, `name.<time in hex>`, but the nanoseconds that no JavaScript clock has are drawn; and always more than
-    // the last, since `kubectl describe` shows the events of one second in the order of their names.
-    const drawn = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(random.next() * 1_000_000));
-    const nanoseconds = drawn > this.lastName ? drawn : this.lastName + 1n;
-    this.lastName = nanoseconds;
+    const { name, namespace, uid, resourceVersion } = metadata;
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: {
-        name: `${name.slice(0, MAX_OBJECT_NAME)}.${nanoseconds.toString(16)}`,
-        namespace: namespaceOf(object),
-      },
-      involvedObject: { apiVersion, kind, name, namespace: metadata.namespace, uid, resourceVersion },
+      metadata: { name: eventName, namespace: namespaceOf(object) },
+      involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
       type,
       reason,
       message,
@@ -212,7 +228,7 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
 
 /** In a namespace that is being deleted nothing can be created: every controller meets that, and nobody can act on it. */
 const isExpectedRefusal = (error: unknown): boolean =>
-  isAlreadyExists(error) || (error instanceof KubeError && error.causes.includes('NamespaceTerminating'));
+  error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isWorthRetrying = (error: unknown): boolean =>
   error instanceof KubeError && (error.reason === 'NoAnswer' || error.status === 429 || error.status >= 500);
