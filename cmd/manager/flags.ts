@@ -152,7 +152,12 @@ function readArgs(args: readonly string[]): E.Either<string, { readonly text: Te
   );
   try {
     // Go's flag packages take --leader-elect=true; parseArgs takes no value for a switch.
-    const { values } = parseArgs({ args: args.flatMap(switchValue), options, allowPositionals: false });
+    const { values } = parseArgs({
+      args: args.map(withoutSwitchValue),
+      options,
+      allowPositionals: false,
+      allowNegative: true,
+    });
     const text: Text = (name) => {
       const value = values[name];
       const flag: Flag | undefined = FLAGS.find((each) => each.name === name);
@@ -165,12 +170,12 @@ function readArgs(args: readonly string[]): E.Either<string, { readonly text: Te
   }
 }
 
-/** `--switch=true` → `--switch`, `--switch=false` → nothing; all else as it is. */
-function switchValue(arg: string): readonly string[] {
+/** `--switch=true` → `--switch`, `--switch=false` → `--no-switch`, of which the last counts; all else as it is. */
+function withoutSwitchValue(arg: string): string {
   const [, name, value] = /^--?([a-z-]+)=(true|false)$/.exec(arg) ?? [];
   const isSwitch = (FLAGS as readonly Flag[]).some((flag) => flag.name === name && flag.value === undefined);
-  if (!isSwitch) return [arg.replace(/^-(v=\d+)$/, '--$1')];
-  return value === 'true' ? [`--${name}`] : [];
+  if (!isSwitch) return arg.replace(/^-(v=\d+)$/, '--$1');
+  return value === 'true' ? `--${name}` : `--no-${name}`;
 }
 
 const firstSentence = (message: string): string => message.split('. ')[0] ?? message;
