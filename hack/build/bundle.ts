@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 
 export interface BundleRequest {
@@ -38,12 +38,17 @@ const DECLARING = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 const leaveOutUnused: Plugin = {
   name: 'leave out what is not used',
   setup(building) {
-    building.onResolve({ filter: /./ }, async ({ path, pluginData, kind, ...from }) => {
+    building.onResolve({ filter: /^@kubernetes\/client-node/ }, async ({ path, pluginData, kind, ...from }) => {
       // This very question, asked below.
       if (pluginData === leaveOutUnused || kind !== 'import-statement') return undefined;
-      if (!path.startsWith('@kubernetes/client-node') && !DECLARING.test(from.importer)) return undefined;
       const found = await building.resolve(path, { ...from, kind, pluginData: leaveOutUnused });
       return DECLARING.test(found.path) ? { ...found, sideEffects: false } : found;
+    });
+    // Its own modules name each other by their files. To ask esbuild for each of them would have it list a folder of 758
+    // each time: ten seconds of processor time.
+    building.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, kind, resolveDir }) => {
+      if (kind !== 'import-statement' || !DECLARING.test(importer)) return undefined;
+      return { path: join(resolveDir, path), sideEffects: false };
     });
   },
 };
