@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ClusterName } from '../../api/names.ts';
 import { CLUSTER_KIND, CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
 import { keyOf } from '../../pkg/kube/paths.ts';
 import { Store } from '../../pkg/kube/store.ts';
 import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
@@ -160,17 +161,29 @@ describe('TeardownReconciler', () => {
       await nothing({ kind: 'done' });
     });
 
-    for (const [what, kind, spec] of [
-      ['the Cluster', CLUSTER, { paused: 'perhaps' }],
-      ['the control plane', CONTROL_PLANE, { region: 7 }],
+    for (const [what, kind, spec, says] of [
+      [
+        'the Cluster',
+        CLUSTER,
+        { paused: 'perhaps' },
+        'Cluster team-a/prod cannot be read: spec.paused: expected boolean, got "perhaps"',
+      ],
+      [
+        'the control plane',
+        CONTROL_PLANE,
+        { region: 7 },
+        'AWSManagedControlPlane team-a/prod-control-plane cannot be read: spec.region: expected string, got 7',
+      ],
     ] as const)
-      it(`where ${what} cannot be read`, async () => {
+      it(`where ${what} cannot be read, which only its change can mend`, async () => {
         tornDown();
         const name = kind === CLUSTER ? 'prod' : 'prod-control-plane';
         api.server.storage.mergePatch(kind, { ...KEY, name }, { spec });
         put('web');
         sync();
-        await nothing({ kind: 'done' });
+        const next = await pass();
+        expect(next.kind === 'terminal' && errorMessage(next.error)).to.equal(says);
+        expect([writes(), told]).to.deep.equal([[], []]);
       });
   });
 

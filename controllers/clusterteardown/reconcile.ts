@@ -9,7 +9,7 @@ import {
   isAWSManagedControlPlane,
 } from '../../api/external/index.ts';
 import type { AWSFargateProfile, DecodeProblem } from '../../api/v1beta2/index.ts';
-import { API_VERSION, KIND, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { API_VERSION, KIND, decodeAWSFargateProfile, describeProblem } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder, InvolvedObject } from '../../pkg/kube/events.ts';
@@ -74,21 +74,21 @@ export class TeardownReconciler {
     if (listing.kind === 'unknown' || found.kind === 'unknown') {
       return again('what the teardown reads is not listed yet');
     }
-    const cluster = found.kind === 'found' ? decoded(decodeCluster, found.object) : undefined;
-    if (found.kind === 'found' && cluster === undefined) return DONE;
-    const controlPlanes = this.controlPlanesOf(key, cluster);
+    const cluster = read(decodeCluster, found.kind === 'found' ? found.object : undefined);
+    if (E.isLeft(cluster)) return cluster.left;
+    const controlPlanes = this.controlPlanesOf(key, cluster.right);
     if (controlPlanes === undefined) return again('control planes are not listed yet');
     if (leadership.remaining() <= 0) return NOT_LEADING;
 
     const { main, others } = controlPlanes;
-    const controlPlane = main && decoded(decodeAWSManagedControlPlane, main);
-    if (main !== undefined && controlPlane === undefined) return DONE;
-    const situation = { cluster, controlPlane };
+    const controlPlane = read(decodeAWSManagedControlPlane, main);
+    if (E.isLeft(controlPlane)) return controlPlane.left;
+    const situation = { cluster: cluster.right, controlPlane: controlPlane.right };
     // Each change of a profile comes by here: they are read only where they may have to go.
     const objects = isTearingDown(situation) ? listing.objects : [];
     const leaving = profilesToDelete(
       situation,
-      objects.flatMap((object) => decoded(decodeAWSFargateProfile, object) ?? []),
+      objects.map(decodeAWSFargateProfile).flatMap((profile) => (E.isRight(profile) ? [profile.right] : [])),
     );
     // Under a foreign schema a profile that is to be retained may not look so.
     if (leaving.length > 0 && (await schema.look(context.signal)).kind === 'foreign') return FOREIGN;
@@ -104,7 +104,7 @@ export class TeardownReconciler {
       // One that cannot be deleted keeps no other.
       if (refusal !== undefined) next = this.refused(profile, refusal, context);
     }
-    if (cluster?.paused === true) return next;
+    if (cluster.right?.paused === true) return next;
     const isNeeded = listing.objects.some(carriesFinalizer);
     // Nothing is created for the others: they keep what guard they have until the last profile is gone.
     for (const each of [...(main === undefined ? [] : [main]), ...(isNeeded ? [] : others)]) {
@@ -233,7 +233,17 @@ function mayName(item: KubeObject, cluster: string): boolean {
   return E.isLeft(profile) || profile.right.spec.clusterName === cluster;
 }
 
-function decoded<A>(decode: (input: unknown) => Either<readonly DecodeProblem[], A>, raw: KubeObject): A | undefined {
-  const result = decode(raw);
-  return E.isRight(result) ? result.right : undefined;
+/** What an object says; or the end of the pass: nothing but a change of the object, which the watch brings, can mend it. */
+function read<A>(
+  decode: (input: unknown) => Either<readonly DecodeProblem[], A>,
+  raw: KubeObject | undefined,
+): Either<Requeue, A | undefined> {
+  if (raw === undefined) return E.right(undefined);
+  const decoded = decode(raw);
+  if (E.isRight(decoded)) return decoded;
+  const problems = decoded.left.map(describeProblem).join('; ');
+  return E.left({
+    kind: 'terminal',
+    error: new Error(`${raw.kind} ${keyText(keyOf(raw))} cannot be read: ${problems}`),
+  });
 }

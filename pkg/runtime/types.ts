@@ -5,8 +5,6 @@ import type { Priority } from './workqueue.ts';
 
 /**
  * What a reconciler asks for when it returns; a thrown error means: again, with the key's exponential backoff.
- *
- * `terminal` is counted as an error and not retried until the object changes.
  */
 export type Requeue =
   | { readonly kind: 'done' }
@@ -15,6 +13,7 @@ export type Requeue =
   | { readonly kind: 'backoff'; readonly why: string }
   /** Somebody else wrote first: again with the key's exponential backoff, without counting an error. */
   | { readonly kind: 'conflict' }
+  /** Counted as an error and not tried again until a watch brings news: only a change can mend it. */
   | { readonly kind: 'terminal'; readonly error: unknown };
 
 export interface ReconcileContext {
