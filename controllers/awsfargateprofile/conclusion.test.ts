@@ -11,20 +11,11 @@ import { Conclusion } from './conclusion.ts';
 import { Memories } from './memories.ts';
 import type { Step } from './model.ts';
 import { why } from './reasons.ts';
-import {
-  PROFILE,
-  ROLE,
-  ROLE_TAGS,
-  TRUST,
-  aDeletedObject,
-  aFailure,
-  aProfile,
-  anObject,
-  desiredOf,
-} from './testing/builders.ts';
+import { PROFILE, aDeletedObject, aFailure, aProfile, anObject, desiredOf } from './testing/builders.ts';
+import { CREATE_ROLE } from './testing/mutations.ts';
 
 const ROLE_CREATED: Step = {
-  mutation: { kind: 'createRole', role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS } },
+  mutation: CREATE_ROLE,
   outcome: { kind: 'done' },
 };
 const CREATE_CUT_OFF: Step = { ...ROLE_CREATED, outcome: { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) } };

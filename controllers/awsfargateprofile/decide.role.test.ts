@@ -1,15 +1,13 @@
 import { expect } from 'chai';
-import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import { ProfileName, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { keepRole } from './apply.ts';
 import { decide } from './decide.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import type { Desired, FoundRole, Observed } from './model.ts';
 import { messageOf } from './reasons.ts';
 import {
-  CAPA_TAG,
   EKS_CLUSTER_TAG,
-  OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
@@ -18,30 +16,17 @@ import {
   ROLE_TAGS,
   aProfile,
   aRole,
-  anObject,
   asWanted,
-  desiredOf,
   observed,
 } from './testing/builders.ts';
 import { TRUSTS } from './testing/oracle.ts';
+import { CAPA, FOREIGN, PROVISIONED, SHARED, SHARED_ARN, SHARED_ROLE, living } from './testing/situations.ts';
 import { wordOf } from './testing/words.ts';
 
-const THEN = '2026-11-20T10:00:00Z';
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
 const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
 const BOUND = 'arn:aws:iam::111122223333:policy/bound';
-const shared = RoleName.of('shared');
 
-const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOf(anObject({ spec, status }));
-
-const CAPA = { [CAPA_TAG]: 'owned' };
-const ASKED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: THEN };
-const PROVISIONED: AWSFargateProfileStatus = { ...ASKED, initialization: { provisioned: true } };
-const sharedRole = aRole({ name: shared, tags: {}, trust: TRUSTS.wide });
-const sharedArn = RoleArn.of('arn:aws:iam::111122223333:role/shared');
-
-const FOREIGN = { [OWNER_TAG]: 'team-b/web' };
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
 const FORMERLY: AWSFargateProfileStatus = {
@@ -124,7 +109,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       'has a policy that we attached to another role',
-      living({}, { role: { name: shared, managed: false, attachedPolicies: [LOGS] } }),
+      living({}, { role: { name: SHARED, managed: false, attachedPolicies: [LOGS] } }),
       observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
       'settled',
     ],
@@ -224,26 +209,26 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'a role that the spec names': [
     [
       'is there and somebody else’s',
-      living({ roleName: shared }),
-      observed({ role: sharedRole }),
+      living({ roleName: SHARED }),
+      observed({ role: SHARED_ROLE }),
       `create profile ${PROFILE} with /shared`,
     ],
     [
       'is there and does not trust Fargate',
-      living({ roleName: shared }),
-      observed({ role: { ...sharedRole, trust: TRUSTS.forNodes } }),
+      living({ roleName: SHARED }),
+      observed({ role: { ...SHARED_ROLE, trust: TRUSTS.forNodes } }),
       'stop: RoleTrustInvalid',
     ],
     [
       'is there under another path',
-      living({ roleName: shared }),
-      observed({ role: aRole({ name: shared, tags: {}, path: '/x/' }) }),
+      living({ roleName: SHARED }),
+      observed({ role: aRole({ name: SHARED, tags: {}, path: '/x/' }) }),
       `create profile ${PROFILE} with /shared`,
     ],
-    ['is missing', living({ roleName: shared }), observed({ role: undefined }), 'create role /shared'],
+    ['is missing', living({ roleName: SHARED }), observed({ role: undefined }), 'create role /shared'],
     [
       'was somebody else’s and has vanished',
-      living({ roleName: shared }, { role: { name: shared, managed: false } }),
+      living({ roleName: SHARED }, { role: { name: SHARED, managed: false } }),
       observed(),
       'stop: RoleNotFound',
     ],
@@ -255,24 +240,24 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       'by its ARN is there',
-      living({ roleARN: sharedArn }),
-      observed({ role: sharedRole }),
+      living({ roleARN: SHARED_ARN }),
+      observed({ role: SHARED_ROLE }),
       `create profile ${PROFILE} with /shared`,
     ],
     [
       'by its ARN is there with drift: it is not touched',
-      living({ roleARN: sharedArn }),
+      living({ roleARN: SHARED_ARN }),
       observed({
-        profile: aProfile({ podExecutionRoleArn: sharedArn }),
-        role: { ...sharedRole, tags: ROLE_TAGS, attached: [] },
+        profile: aProfile({ podExecutionRoleArn: SHARED_ARN }),
+        role: { ...SHARED_ROLE, tags: ROLE_TAGS, attached: [] },
       }),
       'settled',
     ],
-    ['by its ARN is missing', living({ roleARN: sharedArn }), observed(), 'stop: RoleNotFound'],
+    ['by its ARN is missing', living({ roleARN: SHARED_ARN }), observed(), 'stop: RoleNotFound'],
     [
       'by its ARN is under another path',
-      living({ roleARN: sharedArn }),
-      observed({ role: aRole({ name: shared, path: '/x/', tags: {} }) }),
+      living({ roleARN: SHARED_ARN }),
+      observed({ role: aRole({ name: SHARED, path: '/x/', tags: {} }) }),
       'stop: RoleNotFound',
     ],
   ],
@@ -305,7 +290,7 @@ describe('decide, about the role', () => {
       ['how the cluster knows its roles is not known yet', living({}, records), asWanted(), 'stop: Propagating'],
       [
         'the record is of another role',
-        living({}, { ...records, role: { name: shared, id: 'AROAFORMER' } }),
+        living({}, { ...records, role: { name: SHARED, id: 'AROAFORMER' } }),
         { ...asWanted(), authenticationMode: 'API' },
         'settled',
       ],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
-import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import { ProfileName } from '../../api/names.ts';
+import type { AdoptionPolicy } from '../../api/v1beta2/index.ts';
 import { keepRole } from './apply.ts';
 import { decide } from './decide.ts';
 import type { Desired, Observed } from './model.ts';
@@ -23,25 +23,23 @@ import {
 } from './testing/builders.ts';
 import { withoutRoles } from './testing/flight.ts';
 import { TRUSTS } from './testing/oracle.ts';
+import {
+  ASKED,
+  CAPA,
+  FOREIGN,
+  PROVISIONED,
+  SHARED,
+  SHARED_ARN,
+  SHARED_ROLE,
+  leaving,
+  living,
+} from './testing/situations.ts';
 import { wordOf } from './testing/words.ts';
 import type { Whereabouts } from './whereabouts.ts';
 
-const THEN = '2026-11-20T10:00:00Z';
 const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
-const shared = RoleName.of('shared');
 
-const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOf(anObject({ spec, status }));
-const leaving = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOfDeletion(aDeletedObject({ spec, status }));
-
-const FOREIGN: Readonly<Record<string, string>> = { [OWNER_TAG]: 'team-b/web' };
-const CAPA = { [CAPA_TAG]: 'owned' };
-const ASKED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: THEN };
-const PROVISIONED: AWSFargateProfileStatus = { ...ASKED, initialization: { provisioned: true } };
 const other = aProfile({ subnets: ['subnet-0f'] });
-const sharedRole = aRole({ name: shared, tags: {}, trust: TRUSTS.wide });
-const sharedArn = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 const otherStatus = (status: string, tags: Readonly<Record<string, string>> = PROFILE_TAGS): Observed =>
   observed({ profile: aProfile({ status, tags }), role: aRole() });
 
@@ -169,7 +167,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'in its role',
       living(),
-      observed({ profile: aProfile({ podExecutionRoleArn: sharedArn }), role: aRole() }),
+      observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ARN }), role: aRole() }),
       'stop: SpecDiffers',
     ],
     [
@@ -236,7 +234,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       keepRole(observed({ role: aRole() }), ROLE, 'AWSFargateProfile team-a/api'),
       'settled',
     ],
-    ['the role is somebody else’s', leaving({ roleName: shared }), observed({ role: sharedRole }), 'settled'],
+    ['the role is somebody else’s', leaving({ roleName: SHARED }), observed({ role: SHARED_ROLE }), 'settled'],
     [
       'a foreign profile uses our role',
       leaving(),

@@ -1,22 +1,12 @@
 import { expect } from 'chai';
-import type { AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../pkg/cloud/types.ts';
 import { transitOf } from './decide.ts';
 import type { Desired, Observed } from './model.ts';
 import { why } from './reasons.ts';
-import {
-  OWNER_TAG,
-  PROFILE,
-  PROFILE_TAGS,
-  aProfile,
-  anObject,
-  desiredOf,
-  desiredOfDeletion,
-  observed,
-} from './testing/builders.ts';
+import { OWNER_TAG, PROFILE, PROFILE_TAGS, aProfile, desiredOfDeletion, observed } from './testing/builders.ts';
+import { living } from './testing/situations.ts';
 
 describe('transitOf', () => {
-  const living = (spec: Partial<AWSFargateProfileSpec> = {}): Desired => desiredOf(anObject({ spec }));
   const profiles = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed['profiles'] =>
     observed({ profile: aProfile({ status, tags }) }).profiles;
   const rows: readonly (readonly [string, Desired, Observed['profiles'], string | undefined])[] = [

@@ -6,15 +6,11 @@ import type { Pass } from './pass.ts';
 import type { Why } from './reasons.ts';
 import { messageOf, why } from './reasons.ts';
 import {
-  EKS_CLUSTER,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
-  PROFILE_TAGS,
   ROLE,
-  ROLE_ARN,
-  ROLE_TAGS,
-  TRUST,
+  THEN,
   aDeletedObject,
   aFailure,
   aProfile,
@@ -23,25 +19,17 @@ import {
   desiredOfDeletion,
   observed,
 } from './testing/builders.ts';
+import {
+  ATTACH_POLICY,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  SET_TRUST,
+} from './testing/mutations.ts';
 
 const ARN = aProfile().arn;
 const DONE: Outcome = { kind: 'done' };
-const THEN = '2026-11-20T10:00:00Z';
-
-const CREATE_ROLE: Mutation = { kind: 'createRole', role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS } };
-const CREATE_PROFILE: Mutation = {
-  kind: 'createProfile',
-  profile: {
-    cluster: EKS_CLUSTER,
-    name: PROFILE,
-    podExecutionRoleArn: ROLE_ARN,
-    subnets: [],
-    selectors: [],
-    tags: PROFILE_TAGS,
-  },
-};
-const DELETE_PROFILE: Mutation = { kind: 'deleteProfile', name: PROFILE, because: 'unwanted' };
-const DELETE_ROLE: Mutation = { kind: 'deleteRole', name: ROLE };
 
 interface Given {
   readonly object?: AWSFargateProfile;
@@ -91,10 +79,7 @@ describe('the events of a change in AWS', () => {
       { kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] },
       `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`,
     ],
-    [
-      { kind: 'setTrust', name: ROLE, trust: TRUST },
-      `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`,
-    ],
+    [SET_TRUST, `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`],
     [
       { kind: 'setBoundary', name: ROLE, policyArn: 'x' },
       `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`,
@@ -103,7 +88,7 @@ describe('the events of a change in AWS', () => {
       { kind: 'removeBoundary', name: ROLE },
       `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`,
     ],
-    [{ kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY }, undefined],
+    [ATTACH_POLICY, undefined],
     [{ kind: 'detachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY, retiring: true }, undefined],
     [{ kind: 'tagRole', name: ROLE, tags: {} }, undefined],
     [{ kind: 'untagRole', name: ROLE, keys: [] }, undefined],
@@ -151,10 +136,7 @@ describe('the events of a failed change', () => {
       DELETE_PROFILE,
       `Warning FailedDeleteEKSFargateProfile: Failed to delete EKS fargate profile ${PROFILE}: ${words}`,
     ],
-    [
-      { kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY },
-      `Warning FailedUpdateAWS: Failed to update "${ROLE}": ${words}`,
-    ],
+    [ATTACH_POLICY, `Warning FailedUpdateAWS: Failed to update "${ROLE}": ${words}`],
   ];
   for (const [mutation, event] of rows) {
     it(`${mutation.kind}: in AWS’s own words`, () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Call } from '../../pkg/cloud/types.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { foundRoles } from './comparison.ts';
@@ -16,16 +15,12 @@ import {
   aFailure,
   aProfile,
   aRole,
-  anObject,
-  desiredOf,
   desiredOfDeletion,
 } from './testing/builders.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/flight.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import { sessionOn } from './testing/simulated-session.ts';
-
-const living = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOf(anObject({ spec, status }));
+import { living } from './testing/situations.ts';
 
 /** What was seen, and with which calls. */
 async function look(

@@ -5,18 +5,13 @@ import type { Mutation, Observed } from './model.ts';
 import { readyOnlyIfActive, recordBefore } from './record.ts';
 import {
   CAPA_TAG,
-  EKS_CLUSTER,
   EKS_CLUSTER_TAG,
   NOW,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
-  PROFILE_TAGS,
   ROLE,
-  ROLE_ARN,
-  ROLE_TAGS,
   TARGET,
-  TRUST,
   aDeletedObject,
   aRole,
   anObject,
@@ -25,22 +20,14 @@ import {
   desiredOfDeletion,
   observed,
 } from './testing/builders.ts';
-
-const createRole: Mutation = { kind: 'createRole', role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS } };
-const createProfile: Mutation = {
-  kind: 'createProfile',
-  profile: {
-    cluster: EKS_CLUSTER,
-    name: PROFILE,
-    podExecutionRoleArn: ROLE_ARN,
-    subnets: ['subnet-0a'],
-    selectors: [],
-    tags: PROFILE_TAGS,
-  },
-};
-const attach: Mutation = { kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY };
-const setTrust: Mutation = { kind: 'setTrust', name: ROLE, trust: TRUST };
-const deleteProfile: Mutation = { kind: 'deleteProfile', name: PROFILE, because: 'unwanted' };
+import {
+  ATTACH_POLICY,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  SET_TRUST,
+} from './testing/mutations.ts';
 
 const WHERE = { region: 'eu-west-1', account: '111122223333', eksClusterName: 'team-a_prod-control-plane' };
 const OUR_KEYS = [CAPA_TAG, EKS_CLUSTER_TAG, OWNER_TAG].toSorted();
@@ -55,7 +42,7 @@ const recorded = (
 };
 
 describe('recordBefore', () => {
-  const everything: readonly Mutation[] = [createRole, createProfile, attach, setTrust, deleteProfile];
+  const everything: readonly Mutation[] = [CREATE_ROLE, CREATE_PROFILE, ATTACH_POLICY, SET_TRUST, DELETE_PROFILE];
   for (const mutation of everything) {
     it(`says before ${mutation.kind} where the object is`, () => {
       expect(recorded(mutation)).to.include(WHERE);
@@ -64,24 +51,24 @@ describe('recordBefore', () => {
 
   it('says before a deletion where the object is, and nothing else', () => {
     const object = aDeletedObject();
-    expect(recordBefore(object, TARGET, desiredOfDeletion(object), deleteProfile, NOW)).to.deep.equal(WHERE);
+    expect(recordBefore(object, TARGET, desiredOfDeletion(object), DELETE_PROFILE, NOW)).to.deep.equal(WHERE);
   });
 
   it('says whose credentials are used, and forgets former ones', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
     const object = anObject({ status: { identityRef: { kind: 'AWSClusterStaticIdentity', name: 'former' } } });
-    const before = (target = TARGET) => recordBefore(object, target, desiredOf(object), createRole, NOW);
+    const before = (target = TARGET) => recordBefore(object, target, desiredOf(object), CREATE_ROLE, NOW);
     expect(before({ ...TARGET, identity }).identityRef).to.deep.equal(identity);
     expect(before()).not.to.have.property('identityRef');
   });
 
   it('names profile and role before the role is made', () => {
-    expect(recorded(createRole)).to.deep.include({ profileName: PROFILE, role: { name: ROLE }, tagKeys: OUR_KEYS });
+    expect(recorded(CREATE_ROLE)).to.deep.include({ profileName: PROFILE, role: { name: ROLE }, tagKeys: OUR_KEYS });
   });
 
   it('names the policies before one is attached, beside those of earlier', () => {
     const status = { role: { name: ROLE, id: 'AROAEXAMPLE', attachedPolicies: ['arn:aws:iam::aws:policy/former'] } };
-    expect(recorded(attach, status).role).to.deep.equal({
+    expect(recorded(ATTACH_POLICY, status).role).to.deep.equal({
       name: ROLE,
       id: 'AROAEXAMPLE',
       attachedPolicies: ['arn:aws:iam::aws:policy/former', POD_EXECUTION_POLICY],
@@ -90,16 +77,16 @@ describe('recordBefore', () => {
 
   it('says nothing of a role that was made of another name', () => {
     const status = { role: { name: RoleName.of('former'), managed: true, id: 'AROAFORMER', attachedPolicies: ['x'] } };
-    expect(recorded(createRole, status).role).to.deep.equal({ name: ROLE });
+    expect(recorded(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE });
   });
 
   it('says nothing of a role of the name that was somebody else’s', () => {
     const status = { role: { name: ROLE, managed: false, id: 'AROATHEIRS' } };
-    expect(recorded(createRole, status).role).to.deep.equal({ name: ROLE });
+    expect(recorded(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE });
   });
 
   it('says nothing of a profile that was asked for under another name', () => {
-    const record = recorded(createRole, {
+    const record = recorded(CREATE_ROLE, {
       profileName: ProfileName.of('former'),
       createRequestedAt: '2026-11-21T03:24:00Z',
       profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/former/1',
@@ -112,23 +99,23 @@ describe('recordBefore', () => {
 
   it('says nothing of a role that is only used', () => {
     const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/pods');
-    expect(recorded(createProfile, {}, { roleARN })).not.to.have.property('role');
+    expect(recorded(CREATE_PROFILE, {}, { roleARN })).not.to.have.property('role');
   });
 
   describe('a create of the profile', () => {
     it('is written down with its time', () => {
-      expect(recorded(createProfile)).to.include({ profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' });
+      expect(recorded(CREATE_PROFILE)).to.include({ profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' });
     });
 
     it('is written down anew at each attempt', () => {
-      expect(recorded(createProfile, { createRequestedAt: '2026-11-21T03:24:55Z' }).createRequestedAt).to.equal(
+      expect(recorded(CREATE_PROFILE, { createRequestedAt: '2026-11-21T03:24:55Z' }).createRequestedAt).to.equal(
         '2026-11-21T03:25:00Z',
       );
     });
 
     it('is written down anew over a time that is no time, or lies ahead', () => {
       for (const createRequestedAt of ['yesterday', '2026-11-22T00:00:00Z']) {
-        expect(recorded(createProfile, { createRequestedAt }).createRequestedAt).to.equal('2026-11-21T03:25:00Z');
+        expect(recorded(CREATE_PROFILE, { createRequestedAt }).createRequestedAt).to.equal('2026-11-21T03:25:00Z');
       }
     });
 
@@ -139,7 +126,7 @@ describe('recordBefore', () => {
         health: { issues: [{ code: 'AccessDenied' }] },
         role: { name: ROLE, id: 'AROAFORMER', managed: true },
       };
-      const record = recorded(createProfile, status);
+      const record = recorded(CREATE_PROFILE, status);
       expect(record).not.to.have.any.keys('profileARN', 'profileStatus', 'health');
       expect(record.role).to.deep.equal({ name: ROLE, managed: true });
     });
@@ -147,12 +134,12 @@ describe('recordBefore', () => {
 
   describe('the keys of tags', () => {
     it('are written down before they are set, and kept', () => {
-      const record = recorded(createRole, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } });
+      const record = recorded(CREATE_ROLE, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } });
       expect(record.tagKeys).to.deep.equal([...OUR_KEYS, 'former', 'team'].toSorted());
     });
 
     it('are not written down before something else', () => {
-      expect(recorded(setTrust, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } }).tagKeys).to.deep.equal([
+      expect(recorded(SET_TRUST, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } }).tagKeys).to.deep.equal([
         'former',
       ]);
     });
@@ -181,7 +168,7 @@ describe('readyOnlyIfActive', () => {
 
   it('says before a lost profile is made anew that it is not Ready', () => {
     const object = anObject({ metadata: { generation: 3 }, status: ready });
-    const about = { desired: desiredOf(object), observed: vanished, mutation: createProfile };
+    const about = { desired: desiredOf(object), observed: vanished, mutation: CREATE_PROFILE };
     const record = readyOnlyIfActive(ready, object, about, NOW);
     expect(record).to.include({ ready: false, observedGeneration: 3 });
     expect(record.conditions?.find(({ type }) => type === 'Ready')).to.deep.include({
@@ -193,7 +180,7 @@ describe('readyOnlyIfActive', () => {
 
   it('says before the profile is deleted that it is not Ready', () => {
     const object = aDeletedObject({ metadata: { generation: 4 }, status: ready });
-    const about = { desired: desiredOfDeletion(object), observed: asWanted(), mutation: deleteProfile };
+    const about = { desired: desiredOfDeletion(object), observed: asWanted(), mutation: DELETE_PROFILE };
     const record = readyOnlyIfActive(ready, object, about, NOW);
     expect(record).to.include({ ready: false, observedGeneration: 4 });
     const said = record.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
@@ -212,15 +199,14 @@ describe('readyOnlyIfActive', () => {
   for (const [situation, status, seen] of unchanged) {
     it(`changes nothing for one that ${situation}`, () => {
       const object = anObject({ status });
-      const about = { desired: desiredOf(object), observed: seen, mutation: setTrust };
+      const about = { desired: desiredOf(object), observed: seen, mutation: SET_TRUST };
       expect(readyOnlyIfActive(status, object, about, NOW)).to.equal(status);
     });
   }
 
   it('changes nothing where nothing but the role of a deleted object is left', () => {
     const object = aDeletedObject({ status: ready });
-    const mutation: Mutation = { kind: 'deleteRole', name: ROLE };
-    const about = { desired: desiredOfDeletion(object), observed: vanished, mutation };
+    const about = { desired: desiredOfDeletion(object), observed: vanished, mutation: DELETE_ROLE };
     expect(readyOnlyIfActive(ready, object, about, NOW)).to.equal(ready);
   });
 });

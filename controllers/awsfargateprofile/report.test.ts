@@ -14,6 +14,7 @@ import {
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
+  THEN,
   aDeletedObject,
   aFailure,
   aProfile,
@@ -24,10 +25,10 @@ import {
   desiredOfDeletion,
   observed,
 } from './testing/builders.ts';
+import { CREATE_PROFILE } from './testing/mutations.ts';
 import {
   MINUTE,
   READY,
-  THEN,
   conditionsOf,
   failedCreate,
   looked,
@@ -197,17 +198,6 @@ describe('status', () => {
   describe('of a create that was asked for', () => {
     const status: AWSFargateProfileStatus = { createRequestedAt: THEN, profileName: PROFILE };
     const object = anObject({ status });
-    const create: Step['mutation'] = {
-      kind: 'createProfile',
-      profile: {
-        cluster: EKS_CLUSTER,
-        name: PROFILE,
-        podExecutionRoleArn: ROLE_ARN,
-        subnets: [],
-        selectors: [],
-        tags: {},
-      },
-    };
     const after = (outcome: Step['outcome'], createUnseen = false) =>
       statusOf(
         looked({
@@ -215,7 +205,7 @@ describe('status', () => {
           desired: desiredOf(object, { createUnseen }),
           seen: observed({ role: aRole() }),
           end: stop(sibling),
-          trail: [{ mutation: create, outcome }],
+          trail: [{ mutation: CREATE_PROFILE, outcome }],
         }),
       ).createRequestedAt;
     const refusedBy = (code: string, statusCode?: number): Step['outcome'] => {

@@ -1,16 +1,14 @@
 import { expect } from 'chai';
-import { RoleName } from '../../api/names.ts';
 import { isRoleInUse } from './roleuse.ts';
 import { ROLE, aDeletedObject, aFailure } from './testing/builders.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, flightIn, services } from './testing/flight.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
+import { SHARED, SHARED_ARN } from './testing/situations.ts';
 
-const shared = RoleName.of('shared');
-const sharedArn = 'arn:aws:iam::111122223333:role/shared';
-const named = aDeletedObject({ spec: { roleName: shared } });
-const theirs = aSimulatedProfile({ name: 'theirs', tags: {}, podExecutionRoleArn: sharedArn });
+const named = aDeletedObject({ spec: { roleName: SHARED } });
+const theirs = aSimulatedProfile({ name: 'theirs', tags: {}, podExecutionRoleArn: SHARED_ARN });
 
-const useOf = (aws: SimulatedAws, object = named, role = shared) =>
+const useOf = (aws: SimulatedAws, object = named, role = SHARED) =>
   isRoleInUse(services().live, flightIn(aws, object), role);
 
 describe('isRoleInUse', () => {
@@ -21,7 +19,7 @@ describe('isRoleInUse', () => {
   it('is, by another object', async () => {
     const live = { ...services().live, otherUserOf: async () => 'team-b/api' };
     const flight = flightIn(awsWith(aSimulatedRole({ name: 'shared' })), named);
-    expect(await isRoleInUse(live, flight, shared)).to.deep.equal({
+    expect(await isRoleInUse(live, flight, SHARED)).to.deep.equal({
       kind: 'used',
       by: 'AWSFargateProfile team-b/api',
     });
@@ -44,9 +42,9 @@ describe('isRoleInUse', () => {
   });
 
   it('does not count the object’s own profile, nor look at it twice', async () => {
-    const own = aSimulatedProfile({ podExecutionRoleArn: sharedArn });
+    const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ARN });
     const flight = flightIn(awsWith(aSimulatedRole({ name: 'shared' }), own), named);
-    expect(await isRoleInUse(services().live, flight, shared)).to.deep.equal({ kind: 'unused' });
+    expect(await isRoleInUse(services().live, flight, SHARED)).to.deep.equal({ kind: 'unused' });
     expect(flight.session.calls).to.deep.equal(['ListFargateProfiles']);
   });
 
@@ -60,7 +58,7 @@ describe('isRoleInUse', () => {
     const aws = awsWith(aSimulatedRole({ name: 'shared' }), theirs);
     const flight = flightIn(aws, named);
     aws.cluster = 'gone';
-    expect(await isRoleInUse(services().live, flight, shared)).to.deep.equal({ kind: 'unused' });
+    expect(await isRoleInUse(services().live, flight, SHARED)).to.deep.equal({ kind: 'unused' });
   });
 
   for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
@@ -68,7 +66,7 @@ describe('isRoleInUse', () => {
       const flight = flightIn(awsWith(aSimulatedRole({ name: 'shared' }), theirs), named);
       const denied = aFailure({ operation, code: 'AccessDeniedException', statusCode: 403, message: 'no' });
       flight.session.onCall = (called) => (called === operation ? denied : undefined);
-      const use = await isRoleInUse(services().live, flight, shared);
+      const use = await isRoleInUse(services().live, flight, SHARED);
       expect(use.kind === 'unknown' && use.why.reason).to.equal('AccessDenied');
     });
   }
@@ -80,6 +78,6 @@ describe('isRoleInUse', () => {
       if (called === 'DescribeFargateProfile') aws.profiles.delete('theirs');
       return undefined;
     };
-    expect(await isRoleInUse(services().live, flight, shared)).to.deep.equal({ kind: 'unused' });
+    expect(await isRoleInUse(services().live, flight, SHARED)).to.deep.equal({ kind: 'unused' });
   });
 });

@@ -28,6 +28,8 @@ export const ROLE = RoleName.of('prod-team-a_web_fargate');
 export const PLACE: Place = { partition: 'aws', region: 'eu-west-1', account: ACCOUNT };
 export const ROLE_ARN = RoleArn.of(`arn:aws:iam::111122223333:role/${ROLE}`);
 export const POD_EXECUTION_POLICY = podExecutionPolicyArn('aws');
+/** When the object was made. */
+export const THEN = '2026-11-20T10:00:00Z';
 /** Every timestamp here is before it. */
 export const NOW = instant('2026-11-21T03:25:00Z');
 
@@ -69,7 +71,7 @@ export function anObject({ metadata, spec, status }: ObjectParts = {}): AWSFarga
       uid: 'uid-of-web',
       resourceVersion: '100',
       generation: 1,
-      creationTimestamp: '2026-11-20T10:00:00Z',
+      creationTimestamp: THEN,
       finalizers: [FINALIZER],
       annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
       ...metadata,

@@ -25,6 +25,12 @@ export const CREATE_PROFILE: Of<'createProfile'> = {
   },
 };
 export const DELETE_PROFILE: Of<'deleteProfile'> = { kind: 'deleteProfile', name: PROFILE, because: 'unwanted' };
+export const CREATE_ROLE: Of<'createRole'> = {
+  kind: 'createRole',
+  role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS },
+};
+export const SET_TRUST: Of<'setTrust'> = { kind: 'setTrust', name: ROLE, trust: TRUST };
+export const ATTACH_POLICY: Of<'attachPolicy'> = { kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY };
 export const DELETE_ROLE: Of<'deleteRole'> = { kind: 'deleteRole', name: ROLE };
 export const STRIP_ROLE: Of<'detachPolicy'> = {
   kind: 'detachPolicy',
@@ -38,11 +44,11 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   CREATE_PROFILE,
   { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { a: 'x' } },
   { kind: 'untagProfile', name: PROFILE, arn: ARN, keys: ['a'] },
-  { kind: 'createRole', role: { name: ROLE, path: '/', trust: TRUST, tags: ROLE_TAGS } },
-  { kind: 'setTrust', name: ROLE, trust: TRUST },
+  CREATE_ROLE,
+  SET_TRUST,
   { kind: 'setBoundary', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/b' },
   { kind: 'removeBoundary', name: ROLE },
-  { kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY },
+  ATTACH_POLICY,
   { kind: 'detachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY, retiring: false },
   { kind: 'tagRole', name: ROLE, tags: { a: 'x' } },
   { kind: 'untagRole', name: ROLE, keys: ['a'] },

@@ -4,9 +4,8 @@ import type { End, Pass, Seen } from '../pass.ts';
 import type { Why } from '../reasons.ts';
 import { why } from '../reasons.ts';
 import type { ObjectParts } from './builders.ts';
-import { NOW, PROFILE, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
+import { NOW, PROFILE, THEN, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
 
-export const THEN = '2026-11-20T10:00:00Z';
 const SETTLED: End = { kind: 'settled' };
 export const stop = (reason: Why): End => ({ kind: 'stopped', why: reason });
 export const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
