@@ -16,7 +16,9 @@ import {
   ROLE_TAGS,
   aProfile,
   aRole,
+  anObject,
   asWanted,
+  desiredOf,
   observed,
 } from './testing/builders.ts';
 import { TRUSTS } from './testing/oracle.ts';
@@ -26,6 +28,15 @@ import { wordOf } from './testing/words.ts';
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
 const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
 const BOUND = 'arn:aws:iam::111122223333:policy/bound';
+
+const disputed = desiredOf(anObject({ spec: { roleName: SHARED } }), {
+  sharers: [
+    anObject({
+      metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
+      spec: { roleName: SHARED, rolePath: '/theirs/' },
+    }),
+  ],
+});
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
@@ -160,6 +171,21 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       living({ rolePath: '/team-a/' }, { profileName: FORMER_PROFILE }),
       withFormer({ role: aRole(), tags: FOREIGN, podExecutionRoleArn: ROLE_ARN }),
       'stop: RoleSettingsConflict',
+    ],
+  ],
+  'a role that an older object wants otherwise': [
+    ['is not there: that one makes it', disputed, observed(), 'stop: RoleSettingsConflict'],
+    [
+      'is ours, and stays as that one wants it',
+      disputed,
+      observed({ role: aRole({ name: SHARED, attached: [] }) }),
+      'stop: RoleSettingsConflict',
+    ],
+    [
+      'is somebody else’s: it serves both as it is',
+      disputed,
+      observed({ role: SHARED_ROLE }),
+      `create profile ${PROFILE} with /shared`,
     ],
   ],
   'a role of ours that is recorded under another name': [

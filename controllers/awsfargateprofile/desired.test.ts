@@ -216,19 +216,35 @@ describe('desiredBy', () => {
       );
     });
 
-    it('to share a role with an older object that wants it otherwise', () => {
-      const older = anObject({
-        metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
-        spec: { roleName: RoleName.of('shared'), rolePath: '/theirs/' },
-      });
-      expect(refusalOf({ roleName: RoleName.of('shared') }, { sharers: [older] })).to.match(
-        /^RoleSettingsConflict: IAM role "shared" is used by AWSFargateProfile team-a\/older too, and this object wants it otherwise: rolePath/,
-      );
-    });
-
     it('nothing of that on deletion: what cannot be had can still be taken away', () => {
       const spec = { selectors: [], profileName: ProfileName.of('eks-web'), additionalTags: many };
       expect(E.isRight(desiredBy(aDeletedObject({ spec }), circumstances({ surroundings: undefined })))).to.equal(true);
+    });
+  });
+
+  describe('a role that an older object names too', () => {
+    const older = (spec: Partial<AWSFargateProfileSpec>) =>
+      anObject({
+        metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
+        spec: { roleName: RoleName.of('shared'), ...spec },
+      });
+    const conflictWith = (theirs: Partial<AWSFargateProfileSpec>, over: Partial<Circumstances> = {}): string => {
+      const object = anObject({ spec: { roleName: RoleName.of('shared') } });
+      const { conflict } = desiredOf(object, { sharers: [older(theirs)], ...over });
+      return conflict === undefined ? 'none' : messageOf(conflict);
+    };
+    const words =
+      'IAM role "shared" is used by AWSFargateProfile team-a/older too, and this object wants it otherwise: ';
+
+    it('is disputed where that wants it otherwise', () => {
+      expect(conflictWith({ rolePath: '/theirs/' })).to.include(`${words}rolePath. `);
+    });
+
+    it('is disputed where that has a tag of its own that this one has from the control plane', () => {
+      const surroundings = { ...SURROUNDINGS, controlPlaneTags: { team: 'platform' } };
+      const theirs = { additionalTags: { team: 'theirs' } };
+      expect(conflictWith(theirs)).to.equal('none');
+      expect(conflictWith(theirs, { surroundings })).to.include(`${words}additionalTags["team"]. `);
     });
   });
 

@@ -80,8 +80,6 @@ export function desiredBy(
     };
     return E.right({ ...common, names: possible(names), wanted: undefined });
   }
-  const conflict = settingsConflict(object, sharers);
-  if (conflict !== undefined) return E.left(conflict);
   const profile = wantedProfile(object, surroundings, owner);
   if (E.isLeft(profile)) return profile;
   const role = wantedRole(object, surroundings, owner, place, profile.right.name);
@@ -90,7 +88,15 @@ export function desiredBy(
     profiles: distinct([profile.right.name, common.records.profileName]),
     roles: distinct([role.right.name, recordedRole]),
   };
-  return E.right({ ...common, names, wanted: { profile: profile.right, role: role.right } });
+  const tagsOf = (sharer: AWSFargateProfile): Tags =>
+    E.getOrElse((): Tags => ({}))(roleTags(owner.eksClusterArn, tagSources(sharer, surroundings, owner)));
+  const conflict = settingsConflict(object, sharers, tagsOf);
+  return E.right({
+    ...common,
+    names,
+    wanted: { profile: profile.right, role: role.right },
+    ...(conflict && { conflict }),
+  });
 }
 
 /**

@@ -122,6 +122,8 @@ export interface Desired {
   readonly adopt: AdoptionPolicy;
   readonly records: Records;
   readonly noCreation: Why | undefined;
+  /** An older object wants a role of ours of that name otherwise. Somebody else's serves both as it is. */
+  readonly conflict?: Why;
   readonly place: Place;
   /** Whose state counts: each name that is wanted, recorded or computed. */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };

@@ -62,10 +62,12 @@ export function roleObjection(desired: Desired, observed: Observed): Answer {
     // Somebody else's that was used is not made anew, and the one that Cluster API Provider AWS shares between all profiles is
     // always that. What only stood in the way of a role of our own is well gone.
     const isOthers = role.named && desired.records.roleManaged === false && desired.records.roleName === role.name;
-    return isOthers || isSharedByCapa(role.name) ? stop(why('RoleNotFound', { name: role.name })) : undefined;
+    if (isOthers || isSharedByCapa(role.name)) return stop(why('RoleNotFound', { name: role.name }));
+    return desired.conflict && stop(desired.conflict);
   }
   const owner = roleOwner(found, desired.owner);
   if (owner.kind === 'ours') {
+    if (desired.conflict !== undefined) return stop(desired.conflict);
     return isMisplaced(role, found) && found.keep !== undefined
       ? stop(why('RoleSettingsConflict', { name: role.name, other: found.keep, settings: ['rolePath'] }))
       : undefined;

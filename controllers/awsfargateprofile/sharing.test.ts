@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
+import type { Tags } from '../../pkg/fargate/tags.ts';
 import { settingsConflict } from './sharing.ts';
 import { anObject } from './testing/builders.ts';
 
@@ -15,8 +16,9 @@ const sharer = (name: string, createdAt: string, spec: Partial<AWSFargateProfile
 
 const [OLD, YOUNG, YOUNGEST] = ['2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'];
 
+const tagsOf = ({ spec }: AWSFargateProfile): Tags => spec.additionalTags ?? {};
 const conflict = (object: AWSFargateProfile, ...sharers: readonly AWSFargateProfile[]) => {
-  const found = settingsConflict(object, sharers);
+  const found = settingsConflict(object, sharers, tagsOf);
   return found?.reason === 'RoleSettingsConflict' ? found.facts : found;
 };
 
@@ -54,6 +56,13 @@ describe('settingsConflict', () => {
     expect(JSON.stringify(facts)).to.include('team-a/api');
   });
 
+  it('is one about a key that differs in case alone: IAM takes it for one', () => {
+    const [mine, theirs] = [{ additionalTags: { Team: 'a', app: 'x' } }, { additionalTags: { team: 'b', APP: 'x' } }];
+    expect(conflict(sharer('web', YOUNG, mine), sharer('api', OLD, theirs))).to.deep.include({
+      settings: ['additionalTags["Team"]'],
+    });
+  });
+
   it('is the younger one’s, which is refused', () => {
     const [old, young] = [sharer('web', OLD), sharer('api', YOUNG, { rolePath: '/a/' })];
     expect(conflict(old, young)).to.equal(undefined);
@@ -78,10 +87,10 @@ describe('settingsConflict', () => {
   it('is one about the profile where both name the same', () => {
     const profileName = ProfileName.of('batch');
     const [old, young] = [sharer('web', OLD, { profileName }), sharer('api', YOUNG, { profileName, rolePath: '/a/' })];
-    const found = settingsConflict(young, [old]);
+    const found = settingsConflict(young, [old], tagsOf);
     expect(found?.reason).to.equal('ProfileNotOwned');
     expect(found?.facts).to.include({ name: 'batch', whose: 'the AWSFargateProfile team-a/web' });
-    expect(settingsConflict(old, [young])).to.equal(undefined);
+    expect(settingsConflict(old, [young], tagsOf)).to.equal(undefined);
   });
 
   it('is none for a role of spec.roleARN, which is used as it is', () => {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { sleep } from '../../pkg/env/deadline.ts';
-import { EKS_CLUSTER, KernelWorld, SECOND } from './world.ts';
+import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
+import { CAPA_TRUST } from '../world/from-capa.ts';
+import { CLUSTER, EKS_CLUSTER, KernelWorld, SECOND } from './world.ts';
 
 describe('a role that two objects share', () => {
   it('goes with them when they leave at once, however long the API server takes to let the first go', async () => {
@@ -34,4 +36,46 @@ describe('a role that two objects share', () => {
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     await world.finish();
   });
+
+  it('and is somebody else’s is used by both, whatever tags each has for its profile: nobody tags the role', async () => {
+    const world = new KernelWorld();
+    world.aws.admin.putRole({ name: CAPA_SHARED_ROLE, trustPolicy: CAPA_TRUST });
+    world.start();
+    for (const name of ['a', 'b']) {
+      world.applyWith(name, { roleName: CAPA_SHARED_ROLE, rolePath: `/${name}/`, additionalTags: { app: name } });
+      await world.ready(name);
+    }
+    const tagsOf = (name: string) =>
+      world.aws.admin.profiles().find((profile) => profile.name === `default_${name}`)?.tags;
+    expect([tagsOf('a')?.['app'], tagsOf('b')?.['app']]).to.deep.equal(['a', 'b']);
+    world.delete('a', 'b');
+    await world.gone('a', 'b');
+    expect(new Set(world.mutations().map(({ operation }) => operation))).to.deep.equal(
+      new Set(['CreateFargateProfile', 'DeleteFargateProfile']),
+    );
+    world.aws.admin.removeRole({ name: CAPA_SHARED_ROLE });
+    await world.finish();
+  });
+
+  const quarrels: readonly (readonly [what: string, controlPlane: object, older: object, younger: object])[] = [
+    ['a key in upper and lower case, which IAM takes for one', {}, { Team: 'a' }, { team: 'b' }],
+    ['a tag that one has from the control plane and the other of its own', { team: 'platform' }, { team: 'a' }, {}],
+  ];
+  for (const [what, controlPlane, older, younger] of quarrels)
+    it(`is not tagged to and fro for ${what}: the younger is told`, async () => {
+      const world = new KernelWorld();
+      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { spec: { additionalTags: controlPlane } });
+      world.start();
+      world.applyWith('older', { roleName: 'shared-pods', additionalTags: older });
+      await world.ready('older');
+      world.applyWith('younger', { roleName: 'shared-pods', additionalTags: younger });
+      await world.until('it is told', () => world.condition('younger', 'Stalled')?.status === 'True');
+      expect(world.condition('younger')?.reason).to.equal('RoleSettingsConflict');
+      world.delete('older');
+      await world.gone('older');
+      await world.ready('younger');
+      world.delete('younger');
+      await world.gone('younger');
+      await world.finish();
+    });
 });
