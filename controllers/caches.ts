@@ -103,6 +103,7 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
     needsLeadership: reflector.needsLeadership,
     run: (signal) => reflector.run(signal),
     started: (signal) => options.store.whenSynced(signal),
+    hindrance: () => reflector.hindrance(),
   };
 }
 

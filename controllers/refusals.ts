@@ -1,4 +1,5 @@
 import { KubeError } from '../pkg/kube/errors.ts';
+import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../pkg/kube/remedies.ts';
 
 /** What the API server does not do for the manager, and what a human can do about it. */
 export interface Refusal {
@@ -46,7 +47,7 @@ function cureOf({ status, message }: KubeError): string | undefined {
     if (found !== null) return cure(found[1] ?? '');
   }
   if (!REFUSALS.has(status)) return undefined;
-  return status === 401 ? 'Give the manager credentials that the API server knows' : 'Mend what the API server names';
+  return status === 401 ? GIVE_CREDENTIALS : 'Mend what the API server names';
 }
 
 /** Words of the API server, and the cure, given what they name. */
@@ -62,10 +63,7 @@ const CURES: readonly (readonly [words: RegExp, cure: (named: string) => string]
   ],
   [/ValidatingAdmissionPolicy '([^']*)'/, (name) => `Let the manager through in ValidatingAdmissionPolicy "${name}"`],
   [/exceeded quota/, () => 'Raise the ResourceQuota, or delete what is not needed'],
-  [
-    /User "[^"]*" cannot \w+ (?:resource|path)/,
-    () => "Apply the manager's roles and role bindings again (config/rbac), or put right what was changed in them",
-  ],
+  [NOT_GRANTED, () => GRANT],
 ];
 
 function cureOfWebhook(name: string): string {

@@ -126,6 +126,7 @@ function cache(
     name: reflector.name,
     needsLeadership: false,
     run: (signal) => reflector.run(signal),
+    hindrance: () => reflector.hindrance(),
     async started(signal) {
       await reflector.tried(signal);
       store.onSync((synced) => {

@@ -217,6 +217,32 @@ describe('Reflector', () => {
     await running.stop();
   });
 
+  it('says what keeps it from listing, in the words of the server, and what to do about it, until that is over', async () => {
+    const world = newWorld();
+    const forbidden =
+      'widgets.example.org is forbidden: User "capaf" cannot list resource "widgets" in API group "example.org" at the cluster scope';
+    const remedy =
+      "Apply the manager's roles and role bindings again (config/rbac), or put right what was changed in them";
+    world.server.intercept = ({ path }) =>
+      path.includes('/widgets?')
+        ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: forbidden })
+        : undefined;
+    const { reflector, clock, logger, store, stop } = start(world);
+    expect(reflector.hindrance()).to.equal(undefined);
+    // While it tries again, too.
+    await clock.advance(20_000);
+    expect(reflector.hindrance()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
+    expect(logger.said('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
+    world.server.intercept = () => undefined;
+    await clock.runUntil(() => store.synced, { limitMs: 30_000 });
+    await clock.settle();
+    expect(reflector.hindrance()).to.equal(undefined);
+    world.server.unserve('widgets');
+    await clock.advance(60_000);
+    expect(reflector.hindrance()).to.equal('the API server does not serve widgets.example.org');
+    await stop();
+  });
+
   it('waits as long as the server asks', async () => {
     const world = newWorld();
     const listed: number[] = [];

@@ -5,6 +5,7 @@ import type { Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
 import { PAGE_SIZE } from './client.ts';
 import { isExpired, KubeError } from './errors.ts';
+import { remedyOf } from './remedies.ts';
 import { initialState, step } from './reflector-state.ts';
 import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
@@ -55,6 +56,7 @@ export class Reflector {
   private openWatch: OpenWatch | undefined;
   private readonly firstAnswer = Promise.withResolvers<void>();
   private readonly firstTry = Promise.withResolvers<void>();
+  private trouble: string | undefined;
 
   constructor(options: ReflectorOptions) {
     this.options = options;
@@ -73,6 +75,11 @@ export class Reflector {
   /** As {@link started}, but also when the first try has failed: for those who can begin without. */
   tried(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstTry.promise);
+  }
+
+  /** Why there is no list, or none that is kept up to date; `undefined` where there is one, or nothing was tried yet. */
+  hindrance(): string | undefined {
+    return this.trouble;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -187,17 +194,23 @@ export class Reflector {
       case 'advance':
         return store.advance(effect.resourceVersion);
       case 'markUnknown':
-        return store.markUnknown(`the API server does not serve ${store.name}`);
+        return store.markUnknown(notServed(store));
     }
   }
 
   private report(before: ReflectorState, after: ReflectorState): void {
     const { logger, store } = this.options;
     const keys = { resource: store.name };
-    if (after.kind === 'unserved' && after.misses === 1)
-      logger.info('The API server does not serve a kind, waiting for it', keys);
+    if (after.kind === 'watching') this.trouble = undefined;
+    if (after.kind === 'unserved') {
+      this.trouble = notServed(store);
+      if (after.misses === 1) logger.info('The API server does not serve a kind, waiting for it', keys);
+    }
     if (after.kind === 'backingOff') {
-      const failure = { ...keys, doing: before.kind, failures: after.failures, error: errorMessage(after.error) };
+      const error = errorMessage(after.error);
+      const remedy = remedyOf(after.error);
+      this.trouble = remedy === undefined ? error : `${error}. ${remedy}`;
+      const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
       // An old version is what happens to any watch that was away for a while.
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
@@ -207,6 +220,8 @@ export class Reflector {
     }
   }
 }
+
+const notServed = ({ name }: Store): string => `the API server does not serve ${name}`;
 
 /** How long the server would be left alone. */
 const askedBy = (error: unknown): Ms =>

@@ -165,12 +165,17 @@ describe('Manager', () => {
     const { readyCheck } = world.manager;
     const listed = Promise.withResolvers<void>();
     world.manager.addCache(world.part('clusters', { started: listed.promise }));
-    world.manager.addCache(world.part('profiles', { started: new Promise(() => {}) }));
+    let hindrance: string | undefined;
+    const profiles = world.part('profiles', { started: new Promise(() => {}) });
+    world.manager.addCache({ ...profiles, hindrance: () => hindrance });
     world.manager.addCache(world.part('secrets'));
     expect(readyCheck.check()).to.equal('waiting for clusters, profiles, secrets');
     world.run();
     await world.clock.settle();
     expect(readyCheck.check()).to.equal('waiting for clusters, profiles');
+    hindrance = 'they cannot be listed';
+    expect(readyCheck.check()).to.equal('waiting for clusters, profiles (they cannot be listed)');
+    hindrance = undefined;
     listed.resolve();
     await world.clock.settle();
     expect(readyCheck.check()).to.equal('waiting for profiles');

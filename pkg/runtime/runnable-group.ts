@@ -43,11 +43,14 @@ export class RunnableGroup {
     await Promise.all(this.runs);
   }
 
-  /** The names of those that have not started yet. */
+  /** The names of those that have not started yet, each with what keeps it from that where that is known. */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
-      .map(({ runnable }) => runnable.name);
+      .map(({ runnable }) => {
+        const hindrance = runnable.hindrance?.();
+        return hindrance === undefined ? runnable.name : `${runnable.name} (${hindrance})`;
+      });
   }
 
   /** The names of those that were started and have not ended. */

@@ -36,6 +36,8 @@ export interface Runnable {
    * Throws the signal's reason when it aborts first.
    */
   started?(signal: AbortSignal): Promise<void>;
+  /** What keeps it from starting, in words for an operator; `undefined` where nothing has gone wrong yet. */
+  hindrance?(): string | undefined;
 }
 
 /** Leadership as it is right now, judged by the monotonic clock. */

@@ -14,6 +14,8 @@ import type { World } from '../world/world.ts';
 import { ACCOUNT, OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
+/** Known to the API server, and allowed nothing but what everybody is. */
+const NOBODY = 'system:serviceaccount:capaf-system:capaf-manager';
 const NO_CREDENTIALS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, HOME: '/nonexistent' };
 
 /** Command lines that cannot be meant, and what is said of them. */
@@ -102,7 +104,7 @@ describe('a start under bad conditions', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'bad-start-'));
-    world = await startWorld({ crds: [] });
+    world = await startWorld({ crds: [], users: [{ name: NOBODY, groups: ['system:authenticated'] }] });
   });
   after(async () => {
     await rm(folder, { recursive: true, force: true });
@@ -210,7 +212,8 @@ describe('a start under bad conditions', () => {
         async () => {
           const { status, text } = await world.manager.readyz();
           expect(status).to.equal(500);
-          expect(text).to.contain('[-]caches failed: waiting for').and.to.contain('awsfargateprofiles');
+          expect(text).to.contain('[-]caches failed: waiting for reflector of awsfargateprofiles');
+          expect(text).to.contain('(the API server does not serve awsfargateprofiles.infrastructure.cluster.x-k8s.io)');
         },
         { what: 'the manager saying what is missing', timeoutMs: 30_000 },
       );
@@ -323,6 +326,24 @@ describe('a start under bad conditions', () => {
       } finally {
         await proxy.close();
       }
+    });
+  });
+
+  describe('permissions', () => {
+    it('that were never given: it lives, and says which, to whom, and what to do', async () => {
+      const { kubeconfigPath } = world.controlPlane.user(NOBODY);
+      const manager = await world.startManager({ name: 'nobody', kubeconfigPath, waitUntilReady: false });
+      const forbidden = `User "${NOBODY}" cannot list resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" at the cluster scope`;
+      await eventually(
+        async () => {
+          const { status, text } = await manager.readyz();
+          expect(status).to.equal(500);
+          expect(text).to.contain(`${forbidden}. Apply the manager's roles and role bindings again (config/rbac)`);
+        },
+        { what: 'the manager saying what it may not', timeoutMs: 30_000 },
+      );
+      expect(manager.log()).to.contain('remedy="Apply the manager\'s roles and role bindings again (config/rbac)');
+      await world.stopManager(manager);
     });
   });
 
