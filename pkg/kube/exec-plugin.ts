@@ -9,7 +9,10 @@ export const EXEC_PROVIDER = 'exec-plugin';
 
 /** A plugin that asks a cloud for a token takes a second or two; one that hangs must cost seconds, not the manager. */
 const PLUGIN_DEADLINE: Ms = 20_000;
-/** A token is renewed this much before it runs out: requests with it are still under way, and clocks differ. */
+/**
+ * A token is renewed this much before it runs out: requests with it are still under way, and clocks differ. Where that fails it
+ * is good to its end.
+ */
 const RENEW_BEFORE: Ms = 30_000;
 /** How much of what a failing plugin printed goes into its error. */
 const MAX_STDERR = 500;
@@ -53,13 +56,25 @@ export class ExecPlugin implements Authenticator {
   async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
     const provider: unknown = user.authProvider;
     const plugin = decodePlugin(fieldAt(fieldAt(provider, 'config'), 'plugin'));
-    const { expires } = this.cached ?? {};
-    const isUsable = this.cached !== undefined && (expires === undefined || this.clock.now() < expires - RENEW_BEFORE);
-    this.cached = isUsable ? this.cached : await this.ask(plugin);
-    const { token, certificate, key } = this.cached ?? {};
+    const { token, certificate, key } = (this.cached = await this.renewed(plugin));
     if (certificate !== undefined) options.cert = certificate;
     if (key !== undefined) options.key = key;
     if (token !== undefined) Object.assign((options.headers ??= {}), { Authorization: `Bearer ${token}` });
+  }
+
+  private async renewed(plugin: Plugin): Promise<Credential> {
+    const { cached } = this;
+    if (cached !== undefined && this.remaining(cached) > RENEW_BEFORE) return cached;
+    try {
+      return await this.ask(plugin);
+    } catch (error) {
+      if (cached !== undefined && this.remaining(cached) > 0) return cached;
+      throw error;
+    }
+  }
+
+  private remaining({ expires }: Credential): Ms {
+    return expires === undefined ? Number.POSITIVE_INFINITY : expires - this.clock.now();
   }
 
   private async ask(plugin: Plugin): Promise<Credential> {

@@ -218,6 +218,18 @@ describe('connect', () => {
       );
     });
 
+    it('goes on with what it gave for as long as that is good, where it cannot be renewed in time', async () => {
+      const clock = new VirtualClock(parseTimestamp('2026-11-21T03:00:00Z'));
+      open(plugin(credential('t', '2026-11-21T03:15:00Z')), { clock });
+      await ask();
+      writeFileSync(join(dir, 'plugin.sh'), '#!/bin/sh\necho "STS is busy" >&2; exit 1\n');
+      await clock.advance(14 * 60_000 + 45_000);
+      expect(await ask()).to.equal(200);
+      await clock.advance(15_000);
+      expect(errorMessage(await send().catch((error: unknown) => error))).to.contain('exited with 1: STS is busy');
+      expect(authorizations()).to.deep.equal(['Bearer t', 'Bearer t']);
+    });
+
     const failures: readonly [string, string, RegExp][] = [
       ['fails', 'echo "no such profile" >&2; exit 7', /exec plugin ".*plugin\.sh": exited with 7: no such profile$/],
       ['prints something else', 'echo hello', /printed no ExecCredential with a status$/],
