@@ -64,6 +64,19 @@ describe('loadKubeconfig', () => {
     expect(Buffer.isBuffer(options.ca) && options.ca.toString()).to.equal(PEM);
   });
 
+  it('takes the data before the file of the same name, as kubectl does', async () => {
+    const inline = PEM.replace('MIIB', 'MIIC');
+    const data = Buffer.from(inline).toString('base64');
+    const pair = (name: string) => ({ [name]: '/nonexistent/file', [`${name}-data`]: data });
+    const { config } = loadFrom({
+      ...withCluster({ server: 'https://prod:6443', ...pair('certificate-authority') }),
+      users: [{ name: 'ann', user: { ...pair('client-certificate'), ...pair('client-key') } }],
+    });
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    for (const material of [options.ca, options.cert, options.key]) expect(material).to.deep.equal(Buffer.from(inline));
+  });
+
   it('looks at --kubeconfig, KUBECONFIG, the pod, the home directory, in this order', () => {
     const named = (server: string) => ({ ...withCluster({ server }) });
     const path = write('flag', named('https://flag'));

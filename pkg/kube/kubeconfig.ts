@@ -183,8 +183,8 @@ function build(source: string, cluster: Entry, user: Entry, namespace: string | 
   const checked = new Checker(source, cluster.name, user.name);
   const server = checked.server(cluster.content);
   const proxy = checked.proxy(textAt(cluster.content, 'proxy-url'));
-  const ca = { ...cluster.content, ...absolute(cluster, ['certificate-authority']) };
-  const credentials = { ...user.content, ...absolute(user, ['client-certificate', 'client-key', 'tokenFile']) };
+  const ca = resolved(cluster, ['certificate-authority']);
+  const credentials = resolved(user, ['client-certificate', 'client-key', 'tokenFile']);
   checked.pem('cluster', ca, 'certificate-authority');
   checked.pem('user', credentials, 'client-certificate');
   checked.pem('user', credentials, 'client-key');
@@ -216,13 +216,17 @@ function withProviders(user: UnknownRecord, folder: string): UnknownRecord {
   return { ...others, 'auth-provider': { name: TOKEN_FILE_PROVIDER, config: { path: tokenFile, token } } };
 }
 
-const absolute = ({ content, folder }: Entry, fields: readonly string[]): UnknownRecord =>
-  Object.fromEntries(
+/** The paths in `fields` made absolute; those left out whose content is there as well, since client-node would read them first. */
+function resolved({ content, folder }: Entry, fields: readonly string[]): UnknownRecord {
+  const paths: UnknownRecord = Object.fromEntries(
     fields.flatMap((field) => {
       const path = textAt(content, field);
-      return path === undefined ? [] : [[field, resolve(folder, path)]];
+      if (path === undefined) return [];
+      return [[field, textAt(content, `${field}-data`) === undefined ? resolve(folder, path) : undefined]];
     }),
   );
+  return { ...content, ...paths };
+}
 
 class Checker {
   private readonly source: string;
