@@ -54,6 +54,15 @@ describe('what EKS takes and cannot do', () => {
       .filter((call) => call.operation === operation)
       .map(({ at }) => at);
 
+  /** Passes that look at AWS, long before the pause is over. */
+  async function lookOften(name: string, calls: Calls): Promise<void> {
+    for (let look = 0; look < 5; look++) {
+      const reads = requestedAt(calls, 'DescribeFargateProfile').length;
+      await lookAgain(world, name);
+      await eventually(() => requestedAt(calls, 'DescribeFargateProfile').length > reads);
+    }
+  }
+
   alongside(
     'a create: told in status, condition and event, and tried again after a pause that looks do not shorten',
     async () => {
@@ -73,11 +82,7 @@ describe('what EKS takes and cannot do', () => {
         'unlucky',
         `Warning CreateFailed: EKS failed to create Fargate profile "default_unlucky": ${WORDS}`,
       );
-      for (let look = 0; look < 5; look++) {
-        const reads = requestedAt(calls, 'DescribeFargateProfile').length;
-        await lookAgain(world, 'unlucky');
-        await eventually(() => requestedAt(calls, 'DescribeFargateProfile').length > reads);
-      }
+      await lookOften('unlucky', calls);
       expect(lifecycle(calls)).to.deep.equal(['CreateFargateProfile']);
 
       await world.ready('unlucky', { timeoutMs: 60_000 });
@@ -110,11 +115,7 @@ describe('what EKS takes and cannot do', () => {
         'clinging',
         `Warning DeleteFailed: EKS failed to delete Fargate profile "default_clinging": ${WORDS}`,
       );
-      for (let look = 0; look < 5; look++) {
-        const reads = requestedAt(calls, 'DescribeFargateProfile').length;
-        await lookAgain(world, 'clinging');
-        await eventually(() => requestedAt(calls, 'DescribeFargateProfile').length > reads);
-      }
+      await lookOften('clinging', calls);
       expect(lifecycle(calls)).to.deep.equal(['DeleteFargateProfile']);
       await world.gone('clinging');
       const [first = 0, second = 0] = requestedAt(calls, 'DeleteFargateProfile');

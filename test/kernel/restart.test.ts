@@ -26,6 +26,15 @@ function expectEachOnce(world: KernelWorld, names: readonly string[]): void {
     ).to.have.length(names.length);
 }
 
+/** A manager that is killed as soon as it has asked for the profile of `a`. */
+async function killedOnceAsked(world: KernelWorld, skew: Ms): Promise<void> {
+  const isAskedFor = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
+  const manager = world.startSkewed(skew);
+  world.apply('a');
+  await world.until('the profile is asked for', isAskedFor);
+  manager.kill();
+}
+
 /** Ends the manager that runs, in good order or not, and begins another. */
 async function restart(world: KernelWorld, how: 'stop' | 'kill', skew = 0): Promise<void> {
   const manager = world.managers.at(-1);
@@ -90,11 +99,7 @@ describe('a manager that is ended', () => {
       const world = new KernelWorld({
         aws: { ...QUICK, eks: { ...QUICK.eks, describeAfterCreateMs: 20 * SECOND, listAfterCreateMs: 20 * SECOND } },
       });
-      const isAskedFor = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
-      const first = world.startSkewed(skew);
-      world.apply('a');
-      await world.until('the profile is asked for', isAskedFor);
-      first.kill();
+      await killedOnceAsked(world, skew);
       world.delete('a');
       world.start();
       await world.gone('a');
@@ -106,11 +111,7 @@ describe('a manager that is ended', () => {
   it('holds an object whose create never arrived for a minute and no longer', async () => {
     const world = new KernelWorld({ aws: QUICK });
     world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before' });
-    const isAskedFor = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
-    const first = world.startSkewed(LARGEST_SKEW);
-    world.apply('a');
-    await world.until('the profile is asked for', isAskedFor);
-    first.kill();
+    await killedOnceAsked(world, LARGEST_SKEW);
     world.delete('a');
     world.start();
     await world.gone('a');
