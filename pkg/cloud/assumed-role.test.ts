@@ -6,7 +6,7 @@ import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import { assumedRole } from './assumed-role.ts';
 import type { AwsCredentials, CredentialSource } from './credentials.ts';
 import { CredentialPool } from './credentials.ts';
-import { AWS_ENDPOINTS } from './endpoints.ts';
+import { AWS_ENDPOINTS } from './testing/endpoints.ts';
 import { newLimiter } from './limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { NoCredentials } from './sdk-failure.ts';

@@ -20,9 +20,6 @@ export interface Endpoints {
   readonly dualStack: boolean;
 }
 
-/** AWS' own. */
-export const AWS_ENDPOINTS: Endpoints = { of: () => undefined, fips: false, dualStack: false };
-
 const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
 
 /**

@@ -8,7 +8,7 @@ import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import type { CredentialSource, CredentialSources } from './credentials.ts';
 import { CredentialPool } from './credentials.ts';
-import { AWS_ENDPOINTS } from './endpoints.ts';
+import { AWS_ENDPOINTS } from './testing/endpoints.ts';
 import { newLimiter } from './limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { newSessions } from './sessions.ts';

@@ -3,7 +3,7 @@ import { DeadlineExceeded, sleep } from '../env/deadline.ts';
 import type { LogKeys, Logger } from '../env/logger.ts';
 import type { Random } from '../env/random.ts';
 import { formatTimestamp } from '../env/timestamp.ts';
-import { KubeError, isAlreadyExists, isNotFound } from './errors.ts';
+import { KubeError, isAlreadyExists, isNoAnswer, isNotFound } from './errors.ts';
 import { EventCorrelator, type Verdict } from './event-correlator.ts';
 import { keyOf, keyText } from './paths.ts';
 import type { KubeClient, KubeObject, Resource } from './types.ts';
@@ -231,7 +231,7 @@ const isExpectedRefusal = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isWorthRetrying = (error: unknown): boolean =>
-  error instanceof KubeError && (error.reason === 'NoAnswer' || error.status === 429 || error.status >= 500);
+  isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
 
 function shorten(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;

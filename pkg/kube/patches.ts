@@ -35,17 +35,6 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** What a server makes of a merge patch, for a target of any type (RFC 7386 §2). */
-export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch;
-  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
-  for (const [field, value] of Object.entries(patch)) {
-    if (value === null || value === undefined) delete result[field];
-    else result[field] = applyMergePatch(result[field], value);
-  }
-  return result;
-}
-
 const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [
   ...new Set([...Object.keys(a), ...Object.keys(b)]),
 ];

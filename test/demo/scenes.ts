@@ -87,7 +87,7 @@ export async function sayHowToGoOn({ page, stage }: Props): Promise<void> {
   page.line('\nWhat happens to profiles shows below. Ctrl-C ends everything and removes it.\n');
 }
 
-export function showAws(page: Page, things: ReturnType<typeof whatIsThere>): void {
+function showAws(page: Page, things: ReturnType<typeof whatIsThere>): void {
   for (const thing of things) {
     page.line();
     for (const [label, values] of thing) {

@@ -99,7 +99,7 @@ export function deviationOf(run: readonly Message[], diagram: Sequence): string 
   return ['the run ends, and the diagram goes on with:', ...expected(states).map((each) => `    ${each}`)].join('\n');
 }
 
-export const messageText = ({ from, to, text }: Message): string => `${from} → ${to}: ${text}`;
+const messageText = ({ from, to, text }: Message): string => `${from} → ${to}: ${text}`;
 
 /** What may follow once `message` has come: Brzozowski's derivative, of which `par` is the shuffle. */
 function after(sequence: Sequence, message: Message): readonly Sequence[] {

@@ -7,7 +7,7 @@ import { withLock } from './lock.ts';
 import { CLUSTER_API_VERSION, KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
 
 const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
-export const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
+const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
 export const BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
 
 export type BinaryName = (typeof BINARIES)[number];

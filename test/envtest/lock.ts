@@ -106,7 +106,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-export function hasCode(error: unknown, code: string): boolean {
+function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 

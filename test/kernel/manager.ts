@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { Env } from '../../cmd/manager/env.ts';
 import { parseFlags } from '../../cmd/manager/flags.ts';
 import { runManager } from '../../cmd/manager/run.ts';
-import { AWS_ENDPOINTS } from '../../pkg/cloud/endpoints.ts';
+import { AWS_ENDPOINTS } from '../../pkg/cloud/testing/endpoints.ts';
 import type { AwsTransport } from '../../pkg/cloud/transport.ts';
 import type { Clock, Ms, Timer } from '../../pkg/env/clock.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';

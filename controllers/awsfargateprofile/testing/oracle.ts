@@ -25,7 +25,7 @@ export const SHARED_ROLE_OF_CAPA = 'eks-fargate.cluster-api-provider-aws.sigs.k8
 export const profileNameIn = (spec: Spec): string => spec.profileName ?? PROFILE;
 
 /** From Cluster API Provider AWS v2.7.0 on, and before. */
-export const capaRoleNames = (spec: Spec): readonly string[] =>
+const capaRoleNames = (spec: Spec): readonly string[] =>
   ['prod', EKS_CLUSTER].map((cluster) => `${cluster}-${profileNameIn(spec)}_fargate`);
 
 export function isOurProfile({ name, tags }: Pick<SimulatedProfile, 'name' | 'tags'>, spec: Spec): boolean {
@@ -154,7 +154,7 @@ export function shortfallsOf({ spec, privateSubnets, controlPlaneTags }: Demand,
 }
 
 /** Tells the trust policies of {@link TRUSTS} apart by what they were made to be. */
-export const isTrustedAsOurs = (trust: string): boolean => trust === TRUSTS.ours || trust === TRUSTS.oursReordered;
+const isTrustedAsOurs = (trust: string): boolean => trust === TRUSTS.ours || trust === TRUSTS.oursReordered;
 export const letsFargateIn = (trust: string): boolean => isTrustedAsOurs(trust) || trust === TRUSTS.wide;
 
 const statement = {

@@ -210,7 +210,7 @@ type RoleChange = Extract<
   }
 >;
 
-export const isTransient = (status: string): boolean => status === 'CREATING' || status === 'DELETING';
+const isTransient = (status: string): boolean => status === 'CREATING' || status === 'DELETING';
 
 export const roleArnOf = ({ path, name }: { readonly path: string; readonly name: string }): string =>
   `arn:aws:iam::${ACCOUNT}:role${path}${name}`;

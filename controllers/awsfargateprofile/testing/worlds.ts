@@ -84,8 +84,8 @@ export type Happening = { readonly before: number } & (
 
 export const HERE = `${ACCOUNT}/${TARGET.region}/${EKS_CLUSTER}`;
 export const PRIVATE_SUBNETS: readonly string[] = ['subnet-0a', 'subnet-0b'];
-export const EXTRA_POLICIES = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
-export const FOREIGN_POLICY = 'arn:aws:iam::111122223333:policy/theirs';
+const EXTRA_POLICIES = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
+const FOREIGN_POLICY = 'arn:aws:iam::111122223333:policy/theirs';
 const BOUNDARIES = ['arn:aws:iam::111122223333:policy/bound', 'arn:aws:iam::111122223333:policy/other-bound'];
 const PATHS = ['/', '/team-a/'];
 
@@ -122,7 +122,7 @@ const existingRole: fc.Arbitrary<Partial<Spec>> = fc
   .tuple(some('/', '/team-a/'), some('shared', ROLE))
   .map(([path, name]) => ({ roleARN: RoleArn.of(roleArnOf({ path, name })) }));
 
-export const aSpec: fc.Arbitrary<Spec> = fc
+const aSpec: fc.Arbitrary<Spec> = fc
   .tuple(
     fc.record(
       {

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { expect } from 'chai';
 import type { CredentialSource } from '../../../pkg/cloud/credentials.ts';
 import { CredentialPool } from '../../../pkg/cloud/credentials.ts';
-import { AWS_ENDPOINTS } from '../../../pkg/cloud/endpoints.ts';
+import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { newLimiter } from '../../../pkg/cloud/limiter.ts';
 import { awsMetrics } from '../../../pkg/cloud/metrics.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';

@@ -6,7 +6,7 @@ import type { Caller, Calling } from '../call.ts';
 import { calling } from '../call.ts';
 import type { Clients } from '../clients.ts';
 import { newClients } from '../clients.ts';
-import { AWS_ENDPOINTS } from '../endpoints.ts';
+import { AWS_ENDPOINTS } from './endpoints.ts';
 import type { AwsFailure, AwsService } from '../failure.ts';
 import type { Limiter } from '../limiter.ts';
 import { newLimiter } from '../limiter.ts';

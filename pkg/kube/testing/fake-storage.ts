@@ -1,9 +1,10 @@
 import type { Clock } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 import { formatTimestamp } from '../../env/timestamp.ts';
-import { applyMergePatch, jsonEqual } from '../patches.ts';
+import { jsonEqual } from '../patches.ts';
 import { keyOf, keyText } from '../paths.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
+import { applyMergePatch } from './merge-patch.ts';
 
 /** A kind that the fake serves. */
 export interface FakeKind {

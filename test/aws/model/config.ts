@@ -3,7 +3,7 @@ import type { HealthIssue, ProfileStatus } from './state.ts';
 /** Milliseconds, or a range from which every operation draws its own. */
 export type Delay = number | readonly [from: number, to: number];
 
-export const profileCreateChecks = [
+const profileCreateChecks = [
   'clusterActive',
   'duplicateName',
   'siblingBusy',

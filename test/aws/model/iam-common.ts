@@ -6,7 +6,7 @@ import { current, seenBy } from './role-visibility.ts';
 import type { Role, RoleVersion, Tags } from './state.ts';
 
 /** `RoleName` → `roleName`, as constraint messages spell members. */
-export function memberName(name: string): string {
+function memberName(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 

@@ -26,7 +26,7 @@ export function urlEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-export function tagList(tags: RoleVersion['tags']): Output['Tags'] {
+function tagList(tags: RoleVersion['tags']): Output['Tags'] {
   return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 }
 

@@ -1,0 +1,12 @@
+import { isRecord } from '../../../api/record.ts';
+
+/** What a server makes of a merge patch, for a target of any type (RFC 7386 §2). */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[field];
+    else result[field] = applyMergePatch(result[field], value);
+  }
+  return result;
+}
