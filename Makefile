@@ -32,7 +32,7 @@ demo: build ## See it work: a real API server, emulated AWS, one profile (ONCE=1
 test: lint test-unit test-integration ## All that a change must pass; installs what is missing
 
 .PHONY: test-unit
-test-unit: $(INSTALLED) ## The tests that need no server: seconds
+test-unit: $(INSTALLED) ## The tests that need no server: a minute
 	mocha --parallel --jobs 2 $(UNIT_TESTS)
 
 .PHONY: test-integration

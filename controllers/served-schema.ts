@@ -17,7 +17,7 @@ const JUST_NOW: Ms = 1_000;
 
 /** What a human can do about a foreign schema. */
 export const REMEDY =
-  'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -f infrastructure-components.yaml), and then your AWSFargateProfiles, from which the other one drops fields';
+  'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd), and then your AWSFargateProfiles, from which the other one drops fields';
 
 export type ServedVerdict =
   | SchemaVerdict

@@ -11,7 +11,7 @@ import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '
 import { CAPA_CRD } from './profiles.ts';
 
 const MESSAGE =
-  'The API server serves AWSFargateProfiles with the CRD of infrastructure-aws, which does not know spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more: what is read here is not what was written, so nothing is changed in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -f infrastructure-components.yaml), and then your AWSFargateProfiles, from which the other one drops fields; it goes on by itself.';
+  'The API server serves AWSFargateProfiles with the CRD of infrastructure-aws, which does not know spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more: what is read here is not what was written, so nothing is changed in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd), and then your AWSFargateProfiles, from which the other one drops fields; it goes on by itself.';
 const MANAGER = 'system:serviceaccount:capaf-system:capaf-manager';
 const RBAC = fileURLToPath(new URL('../../config/rbac', import.meta.url));
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-manager';
