@@ -50,7 +50,15 @@ export function holds({ reason, facts }: Why, life: Life): boolean {
     case 'RoleTrustInvalid':
       return isForeignRole && !letsFargateIn(role.trust);
     case 'RoleSettingsConflict':
-      return role !== undefined && role.path !== wanted.path && usedElsewhere.includes(wanted.name.toLowerCase());
+      // It is ours, and would be made anew at its path; who else uses it keeps it where it is.
+      return (
+        role !== undefined &&
+        role.path !== wanted.path &&
+        (usedElsewhere.includes(wanted.name.toLowerCase()) ||
+          [...aws.profiles.values()].some(
+            (each) => each.podExecutionRoleArn === roleArnOf(role) && !isOurProfile(each, spec),
+          ))
+      );
     case 'RoleBlocked':
       return [...aws.roles.values()].some((each) => isOurRole(each, spec) && each.inline.length > 0);
     case 'RoleRecreated':
