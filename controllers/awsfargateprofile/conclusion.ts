@@ -6,7 +6,7 @@ import { keyOf, keyText } from '../../pkg/kube/paths.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Turns } from '../../pkg/runtime/turns.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import { isDeleting } from '../standing.ts';
+import { isDeleting, isRetained } from '../standing.ts';
 import type { EventSpec } from './events.ts';
 import { eventOf, eventsOf, eventsOfSteps, retained } from './events.ts';
 import { isInTransit } from './lane.ts';
@@ -131,7 +131,8 @@ export class Conclusion {
 
   /** Lets the object go with everything left in AWS as it is. */
   async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
-    return this.letGo(object, [retained(object)], { trail: [], before: this.memories.of(object), context });
+    const told = isRetained(object) ? [retained(object)] : [];
+    return this.letGo(object, told, { trail: [], before: this.memories.of(object), context });
   }
 
   /** Again in a moment, however often: nothing is wrong with the object. */

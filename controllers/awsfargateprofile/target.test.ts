@@ -4,6 +4,7 @@ import {
   DELETE_FOR_MOVE_ANNOTATION,
   DELETION_REQUESTED_ANNOTATION,
   PAUSED_ANNOTATION,
+  PROVISIONED_IN_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 import type { Inputs } from './inputs.ts';
@@ -170,6 +171,11 @@ describe('goalFor', () => {
       'pursue all, create nothing: ClusterDeleting',
     ],
     [
+      'the Cluster is being deleted, and its control plane is gone',
+      { cluster: found(aCluster({ metadata: leaving })), controlPlane: ABSENT },
+      'hold: ClusterDeleting',
+    ],
+    [
       'the control plane is being deleted',
       { controlPlane: deletedControlPlane, object: anObject({ status: RECORDED }) },
       'pursue all, create nothing: ClusterDeleting',
@@ -224,8 +230,27 @@ describe('goalFor', () => {
     ],
     [
       'deleted with nothing recorded, Cluster and control plane gone',
-      { object: aDeletedObject(), cluster: ABSENT, controlPlane: ABSENT },
+      { object: aDeletedObject({ metadata: { annotations: {} } }), cluster: ABSENT, controlPlane: ABSENT },
       'hold: TargetUnknown',
+    ],
+    [
+      'deleted with nothing begun, Cluster and control plane gone',
+      {
+        object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }),
+        cluster: ABSENT,
+        controlPlane: ABSENT,
+      },
+      'release',
+    ],
+    [
+      'deleted with nothing begun, the control plane there',
+      { object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }) },
+      'pursue nothing, delete the rest',
+    ],
+    [
+      'deleted with nothing begun, control planes unreadable',
+      { object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }), controlPlane: UNKNOWN },
+      'hold: WaitingForAPI',
     ],
     [
       'deleted with nothing recorded, control planes unreadable',

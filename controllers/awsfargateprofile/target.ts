@@ -51,6 +51,8 @@ function goalOfDeletion(inputs: Inputs): Goal {
     return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
   }
   const whereabouts = whereaboutsOf(object);
+  // A teardown may have overtaken the object between its finalizer and the guard: nobody needs to tell where nothing is.
+  if (whereabouts.kind === 'nowhere') return { kind: 'release' };
   const provisionedIn = whereabouts.kind === 'somewhere' ? written(whereabouts) : undefined;
   return hold(why('TargetUnknown', { cluster: clusterKey(object), provisionedIn }));
 }
@@ -81,7 +83,10 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
     return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
   }
   const key = keyText(reference);
-  if (controlPlane.kind === 'absent') return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} does not exist yet`);
+  if (controlPlane.kind === 'absent') {
+    if (isDeleting(cluster.object)) return hold(clusterDeleting(object));
+    return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} does not exist yet`);
+  }
   const target = targetOf(object, controlPlane.object);
   if (target === undefined) return waitForControlPlane(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`);
 
@@ -114,7 +119,7 @@ function creationBar(
   controlPlane: AWSManagedControlPlane,
 ): Why | undefined {
   const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
-  if (isDeleting(cluster)) return why('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
+  if (isDeleting(cluster)) return clusterDeleting(object);
   if (isDeleting(controlPlane)) return why('ClusterDeleting', { what: named });
   return controlPlane.ready ? undefined : why('WaitingForEKSControlPlane', { words: `${named} is not ready yet` });
 }
@@ -166,4 +171,6 @@ function changedField(
 
 const hold = (reason: Why): Goal => ({ kind: 'hold', why: reason });
 const waitForControlPlane = (words: string): Goal => hold(why('WaitingForEKSControlPlane', { words }));
+const clusterDeleting = (object: AWSFargateProfile): Why =>
+  why('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
 const clusterKey = ({ metadata, spec }: AWSFargateProfile): string => `${metadata.namespace}/${spec.clusterName}`;
