@@ -1,5 +1,6 @@
 import type { CallRecord } from '../aws/call-log.ts';
 import type { Emulator } from '../aws/emulator.ts';
+import { Gate } from '../support/gate.ts';
 import { AWS_KEY } from './world.ts';
 
 /** What the manager asked of AWS from some moment on. */
@@ -31,6 +32,23 @@ export function callsFromNow({ log }: Emulator, noun = ''): Calls {
         .filter((call) => call.status !== 200 && !isQuestion(call))
         .map(lineOf),
   };
+}
+
+/**
+ * Has the calls of an operation wait at a gate until that is open: `before` AWS acts, or `after` that, with the answer.
+ * @param nouns what their input has to say, e.g. `{ clusterName: 'a' }`
+ */
+export function holdCall(
+  aws: Emulator,
+  phase: 'before' | 'after',
+  operation: string,
+  nouns: Readonly<Record<string, string>>,
+): Gate {
+  const gate = new Gate(`${operation} ${Object.values(nouns).join(' ')}`);
+  const isWanted = (call: CallRecord): boolean =>
+    call.operation === operation && Object.entries(nouns).every(([key, value]) => call.nouns[key] === value);
+  aws.onCall((call, now) => (now === phase && isWanted(call) ? gate.pass() : undefined));
+  return gate;
 }
 
 export const lineOf = ({

@@ -55,6 +55,18 @@ export async function strip(
   );
 }
 
+/** Puts a finalizer on an object, to take it off with `strip`: until then it does not vanish. */
+export async function keep({ controlPlane: { api } }: World, path: string, finalizer: string): Promise<void> {
+  await eventually(
+    async () => {
+      const { finalizers = [], resourceVersion } = (await api.get(path)).metadata;
+      await api.patch(path, { metadata: { resourceVersion, finalizers: [...finalizers, finalizer] } });
+      return true;
+    },
+    { what: `putting ${finalizer} on ${path}` },
+  );
+}
+
 /** Nothing of a cluster is left in AWS but, where that is said, the EKS cluster itself. */
 export function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
   expect(aws.admin.profiles().filter(({ cluster }) => cluster === eksName)).to.deep.equal([]);
