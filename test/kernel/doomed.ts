@@ -2,6 +2,8 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { StoredEvent } from '../../pkg/kube/testing/fake-storage.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { KubeObject } from '../envtest/api.ts';
+import type { Told } from '../teardown/ends.ts';
+import { endsOf } from '../teardown/ends.ts';
 import type { Party, Seen } from '../teardown/judge.ts';
 import { findingsOf } from '../teardown/judge.ts';
 import type { AuditEvent } from '../world/audit.ts';
@@ -53,6 +55,7 @@ export interface Death {
 export class DoomedCluster {
   readonly world = new KernelWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } });
   readonly #audit: AuditEvent[] = [];
+  readonly #told: Told[] = [];
   readonly #sights: Seen[] = [];
   readonly #violations = new Set<string>();
   /** How often the manager could have been killed in the one way and in the other. */
@@ -98,7 +101,8 @@ export class DoomedCluster {
 
   /** What was not as it has to be, at any moment. */
   findings(): readonly string[] {
-    return [...this.#violations, ...findingsOf(PARTY, this.#audit, this.#sights)];
+    const ends = endsOf({ name: CLUSTER, namespace: NAMESPACE }, this.#told);
+    return [...this.#violations, ...findingsOf(PARTY, { audit: this.#audit, sights: this.#sights, ends })];
   }
 
   /** Whether the manager was killed; then another one has begun. */
@@ -137,15 +141,18 @@ export class DoomedCluster {
     });
   }
 
-  #changed({ type, kind, object }: StoredEvent): void {
-    const { namespace, name } = object.metadata;
+  #changed({ type, kind, object: stored }: StoredEvent): void {
+    const { namespace, name } = stored.metadata;
+    const at = this.world.clock.now();
+    const object = stored as unknown as KubeObject;
     this.#audit.push({
       verb: type,
       userAgent: '',
       objectRef: { resource: kind.plural, ...(namespace !== undefined && { namespace }), name },
-      at: this.world.clock.now(),
-      object: object as unknown as KubeObject,
+      at,
+      object,
     });
+    this.#told.push({ resource: kind.plural, at, type, object });
     if (kind.plural === 'clusters' || kind.plural === 'awsmanagedcontrolplanes') this.#wakeOthers(REACTION);
   }
 

@@ -10,6 +10,7 @@ import type { ManagedCluster } from '../world/managed-cluster.ts';
 import { createManagedCluster, managedCluster } from '../world/managed-cluster.ts';
 import type { World } from '../world/world.ts';
 import { fargateProfile } from '../world/world.ts';
+import type { Ends } from './ends.ts';
 import type { Party, Seen } from './judge.ts';
 import { findingsOf } from './judge.ts';
 import type { Moment } from './moment.ts';
@@ -130,7 +131,7 @@ export class TeardownCell {
   }
 
   /** What is wrong in the end, and what was on the way there. */
-  wrong(audit: readonly AuditEvent[]): readonly string[] {
+  wrong(audit: readonly AuditEvent[], ends: Ends): readonly string[] {
     const { eksName } = this.cluster;
     const clusters = this.#world.aws.admin
       .clusters()
@@ -140,8 +141,13 @@ export class TeardownCell {
       ...this.#violations,
       ...[...clusters, ...this.#profiles(), ...roles].map(({ arn }) => `left in AWS: ${arn}`),
       ...(this.#foreign() === this.#foreignBefore ? [] : [`of others: ${this.#foreign()}, not ${this.#foreignBefore}`]),
-      ...findingsOf(this.#party, audit, this.#sights),
+      ...findingsOf(this.#party, { audit, ends, sights: this.#sights }),
     ];
+  }
+
+  /** How many profiles the cluster has. */
+  get size(): number {
+    return this.#party.profiles.length;
   }
 
   /** How many calls have come since there is the cell. */

@@ -1,8 +1,7 @@
 import type { KubeObject } from '../envtest/api.ts';
 import type { Sight } from '../grid/witness.ts';
 import type { AuditEvent } from '../world/audit.ts';
-import { GUARD } from '../world/cluster-teardown.ts';
-import { FINALIZER } from '../world/from-capa.ts';
+import type { Ends } from './ends.ts';
 import { Testimony } from './testimony.ts';
 
 /** What was in the account at some moment, by name. */
@@ -31,32 +30,69 @@ export interface Party {
   readonly profiles: readonly Standing[];
 }
 
+/** What there is to judge by. */
+export interface Evidence {
+  /** What the API server has on record of requests, of all objects. */
+  readonly audit: readonly AuditEvent[];
+  readonly sights: readonly Seen[];
+  readonly ends: Ends;
+}
+
 /**
  * Goes through a teardown once more, with what the API server has on record of its objects and what was in AWS meanwhile, and
  * tells what was not as it has to be at any moment: an object that says what is not so, or one that is let go too early.
  */
-export function findingsOf(party: Party, audit: readonly AuditEvent[], sights: readonly Seen[]): readonly string[] {
+export function findingsOf(party: Party, { audit, sights, ends }: Evidence): readonly string[] {
   const replay = new Replay(party);
+  const recorded = audit.filter(({ objectRef }) => objectRef.namespace === party.namespace);
   const moments = [
     ...sights.map((seen) => ({ at: seen.at, happen: () => replay.saw(seen) })),
-    ...audit
-      .filter(({ objectRef }) => objectRef.namespace === party.namespace)
-      .map((event) => ({ at: event.at, happen: () => replay.told(event) })),
+    ...recorded.map((event) => ({ at: event.at, happen: () => replay.told(event) })),
+    ...unrecorded(party, recorded, ends).map(({ name, at }) => ({ at, happen: () => replay.ended(name) })),
   ];
   // What AWS said in the same millisecond was said before: its times are whole ones.
   for (const { happen } of moments.toSorted((a, b) => Math.floor(a.at) - Math.floor(b.at) || a.at - b.at)) happen();
-  return replay.findings();
+  return [...outOfOrder(party, ends), ...replay.findings()];
+}
+
+/** Of a request whose sender was killed meanwhile the record does not tell that it was carried out; a watch does. */
+function unrecorded(
+  { profiles }: Party,
+  audit: readonly AuditEvent[],
+  ends: Ends,
+): readonly { readonly name: string; readonly at: number }[] {
+  const recorded = new Set(
+    audit
+      .filter(({ objectRef, object }) => objectRef.resource === 'awsfargateprofiles' && isGone(object))
+      .map(({ objectRef: { name } }) => name),
+  );
+  return profiles.flatMap(({ object: name }) => {
+    const end = ends.profiles.get(name);
+    return end === undefined || recorded.has(name) ? [] : [{ name, at: end.at }];
+  });
+}
+
+/** The objects come to their end before what keeps the Cluster, and that before the Cluster. */
+function outOfOrder({ profiles }: Party, ends: Ends): readonly string[] {
+  return profiles.flatMap(({ object }) => {
+    const end = ends.profiles.get(object)?.version ?? Infinity;
+    return [
+      ...(end === Infinity ? [`the object ${object} is still there`] : []),
+      ...(ends.guard !== undefined && ends.guard.version < end
+        ? [`the control plane was let go before ${object}`]
+        : []),
+      ...(ends.cluster !== undefined && ends.cluster.version < end
+        ? [`the Cluster was gone before the object ${object}`]
+        : []),
+    ];
+  });
 }
 
 class Replay {
   readonly #party: Party;
   readonly #testimonies: ReadonlyMap<string, Testimony>;
   readonly #findings: string[] = [];
-  /** Said of objects that were still there, as far as the record goes. */
-  readonly #early: { readonly object: string; readonly finding: string }[] = [];
-  readonly #ended = new Set<string>();
   #seen: Seen = { at: 0, profiles: new Map(), roles: new Map() };
-  #hadGuard = false;
 
   constructor(party: Party) {
     this.#party = party;
@@ -65,10 +101,7 @@ class Replay {
 
   findings(): readonly string[] {
     const said = [...this.#testimonies].flatMap(([name, { findings }]) => findings.map((each) => `${name}: ${each}`));
-    // Of a request whose sender was killed meanwhile the record does not tell that it was carried out. An object whose end it
-    // never tells went with such a one; one that was let go later than it had to be has an end on record.
-    const early = this.#early.filter(({ object }) => this.#ended.has(object)).map(({ finding }) => finding);
-    return [...this.#findings, ...early, ...said];
+    return [...this.#findings, ...said];
   }
 
   saw(seen: Seen): void {
@@ -80,33 +113,24 @@ class Replay {
   }
 
   told({ objectRef: { resource, name }, object }: AuditEvent): void {
-    const { cluster, controlPlane, profiles } = this.#party;
-    const isGone = object === undefined || isLetGo(object);
-    if (resource === 'clusters' && name === cluster && isGone) this.#clusterGone();
-    if (resource === 'awsmanagedcontrolplanes' && name === controlPlane) this.#controlPlane(object);
+    const { cluster, profiles } = this.#party;
+    if (resource === 'clusters' && name === cluster && isGone(object)) this.#clusterGone();
     const standing = resource === 'awsfargateprofiles' && profiles.find((each) => each.object === name);
-    if (standing) this.#profile(standing, object, isGone);
+    if (standing) this.#profile(standing, object);
   }
 
-  #profile(standing: Standing, object: KubeObject | undefined, isGone: boolean): void {
+  /** Of an object whose end is not on record. */
+  ended(name: string): void {
+    const standing = this.#party.profiles.find(({ object }) => object === name);
+    if (standing !== undefined) this.#profile(standing, undefined);
+  }
+
+  #profile(standing: Standing, object: KubeObject | undefined): void {
     const testimony = this.#testimonies.get(standing.object);
     const last = object ?? testimony?.latest;
     if (testimony === undefined || last === undefined) return;
-    if (isGone) {
-      this.#ended.add(standing.object);
-      testimony.told({ type: 'DELETED', object: last }, this.#mustBeGone(standing));
-    } else testimony.told({ type: 'MODIFIED', object: last }, this.#sightOf(standing));
-  }
-
-  #controlPlane(object: KubeObject | undefined): void {
-    const hasGuard = object?.metadata.finalizers?.includes(GUARD) === true;
-    if (this.#hadGuard && !hasGuard) {
-      for (const [name, { latest }] of this.#testimonies) {
-        const isHeld = latest?.metadata.finalizers?.includes(FINALIZER) === true;
-        if (isHeld) this.#early.push({ object: name, finding: `the control plane was let go before ${name}` });
-      }
-    }
-    this.#hadGuard = hasGuard;
+    if (isGone(object)) testimony.told({ type: 'DELETED', object: last }, this.#mustBeGone(standing));
+    else testimony.told({ type: 'MODIFIED', object: last }, this.#sightOf(standing));
   }
 
   #clusterGone(): void {
@@ -114,10 +138,6 @@ class Replay {
     const ours = this.#party.profiles.filter(({ isRoleOurs }) => isRoleOurs).map(({ role }) => role);
     const left = [...profiles.keys(), ...ours.filter((role) => roles.has(role))];
     for (const each of new Set(left)) this.#findings.push(`the Cluster was gone before ${each} in AWS`);
-    for (const [name, { latest }] of this.#testimonies) {
-      if (latest === undefined) continue;
-      this.#early.push({ object: name, finding: `the Cluster was gone before the object ${name}` });
-    }
   }
 
   #sightOf({ profile: profileName, role: roleName }: Standing): Sight {
@@ -136,5 +156,7 @@ class Replay {
   }
 }
 
-const isLetGo = ({ metadata }: KubeObject): boolean =>
-  metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+/** As a request left it. */
+const isGone = (object: KubeObject | undefined): boolean =>
+  object === undefined ||
+  (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0);

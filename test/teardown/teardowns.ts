@@ -11,6 +11,7 @@ import { startManager } from '../world/manager.ts';
 import type { World } from '../world/world.ts';
 import { startWorld } from '../world/world.ts';
 import { TeardownCell, accountOf } from './cell.ts';
+import { EndWatch } from './ends.ts';
 import type { Moment } from './moment.ts';
 import { momentText } from './moment.ts';
 
@@ -44,6 +45,7 @@ export interface Outcome {
 export class Teardowns {
   readonly #world: World;
   readonly #audit: Audit;
+  readonly #ends: EndWatch;
   readonly #cells = new Map<string, TeardownCell>();
 
   /** Skips, loudly, where Cluster API's core manager or the garbage collector cannot be had. */
@@ -64,6 +66,8 @@ export class Teardowns {
   private constructor(world: World, audit: Audit) {
     this.#world = world;
     this.#audit = audit;
+    this.#ends = new EndWatch(world);
+    world.endWith(() => this.#ends.stop());
     world.aws.onCall((call, phase) => this.#cells.get(call.account ?? '')?.onCall(call, phase));
   }
 
@@ -96,7 +100,7 @@ export class Teardowns {
       const { struck } = cell;
       if (struck !== undefined) await lane.start();
       await cell.untilOver();
-      const wrong = cell.wrong(await this.#recordOf(cell));
+      const wrong = cell.wrong(await this.#recordOf(cell), await this.#ends.of(cell.cluster, cell.size));
       const words = [momentText(moment), ...wrong, await cell.tell()].join('\n    ');
       return { moment, calls: cell.calls, ...(struck && { struck }), ...(wrong.length > 0 && { words }) };
     } catch (error) {
