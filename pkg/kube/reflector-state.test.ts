@@ -32,6 +32,14 @@ const watching: Watching = {
   misses: 0,
 };
 
+const comparing: ReflectorState = {
+  kind: 'comparing',
+  resource: widgets,
+  resourceVersion: '10',
+  failures: 4,
+  misses: 0,
+};
+
 /** `backingOff→listing(continue)#failures`, so that a row of the table shows what matters. */
 function textOf(state: ReflectorState): string {
   switch (state.kind) {
@@ -40,7 +48,8 @@ function textOf(state: ReflectorState): string {
     case 'listing':
       return `listing(${state.continue ?? 'from the start'}, ${state.collected.length})`;
     case 'watching':
-      return `watching(${state.resourceVersion})`;
+    case 'comparing':
+      return `${state.kind}(${state.resourceVersion})`;
     case 'unserved':
       return `unserved(${state.misses})`;
     case 'resolving':
@@ -68,12 +77,17 @@ describe('step', () => {
       { ...watching, isSilent: true },
       { kind: 'ended' },
       999,
-      'backingOff#4 → watching(10)',
+      'backingOff#4 → comparing(10)',
       undefined,
     ],
     ['an end in time', { ...watching, isSilent: true }, { kind: 'ended' }, 1_000, 'watching(10)', undefined],
-    ['a lost connection', watching, unreachable, 0, 'backingOff#4 → watching(10)', undefined],
-    ['one after two minutes', watching, unreachable, 120_000, 'backingOff#1 → watching(10)', undefined],
+    ['a lost connection', watching, unreachable, 0, 'backingOff#4 → comparing(10)', undefined],
+    ['one after two minutes', watching, unreachable, 120_000, 'backingOff#1 → comparing(10)', undefined],
+    ['a server that knows more', comparing, page('11', ['a']), 0, 'watching(10)', undefined],
+    ['a server that knows as much', comparing, page('10', ['a'], 'page-2'), 0, 'watching(10)', undefined],
+    ['a server that knows less', comparing, page('9', ['a']), 0, 'listing(from the start, 0)', undefined],
+    ['no answer', comparing, unreachable, 0, 'backingOff#5 → comparing(10)', undefined],
+    ['a kind that went', comparing, notServed, 0, 'unserved(1)', 'markUnknown'],
     ['410', watching, expired, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
     ['an unreadable event', watching, unreadable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
     ['an error event', watching, errorEvent(410, 'Expired'), 0, 'backingOff#4 → listing(from the start, 0)', undefined],
@@ -96,7 +110,8 @@ describe('step', () => {
 
   it('goes on after a pause with what failed, and counts a new watch as new', () => {
     const { state: pausing } = step(watching, unreachable, 200_000);
-    const { state: resumed } = step(pausing, { kind: 'due' }, 201_000);
+    const { state: looking } = step(pausing, { kind: 'due' }, 200_900);
+    const { state: resumed } = step(looking, page('10', []), 201_000);
     expect(resumed).to.deep.equal({ ...watching, failures: 1, healthySince: 201_000, opened: 201_000, isSilent: true });
     const { state: again } = step(resumed, unreachable, 202_000);
     expect(again.failures).to.equal(2);

@@ -1,14 +1,17 @@
 import type { Ms } from '../env/clock.ts';
 import { isExpired, isUndecodable, KubeError } from './errors.ts';
+import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from './types.ts';
 
 // The life of a reflector as a state machine, without time, randomness or I/O of its own: `step` is a pure function.
 // Each state has exactly one thing under way, which the shell in reflector.ts carries out and answers with an input:
 //
 //   resolving ──▶ listing ──▶ watching ──▶ watching …
-//    ▲  │            │           │
-//    │  ▼            ▼           ▼
-//    unserved      backingOff ──▶ what failed, again: resolving, listing or watching
+//    ▲  │            │  ▲        │  ▲
+//    │  ▼            ▼  │        ▼  │
+//    unserved      backingOff ──▶ comparing
+//
+// After a pause goes on what failed; for a watch that is the look whether the server still knows as much as it did.
 
 interface History {
   /** Failures in a row, until a watch has been healthy for {@link HEALTHY_AFTER}. */
@@ -48,14 +51,25 @@ export interface Watching extends History {
   readonly isSilent: boolean;
 }
 
+/**
+ * Finding out whether the server that answers after a failure knows all that was seen. One whose etcd was restored from a
+ * backup does not, and says nothing to a watch that claims to have seen more: it would be silent until as much has happened
+ * again, and every write would meet a conflict.
+ */
+export interface Comparing extends History {
+  readonly kind: 'comparing';
+  readonly resource: Resource;
+  readonly resourceVersion: string;
+}
+
 export interface BackingOff extends History {
   readonly kind: 'backingOff';
   readonly error: unknown;
   /** What goes on after the pause. */
-  readonly next: Resolving | Listing | Watching;
+  readonly next: Resolving | Listing | Comparing;
 }
 
-export type ReflectorState = Resolving | Unserved | Listing | Watching | BackingOff;
+export type ReflectorState = Resolving | Unserved | Listing | Watching | Comparing | BackingOff;
 
 export type ReflectorInput =
   | { readonly kind: 'resolved'; readonly resource: Resource | undefined }
@@ -99,11 +113,16 @@ export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Tra
       if (input.kind === 'due') return { state: { ...state, kind: 'resolving' } };
       break;
     case 'backingOff':
-      if (input.kind === 'due') return { state: resume(state.next, now) };
+      if (input.kind === 'due') return { state: state.next };
       break;
     case 'listing':
       if (input.kind === 'page') return turnPage(state, input.page, now);
       if (input.kind === 'failed') return failListing(state, input.error);
+      break;
+    case 'comparing':
+      if (input.kind === 'page') return { state: compare(state, input.page, now) };
+      if (input.kind === 'failed')
+        return isGoneKind(input.error) ? missed(state) : { state: backOff(state, input.error, state) };
       break;
     case 'watching':
       if (input.kind === 'event') return takeEvent(state, input.event, now);
@@ -118,16 +137,17 @@ function turnPage(state: Listing, page: KubeList, now: Ms): Transition {
   const items = [...state.collected, ...page.items];
   if (page.continue !== undefined) return { state: { ...state, collected: items, continue: page.continue } };
   const { resourceVersion } = page;
-  const { failures, resource } = state;
   return {
-    // prettier-ignore
-    state: {
-      kind: 'watching', resource, resourceVersion, failures, misses: 0,
-      healthySince: now, opened: now, isSilent: true,
-    },
+    state: newWatch({ ...state, misses: 0 }, resourceVersion, now),
     effect: { kind: 'replaceAll', items, resourceVersion },
   };
 }
+
+/** Any list that is read through etcd is at least as new as all that its server has shown before. */
+const compare = (state: Comparing, { resourceVersion }: KubeList, now: Ms): Listing | Watching =>
+  isOlder(resourceVersion, state.resourceVersion)
+    ? freshListing(state, state.resource)
+    : newWatch(state, state.resourceVersion, now);
 
 function failListing(state: Listing, error: unknown): Transition {
   if (isGoneKind(error)) return missed(state);
@@ -178,9 +198,11 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   const history = afterHealth(state, now);
   // An event that cannot be read would come again and again; a list brings what it was about.
   const mustList = isExpired(error) || isUndecodable(error);
-  return {
-    state: backOff(history, error, mustList ? freshListing(history, state.resource) : { ...state, ...history }),
-  };
+  const { resource, resourceVersion } = state;
+  const next: BackingOff['next'] = mustList
+    ? freshListing(history, resource)
+    : { kind: 'comparing', resource, resourceVersion, ...history };
+  return { state: backOff(history, error, next) };
 }
 
 /** Any 404 for a collection: also where the server of the kind answers with a Status. */
@@ -189,6 +211,21 @@ const isGoneKind = (error: unknown): boolean => error instanceof KubeError && er
 const missed = ({ failures, misses }: History): Transition => ({
   state: { kind: 'unserved', failures, misses: misses + 1 },
   effect: { kind: 'markUnknown' },
+});
+
+const newWatch = (
+  { failures, misses, resource }: History & { readonly resource: Resource },
+  resourceVersion: string,
+  now: Ms,
+): Watching => ({
+  kind: 'watching',
+  resource,
+  resourceVersion,
+  failures,
+  misses,
+  healthySince: now,
+  opened: now,
+  isSilent: true,
 });
 
 const freshListing = ({ failures, misses }: History, resource: Resource): Listing => ({
@@ -209,6 +246,3 @@ function backOff({ failures, misses }: History, error: unknown, next: BackingOff
   const count = failures + 1;
   return { kind: 'backingOff', error, failures: count, misses, next: { ...next, failures: count } };
 }
-
-const resume = (next: BackingOff['next'], now: Ms): ReflectorState =>
-  next.kind === 'watching' ? { ...next, healthySince: now, opened: now, isSilent: true } : next;

@@ -113,6 +113,11 @@ export class Reflector {
           };
         case 'watching':
           return await this.nextEvent(state, signal);
+        case 'comparing':
+          return {
+            kind: 'page',
+            page: await this.options.client.list(state.resource, { ...this.scope(), limit: 1, signal }),
+          };
         case 'unserved':
           // Whoever installs several kinds does so within seconds, as does an upgrade that changes a kind's version.
           await this.pause(this.backoff(state.misses), signal);
@@ -215,6 +220,8 @@ export class Reflector {
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }
+    if (before.kind === 'comparing' && after.kind === 'listing')
+      logger.warn('The API server knows less than it did: listing anew', { ...keys, seen: before.resourceVersion });
     if (before.kind === 'listing' && after.kind === 'watching') {
       logger.debug('Listed and watching', { ...keys, version: after.resource.version });
     }

@@ -5,6 +5,7 @@ import { findServed } from '../../pkg/kube/discovery.ts';
 import { keyText, keyOf } from '../../pkg/kube/paths.ts';
 import { Reflector } from '../../pkg/kube/reflector.ts';
 import { Store } from '../../pkg/kube/store.ts';
+import type { KubeClient } from '../../pkg/kube/types.ts';
 import { startControlPlane, type ControlPlane } from '../envtest/controlplane.ts';
 import { applyCrds, type CustomResourceDefinition } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
@@ -56,12 +57,11 @@ describe('Reflector on a real API server', function () {
     await connected.close();
   });
 
-  function start(plural: string) {
+  function start(plural: string, client = connected.client) {
     const logger = new MemoryLogger();
     const store = new Store({ name: `${plural}.${GROUP}`, logger });
     const changes: string[] = [];
     store.onChange(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
-    const { client } = connected;
     const resolve = (signal: AbortSignal) =>
       findServed(client, { group: GROUP, plural, versions: ['v2', 'v1'] }, signal);
     const reflector = new Reflector({ client, store, resolve, clock: systemClock, random: systemRandom, logger });
@@ -87,7 +87,7 @@ describe('Reflector on a real API server', function () {
       kind: plural === 'widgets' ? 'Widget' : 'Gadget',
       metadata: { name },
     });
-  const isList = (request: string) => request.startsWith(`GET /apis/${GROUP}/`) && request.includes('limit=');
+  const isList = (request: string) => request.startsWith(`GET /apis/${GROUP}/`) && request.includes('limit=500');
   const isWatch = (request: string) => request.includes('watch=true');
   const clear = async (plural: string) => {
     for (const { metadata } of (await controlPlane.api.list(pathOf(plural))).items)
@@ -158,6 +158,31 @@ describe('Reflector on a real API server', function () {
     await controlPlane.startApiServer();
     await make('widgets', 'b');
     await shows('a', 'b');
+  });
+
+  it('finds its way back to an API server that knows less than it did, as after a restore of etcd', async () => {
+    await clear('widgets');
+    await make('widgets', 'a');
+    const { client } = connected;
+    let lists = 0;
+    const fromTheFuture: KubeClient = {
+      ...client,
+      async list(resource, options) {
+        const list = await client.list(resource, options);
+        lists += 1;
+        return lists > 1 ? list : { ...list, resourceVersion: String(Number(list.resourceVersion) + 1_000) };
+      },
+    };
+    const { shows, logger, changes } = start('widgets', fromTheFuture);
+    await shows('a');
+    await eventually(() => expect(connected.requests.filter(isWatch)).to.have.length(1));
+    await make('widgets', 'b');
+    connected.proxy.cut();
+    await shows('a', 'b');
+    expect(logger.said('The API server knows less than it did: listing anew')).to.have.length(1);
+    await make('widgets', 'c');
+    await shows('a', 'b', 'c');
+    expect(changes).to.deep.equal(['added a', 'added b', 'added c']);
   });
 
   it('starts before the API server does', async () => {

@@ -240,7 +240,10 @@ export class FakeApiServer implements Transport {
     // In their order, also when the lag becomes shorter between two of them.
     let underWay = 0;
     let arrives: Ms = 0;
+    const from = Number(parameters.get('resourceVersion') ?? 0);
     const deliver = (event: StoredEvent): void => {
+      // As the watch cache: whoever claims to have seen more than there is hears nothing until there is more.
+      if (Number(event.object.metadata.resourceVersion) <= from) return;
       const now = this.clock.monotonic();
       arrives = Math.max(arrives, now + this.watchLag);
       if (arrives <= now) return show(event);
@@ -252,7 +255,6 @@ export class FakeApiServer implements Transport {
     };
     const watcher: Watcher = { kind, deliver, end: (error) => (error === undefined ? body.end() : body.break(error)) };
     const ok: TransportResponse = { status: 200, headers: { 'content-type': 'application/json' }, body };
-    const from = Number(parameters.get('resourceVersion') ?? 0);
     // As the watch cache: past authorisation, refusals come as an event of a stream that was accepted.
     if (from > 0 && this.storage.isCompacted(from)) {
       line('ERROR', status(410, 'Expired', `too old resource version: ${from} (${this.storage.newest})`));
@@ -266,7 +268,7 @@ export class FakeApiServer implements Transport {
     } else for (const event of this.storage.since(kind, from)) deliver(event);
     const bookmark = (): void => {
       // Never beyond what is still on its way.
-      if (underWay === 0)
+      if (underWay === 0 && this.storage.newest >= from)
         line('BOOKMARK', {
           kind: kind.kind,
           apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
