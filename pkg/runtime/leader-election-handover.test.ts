@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { sleep } from '../env/deadline.ts';
 import type { Intercept } from '../kube/testing/fake-api-server.ts';
 import { json } from '../kube/testing/fake-api-server.ts';
+import type { TransportRequest } from '../kube/transport.ts';
 import { LEASE, World, hang, held } from './testing/election.ts';
 import type { Candidate } from './testing/election.ts';
 
@@ -45,6 +46,29 @@ describe('LeaderElection, seeing the lease given up', () => {
     await next.stop();
     expect(world.server.openWatches).to.equal(0);
     expect(world.clock.pendingTimers()).to.deep.equal([]);
+  });
+
+  it('gives it up over a renewal that the stop cut off, and that arrives all the same, after the last look', async () => {
+    const { world, leader, next } = await leaderAndNext();
+    const renewal = Promise.withResolvers<TransportRequest>();
+    leader.intercept = (request) => {
+      renewal.resolve(request);
+      return hang();
+    };
+    await world.clock.advance(2_000);
+    const sent = await renewal.promise;
+    leader.intercept = async (request) => {
+      if (request.method !== 'GET') return undefined;
+      leader.intercept = () => undefined;
+      const looked = await world.server.send(request);
+      await world.server.send({ ...sent, signal: request.signal });
+      return looked;
+    };
+    await leader.stop();
+    await world.clock.settle();
+    expect(next.state).to.equal('leading');
+    expect(leader.logger.said('Failed to release the lease')).to.deep.equal([]);
+    await next.stop();
   });
 
   it('watches that one Lease, and only while it waits', async () => {

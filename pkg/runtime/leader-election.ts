@@ -311,6 +311,16 @@ export class LeaderElection implements Leadership {
   }
 
   private async giveUp(signal: AbortSignal): Promise<void> {
+    try {
+      await this.empty(signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // A renewal that the stop cut off has arrived all the same, between the look and the write: the next look sees it.
+      await this.empty(signal);
+    }
+  }
+
+  private async empty(signal: AbortSignal): Promise<void> {
     const { kube, lease } = this.options;
     const object = await kube.get(LEASES, lease, { signal });
     // A write whose answer never came may have made us holder even when we do not know it.
