@@ -50,7 +50,13 @@ function cureOf({ status, message }: KubeError): string | undefined {
   return status === 401 ? GIVE_CREDENTIALS : 'Mend what the API server names';
 }
 
-/** Words of the API server, and the cure, given what they name. */
+/**
+ * Words of the API server, and the cure, given what they name. No code tells these apart: the words are those of
+ * k8s.io/apiserver v0.36 (pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go,
+ * pkg/admission/plugin/policy/validating/dispatcher.go, pkg/admission/plugin/resourcequota/controller.go,
+ * pkg/endpoints/handlers/responsewriters/errors.go) and of k8s.io/apiextensions-apiserver
+ * (pkg/apiserver/conversion/webhook_converter.go).
+ */
 const CURES: readonly (readonly [words: RegExp, cure: (named: string) => string])[] = [
   [/failed calling webhook "([^"]*)"/, cureOfWebhook],
   [
