@@ -299,6 +299,14 @@ describe('an object that is not as it should be', () => {
       });
       expect(messageOf(object, 'Ready')).to.contain('AWSManagedControlPlane');
       expect(conditionOf(object, 'Paused')).to.include({ status: 'False' });
+      const counted = { controller: 'clusterteardown' };
+      await eventually(
+        async () => (await world.manager.metric('controller_runtime_terminal_reconcile_errors_total', counted)) > 0,
+        { what: 'a terminal error of the teardown' },
+      );
+      expect(world.manager.log()).to.contain(
+        'AWSManagedControlPlane default/odd-control-plane cannot be read: spec.region: expected string, got 7',
+      );
       await world.controlPlane.api.patch(controlPlanePath('odd'), { spec: { region: 'us-east-1' } });
       await world.ready('odd');
     });
