@@ -78,7 +78,10 @@ describe('the last create of a cluster and its teardown, when they meet', functi
     it('nothing is created for a control plane that is being deleted', async () => {
       const cluster = await createManagedCluster(world, 'leaving');
       await keep(world, cluster.controlPlanePath, TESTS);
+      // As long as there is the EKS cluster, nothing else forbids a create.
+      const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
       await expectNoCreate(cluster, 'too-late', () => isBeingDeleted(world, cluster.controlPlanePath));
+      end.open();
       expect(await finalizersOf(world, cluster.controlPlanePath))
         .to.include(TESTS)
         .and.not.to.include(GUARD);
