@@ -8,60 +8,106 @@ import { startWorld } from '../world/world.ts';
 describe('the lane, when the manager is killed in the midst of a queue', () => {
   let world: World;
   before(async () => {
-    world = await startWorld({ config: { eks: { createMs: 1_500, deleteMs: 1_000 } } });
+    world = await startWorld();
     await world.startManager();
   });
   after(() => world.finish());
 
-  const { start, startInOrder, deleteAll, allReady, allGone, warningsOf } = queueIn(() => world);
+  const { start, startBehind, endlessly, waitInLine, deleteAll, allReady, allGone, warningsOf } = queueIn(() => world);
 
-  for (const [what, isDeletion] of [
-    ['creations', false],
-    ['deletions', true],
-  ] as const)
-    it(`of ${what} the manager is killed: its successor goes on where it was, and asks nothing twice`, async () => {
-      const cluster = `killed-${what}`;
-      const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${cluster}-${letter}`);
-      await world.createEksCluster(cluster);
-      const calls = callsFromNow(world.aws);
-      await startInOrder(cluster, ...names);
-      if (isDeletion) {
-        await allReady(names);
-        await deleteAll(names);
-      }
-      const [, second = ''] = names;
-      await eventually(
-        async () => (await world.profile(second))?.status?.['profileStatus'] === (isDeletion ? 'DELETING' : 'CREATING'),
-        { intervalMs: 20 },
-      );
-      await world.manager.stop('SIGKILL');
-      await world.startManager();
-      if (!isDeletion) {
-        await allReady(names);
-        await deleteAll(names);
-      }
-      await allGone(names);
-      expect(laneOf(calls).toSorted()).to.deep.equal(
-        names.flatMap((name) => [`Create default_${name}`, `Delete default_${name}`]).toSorted(),
-      );
-      expect(calls.failures()).to.deep.equal([]);
-      expect(await warningsOf(names)).to.deep.equal([]);
+  const place = (cluster: string, object: string): { readonly cluster: string; readonly name: string } => ({
+    cluster: `default_${cluster}-control-plane`,
+    name: `default_${object}`,
+  });
+
+  /** Waits until the manager knows what EKS is doing with the profile of an object. */
+  async function underWay(object: string, status: 'CREATING' | 'DELETING'): Promise<void> {
+    await eventually(async () => (await world.profile(object))?.status?.['profileStatus'] === status, {
+      what: `${object} ${status}`,
+      timeoutMs: 30_000,
     });
+  }
+
+  /** Kills the manager; resolves when its successor has looked at an object and found it as it was. */
+  async function succeed(object: string): Promise<void> {
+    await world.manager.stop('SIGKILL');
+    const calls = callsFromNow(world.aws);
+    await world.startManager();
+    await eventually(() => calls.about(`default_${object}`).some(({ status }) => status === 200), {
+      what: `a look of the successor at ${object}`,
+      timeoutMs: 30_000,
+    });
+  }
+
+  const onceEach = (names: readonly string[]): readonly string[] =>
+    names.flatMap((name) => [`Create default_${name}`, `Delete default_${name}`]).toSorted();
+
+  it('of creations the manager is killed: its successor goes on where it was, and asks nothing twice', async () => {
+    const [first, second, ...others] = ['made-a', 'made-b', 'made-c', 'made-d', 'made-e'] as const;
+    const names = [first, second, ...others];
+    await world.createEksCluster('made');
+    const calls = callsFromNow(world.aws);
+    const endFirst = await startBehind('made', ...names);
+    await endlessly('creations', async () => {
+      endFirst();
+      await underWay(second, 'CREATING');
+      await succeed(second);
+    });
+    await waitInLine(...others);
+    world.aws.admin.setProfile({ ...place('made', second), status: 'ACTIVE' });
+    await allReady(names);
+    await deleteAll(names);
+    await allGone(names);
+    expect(laneOf(calls).toSorted()).to.deep.equal(onceEach(names));
+    expect(calls.failures()).to.deep.equal([]);
+    expect(await warningsOf(names)).to.deep.equal([]);
+  });
+
+  it('of deletions the manager is killed: its successor goes on where it was, and asks nothing twice', async () => {
+    const [first, second, ...others] = ['gone-a', 'gone-b', 'gone-c', 'gone-d', 'gone-e'] as const;
+    const names = [first, second, ...others];
+    await world.createEksCluster('gone');
+    const calls = callsFromNow(world.aws);
+    await start('gone', ...names);
+    await allReady(names);
+    await endlessly('deletions', async () => {
+      await world.delete(first);
+      await underWay(first, 'DELETING');
+      await deleteAll([second, ...others]);
+      await waitInLine(second, ...others);
+      world.aws.admin.removeProfile(place('gone', first));
+      await underWay(second, 'DELETING');
+      await succeed(second);
+    });
+    await waitInLine(...others);
+    world.aws.admin.removeProfile(place('gone', second));
+    await allGone(names);
+    expect(laneOf(calls).toSorted()).to.deep.equal(onceEach(names));
+    expect(calls.failures()).to.deep.equal([]);
+    expect(await warningsOf(names)).to.deep.equal([]);
+  });
 
   it('the manager is killed right after EKS took a create: nothing is made twice, and nobody waits in vain', async () => {
     const names = ['unseen-a', 'unseen-b', 'unseen-c'];
     await world.createEksCluster('unseen');
     const calls = callsFromNow(world.aws);
     const { manager } = world;
-    let killed: Promise<unknown> | undefined;
-    const forget = world.aws.onCall(({ operation, applied }, phase) => {
-      if (phase === 'after' && applied && operation === 'CreateFargateProfile') killed ??= manager.stop('SIGKILL');
+    let taken: string | undefined;
+    // The answer waits for the end of whom it is for.
+    const forget = world.aws.onCall(async ({ operation, applied, nouns }, phase) => {
+      if (phase !== 'after' || !applied || operation !== 'CreateFargateProfile' || taken !== undefined) return;
+      taken = nouns['fargateProfileName']?.replace('default_', '') ?? '';
+      await manager.stop('SIGKILL');
     });
-    await start('unseen', ...names);
-    await eventually(() => killed !== undefined);
-    await killed;
-    forget();
+    await endlessly('creations', async () => {
+      await start('unseen', ...names);
+      await eventually(() => manager.exit() !== undefined, { what: 'the end of the manager' });
+      forget();
+    });
+    expect(taken).to.be.oneOf(names);
     await world.startManager();
+    await waitInLine(...names.filter((name) => name !== taken));
+    world.aws.admin.setProfile({ ...place('unseen', String(taken)), status: 'ACTIVE' });
     await allReady(names);
     const creates = laneOf(calls).filter((line) => line.startsWith('Create'));
     expect(creates.filter((line) => !line.includes('Exception')).toSorted()).to.deep.equal(

@@ -104,11 +104,15 @@ describe('the lane: EKS changes one profile of a cluster at a time', () => {
 
   alongside('one that failed and waits for its next try holds nobody up', async () => {
     await world.createEksCluster('backoff');
-    world.aws.admin.planFailure({ operation: 'create', profile: 'default_backoff-a', times: 1, issues: [] });
+    const first = { cluster: 'default_backoff-control-plane', name: 'default_backoff-a' };
     const calls = callsFromNow(world.aws, 'backoff');
     await start('backoff', 'backoff-a');
     await creating('backoff-a');
+    // It stays so until both others are in line.
+    world.aws.admin.setProfile({ ...first, status: 'CREATING' });
     await start('backoff', 'backoff-b', 'backoff-c');
+    await waitInLine('backoff-b', 'backoff-c');
+    world.aws.admin.setProfile({ ...first, status: 'CREATE_FAILED' });
     await allReady(['backoff-b', 'backoff-c']);
     expect(laneOf(calls)).to.deep.equal([
       'Create default_backoff-a',

@@ -59,9 +59,10 @@ export const lineOf = ({
 }: Pick<CallRecord, 'service' | 'operation' | 'status' | 'errorCode'>): string =>
   [`${service}:${operation}`, status ?? 'unanswered', ...(errorCode === undefined ? [] : [errorCode])].join(' ');
 
-const isQuestion = ({ operation, errorCode }: CallRecord): boolean =>
+const isQuestion = ({ operation, errorCode, mutates }: CallRecord): boolean =>
   (operation === 'DescribeFargateProfile' && errorCode === 'ResourceNotFoundException') ||
-  (operation === 'GetRole' && errorCode === 'NoSuchEntity');
+  // What a role has is asked beside whether it is there, where it was when last seen.
+  (!mutates && errorCode === 'NoSuchEntity');
 
 /** The same line many times in a row is a poll: once is enough. */
 export const withoutRepeats = (lines: readonly string[]): readonly string[] =>

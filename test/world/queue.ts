@@ -15,10 +15,13 @@ export const laneOf = (calls: Calls): readonly string[] =>
 /** Several profiles of one cluster, which EKS changes one after the other. */
 export interface Queue {
   readonly start: (cluster: string, ...names: readonly string[]) => Promise<void>;
-  /** Whoever asks first goes first: the others come when EKS is busy with the first, and have said that they wait. */
-  readonly startInOrder: (cluster: string, ...names: readonly string[]) => Promise<void>;
-  /** The same, with EKS busy with the first until the function that is returned is called, however long that takes. */
+  /**
+   * Whoever asks first goes first: the others come when EKS is busy with the first, and have said that they wait. It is busy
+   * until the function that is returned is called.
+   */
   readonly startBehind: (cluster: string, ...names: readonly string[]) => Promise<() => void>;
+  /** Has EKS take for ever for what it begins during the task: it ends when `admin` says so, however busy the machine is. */
+  readonly endlessly: (what: 'creations' | 'deletions', task: () => Promise<unknown>) => Promise<void>;
   /** Waits until EKS creates the profile of an object. */
   readonly creating: (name: string) => Promise<void>;
   readonly waitInLine: (...names: readonly string[]) => Promise<void>;
@@ -39,28 +42,27 @@ export function queueIn(world: () => World): Queue {
   };
   const queue: Queue = {
     start: (cluster, ...names) => world().apply(...names.map((name) => fargateProfile(name, { clusterName: cluster }))),
-    startInOrder: async (cluster, ...names) => {
-      const [first = '', ...others] = names;
-      await queue.start(cluster, first);
-      await queue.creating(first);
-      await queue.start(cluster, ...others);
-      await queue.waitInLine(...others);
-    },
     startBehind: async (cluster, ...names) => {
-      const { admin, model } = world().aws;
-      const { createMs } = model.world.config.eks;
+      const { admin } = world().aws;
       const [first = '', ...others] = names;
-      admin.setConfig({ eks: { createMs: NEVER_MS } });
-      try {
+      await queue.endlessly('creations', async () => {
         await queue.start(cluster, first);
         await queue.creating(first);
-      } finally {
-        admin.setConfig({ eks: { createMs } });
-      }
+      });
       await queue.start(cluster, ...others);
       await queue.waitInLine(...others);
       return () =>
         admin.setProfile({ cluster: `default_${cluster}-control-plane`, name: `default_${first}`, status: 'ACTIVE' });
+    },
+    endlessly: async (what, task) => {
+      const { admin, model } = world().aws;
+      const { createMs, deleteMs } = model.world.config.eks;
+      admin.setConfig({ eks: what === 'creations' ? { createMs: NEVER_MS } : { deleteMs: NEVER_MS } });
+      try {
+        await task();
+      } finally {
+        admin.setConfig({ eks: { createMs, deleteMs } });
+      }
     },
     creating: async (name) => {
       await eventually(() => world().inAws.profile(`default_${name}`)?.status === 'CREATING', { intervalMs: 20 });
