@@ -4,7 +4,7 @@ import { KubeError } from '../../pkg/kube/errors.ts';
 import type { ServedVerdict } from '../served-schema.ts';
 import { rememberAttempt, rememberRefusal, whatOf } from './memory.ts';
 import type { Mutation } from './model.ts';
-import type { Flight, Guard, Verdict } from './preflight.ts';
+import type { Flight, Guard, GuardServices, Verdict } from './preflight.ts';
 import { guards, leads, marked, pace, preflight, recorded, roleUnused, unpaused, readAsWritten } from './preflight.ts';
 import { messageOf, why } from './reasons.ts';
 import { ROLE, aDeletedObject, anObject } from './testing/builders.ts';
@@ -67,6 +67,45 @@ describe('preflight', () => {
       const verdict = await preflight(guards(services()), mutation, flightIn(full()));
       expect(verdictWord(verdict), mutation.kind).to.equal('go');
     }
+  });
+
+  describe('asks each of the safety rules: alone against all others it holds a deletion back', () => {
+    const objecting = (objection: string | undefined, user?: string): Partial<GuardServices> => ({
+      live: { objectionTo: async () => objection, otherUserOf: async () => user },
+    });
+    const foreign: ServedVerdict = {
+      kind: 'foreign',
+      provider: 'infrastructure-aws',
+      missing: ['spec.deletionPolicy'],
+    };
+
+    for (const [rule, over, expected] of [
+      ['leads', { mutationBudget: () => 0 }, 'quit: the lease may have run out'],
+      ['unpaused', objecting('the object is paused'), 'quit: the object is paused'],
+      ['readAsWritten', { schema: { look: async () => foreign } }, 'stop: ForeignSchema'],
+      ['roleUnused', objecting(undefined, 'team-a/api'), `keep ${ROLE}: AWSFargateProfile team-a/api`],
+      ['marked', { mark: async () => undefined }, 'conflict'],
+      ['recorded', { record: async () => undefined }, 'conflict'],
+    ] satisfies readonly (readonly [string, Partial<GuardServices>, string])[])
+      it(rule, async () => {
+        const flight = flightIn(full(), aDeletedObject());
+        expect(verdictWord(await preflight(guards(services(over)), DELETE_ROLE, flight))).to.equal(expected);
+      });
+
+    it('pace', async () => {
+      const flight = flightIn(full(), aDeletedObject());
+      const generation = flight.object.metadata.generation ?? 0;
+      const refused = { what: whatOf(DELETE_ROLE, undefined), why: why('AccessDenied', { words: 'no' }) };
+      flight.memory = rememberRefusal({}, { ...refused, generation, notBefore: 60_000 });
+      expect(verdictWord(await preflight(guards(services()), DELETE_ROLE, flight))).to.equal('stop: AccessDenied');
+    });
+
+    it('turn', async () => {
+      const asking = services();
+      asking.turns.busy(LANE, 'team-a_api', 'being deleted', false);
+      const flight = flightIn(full(), aDeletedObject());
+      expect(verdictWord(await preflight(guards(asking), DELETE_PROFILE, flight))).to.equal('stop: WaitingForSibling');
+    });
   });
 
   it('records only what has its turn: who waits for one writes nothing', async () => {
