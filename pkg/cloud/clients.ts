@@ -25,7 +25,7 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/** The SDK's clients of one identity in one region. They hold no connections: these are the transport's. */
+/** The SDK's clients of one identity in one region, each made when it is needed. They hold no connections: these are the transport's. */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
     const endpoint = endpoints.of(service, region);
@@ -50,9 +50,16 @@ export function newClients({ region, credentials, transport, endpoints, version 
       disableClockSkewCorrection: false,
     };
   };
+  let [eks, iam, sts]: [eks?: EKSClient, iam?: IAMClient, sts?: STSClient] = [];
   return {
-    eks: new EKSClient(config('eks')),
-    iam: new IAMClient(config('iam')),
-    sts: new STSClient(config('sts')),
+    get eks() {
+      return (eks ??= new EKSClient(config('eks')));
+    },
+    get iam() {
+      return (iam ??= new IAMClient(config('iam')));
+    },
+    get sts() {
+      return (sts ??= new STSClient(config('sts')));
+    },
   };
 }

@@ -116,10 +116,30 @@ describe('sessions', () => {
     await eu.clusters.describe(cluster)();
     await clock.advance(56 * 60_000);
     await us.clusters.describe(cluster)();
-    expect(transport.requests.slice(1).map((sent) => [sent.hostname, keyOf(sent)])).to.deep.equal([
+    const sent = transport.requests.filter((each) => !isSts(each));
+    expect(sent.map((each) => [each.hostname, keyOf(each)])).to.deep.equal([
       ['eks.eu-west-1.amazonaws.com', 'KEY1'],
       ['eks.us-east-1.amazonaws.com', 'KEY2'],
     ]);
+  });
+
+  it('send nothing with credentials of another account than the one they were opened in', async () => {
+    const session = await open();
+    await session.clusters.describe(cluster)();
+    transport.answer = (sent) => (isSts(sent) ? caller('999988887777') : json({}));
+    await clock.advance(56 * 60_000);
+    expect(await failureOf(session.roles.delete(RoleName.of('r')))).to.include({
+      code: 'NoCredentials',
+      message:
+        'the credentials of the manager itself belong to account 999988887777 by now, and no longer to 111122223333',
+    });
+    expect(E.isLeft(await session.clusters.describe(cluster)())).to.equal(true);
+    expect(transport.requests.map((sent) => [sent.hostname.split('.')[0], keyOf(sent)])).to.deep.equal([
+      ['sts', 'KEY1'],
+      ['eks', 'KEY1'],
+      ['sts', 'KEY2'],
+    ]);
+    expect((await open()).account).to.equal('999988887777');
   });
 
   it('end with the signal they were opened with', async () => {

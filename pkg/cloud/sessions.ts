@@ -61,10 +61,13 @@ export function newSessions(config: SessionsConfig): Sessions {
   };
 }
 
+type Whose = SessionRequest['identity'];
+
 /** What is kept of one source of credentials. */
 class Identity {
   private readonly config: SessionsConfig;
   private readonly source: CredentialSource;
+  /** By region, and by the account that they are for; those that ask which it is are for any. */
   private readonly clients = new Map<string, Clients>();
   /** By access key; only one at a time. */
   private account: { readonly accessKeyId: string; readonly id: Promise<E.Either<AwsFailure, AccountId>> } | undefined;
@@ -80,7 +83,7 @@ class Identity {
         const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
         const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
         return E.isLeft(account)
-          ? E.left(problemOf(account.left, request))
+          ? E.left(problemOf(account.left, request.identity))
           : E.right(this.session(request, account.right));
       } catch (error) {
         if (error instanceof NoCredentials) return E.left(error.problem);
@@ -109,7 +112,7 @@ class Identity {
     });
     let account: E.Either<AwsFailure, AccountId> | undefined;
     try {
-      account = await callerAccount(this.clientsIn(region).sts, call)();
+      account = await callerAccount(this.clientsOfAny(region).sts, call)();
       return account;
     } finally {
       const isKnown = account !== undefined && E.isRight(account);
@@ -126,7 +129,7 @@ class Identity {
       polling: request.polling ?? false,
       logger: (request.logger ?? this.config.logger).with({ account, region }),
     });
-    const { eks, iam } = this.clientsIn(region);
+    const { eks, iam } = this.clientsOf(account, region, request.identity);
     const callEks = this.calls('eks', caller(`${account} ${region}`));
     const callIam = this.calls('iam', caller(account));
     return {
@@ -149,17 +152,40 @@ class Identity {
     }
   }
 
-  private clientsIn(region: string): Clients {
-    const { transport, endpoints, version, pool } = this.config;
-    const known = this.clients.get(region);
-    const credentials = () => pool.get(this.source);
-    const clients = known ?? newClients({ region, transport, endpoints, version, credentials });
-    this.clients.set(region, clients);
+  /**
+   * The credentials of the moment, if they are still of the account. Others may take their place while a pass is under way,
+   * in a file for instance: it must not go on in their account with what it has found out in another.
+   */
+  private async credentialsOf(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
+    const credentials = await this.config.pool.get(this.source);
+    const now = await this.accountOf(credentials, region);
+    if (E.isLeft(now)) throw new NoCredentials(problemOf(now.left, identity));
+    if (now.right === account) return credentials;
+    const words = `belong to account ${now.right} by now, and no longer to ${account}`;
+    throw new NoCredentials({
+      reason: 'AccountUnknown',
+      message: `the credentials of ${credentialsName(identity)} ${words}`,
+    });
+  }
+
+  private clientsOf(account: AccountId, region: string, identity: Whose): Clients {
+    return this.clientsIn(region, account, () => this.credentialsOf(account, region, identity));
+  }
+
+  private clientsOfAny(region: string): Clients {
+    return this.clientsIn(region, 'any', () => this.config.pool.get(this.source));
+  }
+
+  private clientsIn(region: string, account: AccountId | 'any', credentials: () => Promise<AwsCredentials>): Clients {
+    const { transport, endpoints, version } = this.config;
+    const key = `${region} ${account}`;
+    const clients = this.clients.get(key) ?? newClients({ region, transport, endpoints, version, credentials });
+    this.clients.set(key, clients);
     return clients;
   }
 }
 
-function problemOf(failure: AwsFailure, { identity }: SessionRequest): CredentialsProblem {
+function problemOf(failure: AwsFailure, identity: Whose): CredentialsProblem {
   const words = describeFailure(failure);
   const whose = credentialsName(identity);
   return isCredentialsInvalid(failure)
