@@ -271,14 +271,15 @@ describe('decide, in whatever world', () => {
     });
   });
 
-  it('tells in status what AWS says', () => {
+  it('tells in status what AWS says of what is ours', () => {
     inEveryLife(({ reports, spec, world }) => {
       if (world.happenings.some(({ kind }) => kind === 'specChange')) return;
       for (const { observed, status } of reports) {
         const name = profileNameIn(spec);
         // On the way from one name to another, status names the former one.
         if (observed === undefined || (status.profileName ?? name) !== name) continue;
-        const found = observed.profiles.find((profile) => profile.name === name)?.found;
+        const there = observed.profiles.find((profile) => profile.name === name)?.found;
+        const found = there && isOurProfile(there, spec) ? there : undefined;
         const seen = [found?.status, found?.arn, found?.podExecutionRoleArn];
         expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(seen);
       }

@@ -9,6 +9,7 @@ import {
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_TAGS,
   ROLE,
   THEN,
   aDeletedObject,
@@ -27,6 +28,8 @@ import {
   DELETE_ROLE,
   SET_TRUST,
 } from './testing/mutations.ts';
+import { FOREIGN } from './testing/situations.ts';
+import type { Tags } from '../../pkg/fargate/tags.ts';
 
 const ARN = aProfile().arn;
 const DONE: Outcome = { kind: 'done' };
@@ -36,15 +39,16 @@ interface Given {
   readonly trail?: readonly Step[];
   readonly why?: Why;
   readonly status?: string | undefined;
+  readonly tags?: Tags;
 }
 
 /** What is told of a pass that saw the profile in this status; without one, it saw none. */
-function told({ object = anObject(), trail = [], why: reason, status }: Given): readonly string[] {
+function told({ object = anObject(), trail = [], why: reason, status, tags = PROFILE_TAGS }: Given): readonly string[] {
   const isGoing = object.metadata.deletionTimestamp !== undefined;
   const pass: Pass = {
     object,
     desired: isGoing ? desiredOfDeletion(object) : desiredOf(object),
-    observed: observed({ profile: status === undefined ? undefined : aProfile({ status }) }),
+    observed: observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) }),
     end: reason === undefined ? { kind: 'settled' } : { kind: 'stopped', why: reason },
     trail,
     now: NOW,
@@ -178,6 +182,12 @@ describe('the events of what EKS has brought to its end', () => {
 
   it('do not tell of one that was not asked for: it was adopted', () => {
     expect(told({ object: object({}), status: 'ACTIVE' })).to.deep.equal([]);
+  });
+
+  it('do not tell of one that somebody else has made under its name', () => {
+    const reason = why('ProfileNotOwned', { name: PROFILE, whose: 'somebody else' });
+    const asked = { object: object({ createRequestedAt: THEN }), status: 'ACTIVE', why: reason };
+    expect(told({ ...asked, tags: FOREIGN })).to.deep.equal([`Warning ProfileNotOwned: ${messageOf(reason)}`]);
   });
 
   it('do not tell of one that is still being created, or failed', () => {

@@ -2,7 +2,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { ConditionType } from './conditions.ts';
 import { conditionOf } from './conditions.ts';
-import { profileNamed } from './comparison.ts';
+import { ownerOf, profileNamed } from './comparison.ts';
 import type { Step } from './model.ts';
 import { subjectOf } from './model.ts';
 import type { Why } from './reasons.ts';
@@ -100,7 +100,9 @@ function failureOf(kind: Step['mutation']['kind'], subject: string, words: strin
 function eventsOfProfile({ object, desired, observed }: Pass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
   if (desired === undefined || observed === undefined || profileName === undefined) return [];
-  const now = profileNamed(observed.profiles, profileName)?.status;
+  const found = profileNamed(observed.profiles, profileName);
+  if (found !== undefined && ownerOf(desired, found).kind !== 'ours') return [];
+  const now = found?.status;
   // EKS may have finished before it was looked at for the first time.
   const wasAskedFor = object.status?.createRequestedAt !== undefined;
   if (now === 'ACTIVE' && wasAskedFor && (profileStatus === 'CREATING' || profileStatus === undefined)) {

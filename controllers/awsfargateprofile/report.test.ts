@@ -38,6 +38,7 @@ import {
   sibling,
   stop,
 } from './testing/passes.ts';
+import { FOREIGN } from './testing/situations.ts';
 
 describe('status', () => {
   it('says what AWS says now', () => {
@@ -67,6 +68,19 @@ describe('status', () => {
     const gone = statusOf(looked({ object, seen: observed({ role: aRole() }), end: stop(sibling) }));
     expect(gone).not.to.have.any.keys('profileARN', 'profileStatus', 'podExecutionRoleARN', 'health');
     expect(gone, 'with the profile its create is over').not.to.have.property('createRequestedAt');
+  });
+
+  it('says nothing of a profile of the name that is somebody else’s, and that no create of ours can come any more', () => {
+    const object = anObject({ status: { profileName: PROFILE, createRequestedAt: THEN } });
+    const seen = observed({ profile: aProfile({ tags: FOREIGN }), role: aRole() });
+    const end = stop(why('ProfileNotOwned', { name: PROFILE, whose: 'somebody else' }));
+    expect(statusOf(looked({ object, seen, end }))).not.to.have.any.keys(
+      'createRequestedAt',
+      'profileARN',
+      'profileStatus',
+      'podExecutionRoleARN',
+      'subnets',
+    );
   });
 
   it('keeps what was known while AWS cannot be looked at', () => {

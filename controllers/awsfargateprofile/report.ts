@@ -5,7 +5,7 @@ import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../standing.ts';
 import type { Stated } from './conditions.ts';
 import { conditionOf, mergeConditions } from './conditions.ts';
-import { isMadeAnew, profileNamed, roleNamed } from './comparison.ts';
+import { isMadeAnew, ownerOf, profileNamed, roleNamed } from './comparison.ts';
 import type { Desired } from './model.ts';
 import { isWithoutEffect } from './model.ts';
 import type { End, Pass, Seen } from './pass.ts';
@@ -65,7 +65,7 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 /** ACTIVE, and AWS equal to this generation of the spec: from now on what EKS cannot change is immutable. */
 const isProvisioned = ({ object, end }: Pass): boolean => end.kind === 'settled' && !isDeleting(object);
 
-/** What AWS says now. A field is dropped where AWS has nothing to say. */
+/** What AWS says now of what is ours. A field is dropped where AWS has nothing to say. */
 function observedStatus(
   { end }: Pass,
   {
@@ -79,10 +79,12 @@ function observedStatus(
   observed: Seen,
 ): AWSFargateProfileStatus {
   const { wanted, records, owner, place } = desired;
-  const profile = profileNamed(observed.profiles, wanted?.profile.name ?? records.profileName ?? owner.profileName);
-  // A create that came to a profile which is gone again has nothing more to show: its record ends with it.
+  const found = profileNamed(observed.profiles, wanted?.profile.name ?? records.profileName ?? owner.profileName);
+  const profile = found && ownerOf(desired, found).kind === 'ours' ? found : undefined;
+  // A create that came to a profile which is gone again has nothing more to show: its record ends with it. So does one of
+  // which nothing can come, since the name is somebody else's by now.
   const { createRequestedAt, ...withoutRequest } = before;
-  const isOver = profile === undefined && profileARN !== undefined;
+  const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
   // What a provisioned profile was given is what its spec means, whatever stands under its name now.
   const isOther = end.kind === 'stopped' && end.why.reason === 'SpecDiffers';
