@@ -4,17 +4,21 @@ import { DELETION_REQUESTED_ANNOTATION, PROVISIONED_IN_ANNOTATION } from '../../
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { keyOf } from '../../pkg/kube/paths.ts';
 import { Memories } from './memories.ts';
-import { rememberWaiting } from './memory.ts';
+import { rememberCreate, rememberWaiting } from './memory.ts';
+import type { Outcome } from './model.ts';
 import type { Reason } from './reasons.ts';
 import { why } from './reasons.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
   PROFILE,
+  THEN,
   aCluster,
   aDeletedObject,
+  aFailure,
   aProfile,
   anObject,
+  desiredOf,
   observed,
 } from './testing/builders.ts';
 import { NOWHERE } from './whereabouts.ts';
@@ -29,6 +33,12 @@ function underClock(): { readonly memories: Memories; readonly at: (now: number)
 }
 
 describe('Memories', () => {
+  it('hand nothing on to another object of the same name', () => {
+    const { memories: all } = underClock();
+    all.keep(anObject(), { answered: 'x' });
+    expect(all.of(anObject({ metadata: { uid: 'another' } }))).to.deep.equal({});
+  });
+
   it('keep what is remembered of each object apart, until it is forgotten', () => {
     const { memories: all } = underClock();
     const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
@@ -106,6 +116,27 @@ describe('Memories', () => {
       expect(all.isCreateUnseen(moved)).to.equal(true);
       all.noteSeen(moved, observed({ profile: aProfile({ status: 'DELETING' }) }));
       expect(all.isCreateUnseen(moved)).to.equal(false);
+    });
+
+    it('is not waited for where it is known that none was sent, as everything was begun here', () => {
+      const { memories: all } = underClock();
+      all.noteBegin(anObject());
+      expect(all.isCreateUnseen(moved)).to.equal(false);
+    });
+
+    it('is waited for by an object of the same name that came back by a move', () => {
+      const { memories: all } = underClock();
+      all.noteBegin(anObject());
+      expect(all.isCreateUnseen({ ...moved, metadata: { ...moved.metadata, uid: 'another' } })).to.equal(true);
+    });
+
+    it('is waited for once a create was sent that was never answered', () => {
+      const { memories: all } = underClock();
+      all.noteBegin(anObject());
+      const asked = anObject({ status: { createRequestedAt: THEN } });
+      const unanswered: Outcome = { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) };
+      all.keep(asked, rememberCreate(all.of(asked), { object: asked, desired: desiredOf(asked) }, unanswered));
+      expect(all.isCreateUnseen(moved)).to.equal(true);
     });
 
     for (const [what, object] of [

@@ -21,10 +21,16 @@ import { isEndedBySibling } from './reasons.ts';
 import { isDeleting } from '../standing.ts';
 import { whereaboutsOf } from './whereabouts.ts';
 
-/** The memories of all objects: what a pass leaves to the next, by the object's key. */
+interface Kept {
+  readonly uid: string;
+  readonly memory: Memory;
+}
+
+/** The memories of all objects: what a pass leaves to the next. Another object of the same name has none of it. */
 export class Memories {
   private readonly clock: Pick<Clock, 'monotonic'>;
-  private readonly memories = new Map<string, Memory>();
+  /** By key: an object is known by that before it is known which one it is. */
+  private readonly memories = new Map<string, Kept>();
   /** Since when (monotonic) an object's Cluster was not there. */
   private readonly vanished = new Map<string, Ms>();
   /** How long EKS took for the last change that was seen to its end, by region and by what it was. */
@@ -35,11 +41,12 @@ export class Memories {
   }
 
   of(object: AWSFargateProfile): Memory {
-    return this.memories.get(keyText(keyOf(object))) ?? BLANK;
+    const kept = this.memories.get(keyText(keyOf(object)));
+    return kept?.uid === object.metadata.uid ? kept.memory : BLANK;
   }
 
   keep(object: AWSFargateProfile, memory: Memory): void {
-    this.memories.set(keyText(keyOf(object)), memory);
+    this.memories.set(keyText(keyOf(object)), { uid: object.metadata.uid, memory });
   }
 
   forget(key: ObjectKey): void {
@@ -49,9 +56,9 @@ export class Memories {
 
   /** Another object of the cluster has gone or changed. True if this one waited for that: then it may try at once. */
   awaitsSibling(key: ObjectKey, news: SiblingNews): boolean {
-    const memory = this.memories.get(keyText(key));
-    if (memory?.waiting === undefined || !isEndedBySibling(memory.waiting.what, news)) return false;
-    this.memories.set(keyText(key), rememberSuccess(memory));
+    const kept = this.memories.get(keyText(key));
+    if (kept?.memory.waiting === undefined || !isEndedBySibling(kept.memory.waiting.what, news)) return false;
+    this.memories.set(keyText(key), { ...kept, memory: rememberSuccess(kept.memory) });
     return true;
   }
 
@@ -74,6 +81,11 @@ export class Memories {
     const memory = rememberUnseen(this.of(object), isRecordLost(object) ? LOST : object.status, now);
     this.keep(object, memory);
     return isCreateUnseen(memory, now);
+  }
+
+  /** The object says for the first time where it is: until then nothing was begun, and what is begun from now on is on record. */
+  noteBegin(object: AWSFargateProfile): void {
+    this.keep(object, rememberAnswered(this.of(object), LOST.createRequestedAt));
   }
 
   /** How long EKS takes as a rule for what the object waits for, if that is known. A wrong guess costs lateness alone. */
@@ -99,7 +111,7 @@ const LOST = { createRequestedAt: BEFORE_MOVE };
 
 /**
  * A move has dropped status, and the object is to go before anybody has looked: a create may have been sent right before.
- * One whose deletion had begun already was looked at.
+ * One whose deletion had begun already was looked at; and of one that was begun here it is remembered that none was sent.
  */
 const isRecordLost = (object: AWSFargateProfile): boolean =>
   isDeleting(object) &&

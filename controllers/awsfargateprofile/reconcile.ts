@@ -329,7 +329,9 @@ export class Reconciler {
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
     if (cluster === 'gone' || isDeleting(object)) return object;
-    return this.options.objects.patchMetadata(object, whereaboutsMark(object, where), signal);
+    const located = await this.options.objects.patchMetadata(object, whereaboutsMark(object, where), signal);
+    if (located !== undefined && whereaboutsOf(object).kind === 'nowhere') this.memories.noteBegin(located);
+    return located;
   }
 
   private readonly mutationBudget = (): Ms => mutationBudget(this.options.leadership);

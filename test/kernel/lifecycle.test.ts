@@ -1,4 +1,7 @@
 import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 import { stopwatch } from './stopwatch.ts';
 import { EKS_CLUSTER, KernelWorld, MINUTE, SECOND } from './world.ts';
 
@@ -57,5 +60,31 @@ describe('the whole manager under a virtual clock', () => {
         expect(world.mutationsFor(name).map(({ operation }) => operation)).to.deep.equal(LIFE);
       await world.finish();
       expect(world.troubles()).to.deep.equal([]);
+    });
+});
+
+describe('an object that is deleted in the midst of its very first pass', () => {
+  /** Its first version that is so: then it is deleted, before the pass has gone on. */
+  const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
+    ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],
+    ['says where it is', ({ metadata }) => metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== 'nowhere'],
+    ['says which role is made', ({ status }) => fieldAt(status, 'role') !== undefined],
+  ];
+  for (const [moment, isSo] of moments)
+    it(`when it ${moment}: is gone at once, and nothing is left`, async () => {
+      const world = new KernelWorld();
+      let deletedAt: number | undefined;
+      world.api.storage.listen(({ object }) => {
+        const isHeld = (object.metadata.finalizers ?? []).length > 0;
+        if (deletedAt !== undefined || object.metadata.name !== 'a' || !isHeld || !isSo(object)) return;
+        deletedAt = world.elapsed;
+        world.delete('a');
+      });
+      world.start();
+      world.apply('a');
+      await world.until('it is deleted', () => deletedAt !== undefined);
+      await world.gone('a');
+      expect(world.elapsed - (deletedAt ?? 0)).to.be.below(5 * SECOND);
+      await world.finish();
     });
 });
