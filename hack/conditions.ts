@@ -26,7 +26,10 @@ const EXAMPLES: Facts = {
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
-  TargetUnknown: { cluster: 'default/my-cluster', provisionedIn: '123456789012/eu-west-1/default_my-control-plane' },
+  TargetUnknown: {
+    missing: 'Cluster default/my-cluster is not there',
+    provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
+  },
   InvalidSpec: { words: 'spec.selectors: Fargate Profile requires at least one selector.' },
   TagsInvalid: { words: 'tag "aws:team" of the control plane: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },

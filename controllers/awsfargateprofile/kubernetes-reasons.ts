@@ -95,14 +95,14 @@ export const KUBERNETES_REASONS = {
         ? `Set ${field} of the control plane back to ${quoted(recorded)}, or delete this object, which deletes the profile where it was provisioned`
         : `Set ${field} of the control plane back to ${quoted(recorded)}, or, when nothing is left there, take the annotation ${PROVISIONED_IN_ANNOTATION} off this object`,
   }),
-  /** `provisionedIn`: what the annotation says, where status says nothing. */
-  TargetUnknown: described<{ readonly cluster: string; readonly provisionedIn: string | undefined }>({
+  /** `missing`: what is not there to tell, in words. `provisionedIn`: what the annotation says, where status says nothing. */
+  TargetUnknown: described<{ readonly missing: string; readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: watched,
-    words: ({ cluster, provisionedIn }) =>
+    words: ({ missing, provisionedIn }) =>
       provisionedIn === undefined
-        ? `status does not say in which account and region the profile is, and Cluster ${cluster} is not there to tell`
-        : `the profile is in ${provisionedIn}, and Cluster ${cluster} is not there to tell with which credentials`,
+        ? `status does not say in which account and region the profile is, and ${missing} to tell`
+        : `the profile is in ${provisionedIn}, and ${missing} to tell with which credentials`,
     cure: () =>
       'Restore the Cluster and its control plane; or, when nothing is left in AWS, set spec.deletionPolicy to Retain to let the object go',
   }),

@@ -18,7 +18,7 @@ const FACTS: Facts = {
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
-  TargetUnknown: { cluster: 'team-a/prod', provisionedIn: undefined },
+  TargetUnknown: { missing: 'Cluster team-a/prod is not there', provisionedIn: undefined },
   InvalidSpec: { words: 'spec.roleARN: "x" is not the ARN of an IAM role' },
   TagsInvalid: { words: 'tag "aws:x" of the AWSFargateProfile: keys that begin with "aws:" are reserved for AWS' },
   NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },

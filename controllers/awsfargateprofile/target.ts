@@ -47,14 +47,20 @@ function goalOfDeletion(inputs: Inputs): Goal {
       ? { kind: 'pursue', target, surroundings: undefined, surplus, releasable }
       : hold(changed);
   }
-  if (controlPlane.kind === 'unknown') {
-    return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
-  }
+  if (controlPlane.kind === 'unknown') return waitForControlPlanes(controlPlane.why);
   const whereabouts = whereaboutsOf(object);
   // A teardown may have overtaken the object between its finalizer and the guard: nobody needs to tell where nothing is.
   if (whereabouts.kind === 'nowhere') return { kind: 'release' };
   const provisionedIn = whereabouts.kind === 'somewhere' ? written(whereabouts) : undefined;
-  return hold(why('TargetUnknown', { cluster: clusterKey(object), provisionedIn }));
+  return hold(why('TargetUnknown', { missing: missingOf(inputs), provisionedIn }));
+}
+
+/** What is not there to tell where in AWS the object is. */
+function missingOf({ object, cluster, controlPlane }: Inputs): string {
+  if (cluster.kind !== 'found') return `Cluster ${clusterKey(object)} is not there`;
+  return controlPlane.kind === 'found'
+    ? `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))} has no spec.region`
+    : `Cluster ${clusterKey(object)} has no ${CONTROL_PLANE_KIND}`;
 }
 
 /** Where the object was provisioned, with the identity that the control plane names now: it may have been mended. */
@@ -79,9 +85,7 @@ function goalOfLife(inputs: Inputs, cluster: Exclude<Inputs['cluster'], { kind: 
   if (!isAWSManagedControlPlane(reference)) {
     return hold(why('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
   }
-  if (controlPlane.kind === 'unknown') {
-    return hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: controlPlane.why }));
-  }
+  if (controlPlane.kind === 'unknown') return waitForControlPlanes(controlPlane.why);
   const key = keyText(reference);
   if (controlPlane.kind === 'absent') {
     if (isDeleting(cluster.object)) return hold(clusterDeleting(object));
@@ -170,6 +174,8 @@ function changedField(
 }
 
 const hold = (reason: Why): Goal => ({ kind: 'hold', why: reason });
+const waitForControlPlanes = (reason: string): Goal =>
+  hold(why('WaitingForAPI', { kind: CONTROL_PLANE_KIND, why: reason }));
 const waitForControlPlane = (words: string): Goal => hold(why('WaitingForEKSControlPlane', { words }));
 const clusterDeleting = (object: AWSFargateProfile): Why =>
   why('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });

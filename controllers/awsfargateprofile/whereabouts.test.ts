@@ -84,9 +84,19 @@ describe('an object that a move brought without its status', () => {
     );
   });
 
-  it('is told where it is once nothing says with which credentials', () => {
-    expect(messageFor({ object: deleted, controlPlane: ABSENT })).to.match(
-      /^The profile is in 111122223333\/eu-west-1\/team-a_prod-control-plane, and Cluster team-a\/prod is not there to tell/,
-    );
-  });
+  const { region: _region, ...withoutRegion } = aControlPlane();
+  for (const [what, given, missing] of [
+    ['the Cluster', { cluster: ABSENT, controlPlane: ABSENT }, 'Cluster team-a/prod is not there'],
+    ['the control plane', { controlPlane: ABSENT }, 'Cluster team-a/prod has no AWSManagedControlPlane'],
+    [
+      'its region',
+      { controlPlane: found(withoutRegion) },
+      'AWSManagedControlPlane team-a/prod-control-plane has no spec.region',
+    ],
+  ] satisfies readonly (readonly [string, Partial<Inputs>, string])[])
+    it(`is told where it is, and that ${what} is not there to say with which credentials`, () => {
+      expect(messageFor({ object: deleted, ...given })).to.include(
+        `The profile is in 111122223333/eu-west-1/team-a_prod-control-plane, and ${missing} to tell with which credentials. `,
+      );
+    });
 });

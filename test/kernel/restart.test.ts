@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
-import { KernelWorld, MINUTE, SECOND } from './world.ts';
+import { lose } from './phases/phase.ts';
+import { CLUSTER, KernelWorld, MINUTE, SECOND } from './world.ts';
 
 const NAMES = ['a', 'b'];
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
@@ -116,6 +118,27 @@ describe('a manager that is ended', () => {
     world.start();
     await world.gone('a');
     expect(world.elapsed).to.be.below(2 * MINUTE);
+    await world.finish();
+  });
+});
+
+describe('an object for which nothing was begun in AWS', () => {
+  it('goes without its Cluster, of which nothing is needed', async () => {
+    const world = new KernelWorld();
+    // Held up before anything is begun.
+    world.api.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/awsmanagedcontrolplanes')
+        ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: 'not now' })
+        : undefined;
+    world.start();
+    world.apply('a');
+    await world.until('it is held', () => (world.profile('a')?.metadata.finalizers ?? []).length > 0);
+    lose(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    lose(world, 'clusters', CLUSTER);
+    world.delete('a');
+    await world.gone('a');
+    expect(world.mutations()).to.deep.equal([]);
+    expect(world.warnings()).to.deep.equal([]);
     await world.finish();
   });
 });
