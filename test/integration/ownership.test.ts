@@ -155,7 +155,7 @@ describe('whose a profile and a role are', () => {
         await applyProfile(name);
         expect(await refused(name, 'RoleNotOwned')).to.equal(
           `IAM role "${roleName}" exists already and belongs to ${words}. It is left untouched. ` +
-            'Name it in spec.roleARN to use it as it is, or choose another spec.roleName.',
+            'Name it in spec.roleARN to use it as it is, or choose another spec.roleName; should the role go, its name is taken by itself.',
         );
         await world.condition(name, 'IAMFargateRolesReady', { status: 'False', reason: 'RoleNotOwned' });
         await remove(name);
