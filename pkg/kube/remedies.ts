@@ -9,9 +9,14 @@ export const GRANT =
 /** The words of an authorizer, which name user, verb and resource; an admission webhook that forbids has others. */
 export const NOT_GRANTED = /User "[^"]*" cannot \w+ (?:resource|path)/;
 
-/** The cure of a request that was refused for who made it; `undefined` for anything else. */
+/** What the API server says to a create in a namespace that does not exist (its admission plugin NamespaceLifecycle). */
+const NO_NAMESPACE = /namespaces "([^"]*)" not found/;
+
+/** The cure of a request that was refused for who made it, or for where; `undefined` for anything else. */
 export function remedyOf(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;
   if (error.status === 401) return GIVE_CREDENTIALS;
+  const namespace = NO_NAMESPACE.exec(error.message)?.[1];
+  if (namespace !== undefined) return `Create namespace ${namespace}`;
   return NOT_GRANTED.test(error.message) ? GRANT : undefined;
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import { createKubeClient } from '../kube/client.ts';
+import { json } from '../kube/testing/fake-api-server.ts';
 import { LeaderElection, checkTimings } from './leader-election.ts';
 import type { ElectionTimings } from './leader-election.ts';
 import { LEASE, World, hang, held, unavailable } from './testing/election.ts';
@@ -145,6 +146,38 @@ describe('LeaderElection, acquiring', () => {
     expect(candidate.state).to.equal('leading');
     await candidate.stop();
   });
+
+  for (const { what, code, reason, message, remedy } of [
+    {
+      what: 'its namespace does not exist',
+      code: 404,
+      reason: 'NotFound',
+      message: `namespaces "${LEASE.namespace}" not found`,
+      remedy: `Create namespace ${LEASE.namespace}`,
+    },
+    {
+      what: 'it may not make one',
+      code: 403,
+      reason: 'Forbidden',
+      message: 'leases.coordination.k8s.io is forbidden: User "capaf" cannot create resource "leases" in API group …',
+      remedy: "Apply the manager's roles and role bindings again (config/rbac), or put right what was changed in them",
+    },
+  ])
+    it(`says what to do where ${what}, and goes on once that is mended`, async () => {
+      const world = new World();
+      const candidate = world.candidate();
+      candidate.intercept = ({ method }) =>
+        method === 'POST' ? json(code, { kind: 'Status', code, reason, message }) : undefined;
+      candidate.start();
+      await world.clock.settle();
+      const [line] = candidate.logger.said('Failed to acquire the lease');
+      expect(line?.error).to.have.property('message').that.contains(message);
+      expect(line?.keys).to.include({ remedy });
+      candidate.intercept = () => undefined;
+      await world.clock.advance(4_400);
+      expect(candidate.state).to.equal('leading');
+      await candidate.stop();
+    });
 
   it('leaves one winner of a race', async () => {
     for (const before of [undefined, held('')]) {

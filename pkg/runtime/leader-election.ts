@@ -6,6 +6,7 @@ import { formatMicroTime } from '../env/timestamp.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyText } from '../kube/paths.ts';
+import { remedyOf } from '../kube/remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../kube/types.ts';
 import type { HealthCheck } from './health.ts';
 import { LEASES, leaseSpecOf } from './lease.ts';
@@ -206,10 +207,12 @@ export class LeaderElection implements Leadership {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof LeadershipLost) throw error;
-      if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error);
+      const remedy = remedyOf(error);
+      const keys = remedy === undefined ? {} : { remedy };
+      if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error, keys);
       // All candidates see a release at the same moment.
       else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');
-      else this.logger.error('Failed to acquire the lease', error);
+      else this.logger.error('Failed to acquire the lease', error, keys);
       return false;
     }
   }
