@@ -1,68 +1,8 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../env/testing/memory-logger.ts';
-import { findServed } from './discovery.ts';
-import { Reflector } from './reflector.ts';
-import { Store, type Change } from './store.ts';
 import { ByteStream } from './testing/byte-stream.ts';
 import { json, text } from './testing/fake-api-server.ts';
 import { keyFor, newWorld, widgetKind, type World } from './testing/fixtures.ts';
-
-interface Running extends World {
-  readonly store: Store;
-  readonly reflector: Reflector;
-  readonly logger: MemoryLogger;
-  /** `+name`, `~name`, `-name`, with `!` for those of the first list. */
-  readonly changes: string[];
-  /** Stops the reflector and waits for its end. */
-  readonly stop: () => Promise<void>;
-}
-
-const textOf = (change: Change): string => {
-  const { name } = change.object.metadata;
-  switch (change.type) {
-    case 'added':
-      return `+${name}${change.isInInitialList ? '!' : ''}`;
-    case 'updated':
-      return `~${name}`;
-    case 'deleted':
-      return `-${name}`;
-  }
-};
-
-function start(world: World): Running {
-  const { clock, random, client } = world;
-  const logger = new MemoryLogger();
-  const store = new Store({ name: 'widgets.example.org', logger });
-  const changes: string[] = [];
-  store.onChange((change) => changes.push(textOf(change)));
-  const resolve = (signal: AbortSignal) =>
-    findServed(client, { group: 'example.org', plural: 'widgets', versions: ['v2', 'v1'] }, signal);
-  const reflector = new Reflector({ client, store, resolve, clock, random, logger });
-  const controller = new AbortController();
-  const ended = reflector.run(controller.signal);
-  const stop = async (): Promise<void> => {
-    controller.abort();
-    await ended;
-    expect(clock.pendingTimers(), 'timers left armed').to.deep.equal([]);
-    expect(world.server.openWatches, 'watches left open').to.equal(0);
-  };
-  return { ...world, store, reflector, logger, changes, stop };
-}
-
-async function startSynced(world: World): Promise<Running> {
-  const running = start(world);
-  await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
-  await running.clock.settle();
-  running.changes.length = 0;
-  return running;
-}
-
-/** Of the pages of lists; a look at how much the server knows asks for one object. */
-const listsOf = ({ server }: World): number =>
-  server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;
-
-const watchesOf = ({ server }: World): number =>
-  server.requests.filter(({ path }) => path.includes('watch=true')).length;
+import { listsOf, start, startSynced, watchesOf } from './testing/running-reflector.ts';
 
 describe('Reflector', () => {
   it('lists all pages, tells the first list as such, then follows the watch', async () => {
@@ -276,81 +216,6 @@ describe('Reflector', () => {
     await running.clock.advance(20_000);
     expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
     expect(running.store.synced).to.equal(true);
-    await running.stop();
-  });
-
-  it('says that a kind is not served, and finds it within half a minute of its installation', async () => {
-    const world = newWorld();
-    world.server.unserve('widgets');
-    const running = start(world);
-    await running.clock.advance(5_000);
-    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
-      kind: 'unknown',
-      why: 'the API server does not serve widgets.example.org',
-    });
-    expect(running.logger.said('The API server does not serve a kind, waiting for it')).to.have.length(1);
-
-    world.server.serve(widgetKind);
-    world.make('a');
-    await running.clock.advance(30_000);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-    await running.stop();
-  });
-
-  it('finds a kind within seconds that is installed seconds after the start', async () => {
-    const world = newWorld();
-    world.server.unserve('widgets');
-    const running = start(world);
-    await running.clock.advance(2_500);
-    world.server.serve(widgetKind);
-    await running.clock.advance(3_200);
-    expect(running.store.synced).to.equal(true);
-    await running.stop();
-  });
-
-  it('asks ever less often for a kind that is not served, up to every 15 to 30 s', async () => {
-    const world = newWorld();
-    world.server.unserve('widgets');
-    const running = start(world);
-    await running.clock.advance(60_000);
-    const atFirst = world.server.requests.length;
-    await running.clock.advance(600_000);
-    expect(world.server.requests.length - atFirst).to.be.within(20, 40);
-    await running.stop();
-  });
-
-  it('makes no deletions of a kind that vanishes, and takes up the difference when it is back', async () => {
-    const running = await startSynced(newWorld());
-    running.make('a');
-    running.make('b');
-    await running.clock.settle();
-    running.changes.length = 0;
-
-    running.server.unserve('widgets');
-    await running.clock.advance(60_000);
-    expect(running.changes).to.deep.equal([]);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('unknown');
-    expect(running.store.list().kind).to.equal('unknown');
-
-    running.server.serve(widgetKind);
-    running.server.storage.delete(running.server.kind('widgets'), keyFor('b'));
-    await running.clock.advance(60_000);
-    expect(running.changes).to.deep.equal(['-b']);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-    await running.stop();
-  });
-
-  it('changes over to another version of the kind within seconds, without telling a deletion', async () => {
-    const running = await startSynced(newWorld());
-    running.make('a');
-    await running.clock.settle();
-    running.changes.length = 0;
-    running.server.unserve('widgets');
-    running.server.serve({ ...widgetKind, versions: ['v2'] });
-    await running.clock.advance(2_000);
-    expect(running.store.synced).to.equal(true);
-    expect(running.changes).to.deep.equal([]);
-    expect(running.server.requests.at(-1)?.path).to.match(/^\/apis\/example.org\/v2\/widgets\?watch=true/);
     await running.stop();
   });
 

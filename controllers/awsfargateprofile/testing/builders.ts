@@ -121,13 +121,18 @@ export function aControlPlane(
   };
 }
 
+export const found = <A>(object: A) => ({ kind: 'found', object }) as const;
+export const ABSENT = { kind: 'absent' } as const;
+/** What status says of where the object is. */
+export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
+
 /** All there and at rest; each part can be replaced. */
 export function inputs(over: Partial<Inputs> = {}): Inputs {
   return {
     object: anObject(),
-    cluster: { kind: 'found', object: aCluster() },
+    cluster: found(aCluster()),
     clusterApiVersion: 'cluster.x-k8s.io/v1beta2',
-    controlPlane: { kind: 'found', object: aControlPlane() },
+    controlPlane: found(aControlPlane()),
     sharers: [],
     ...over,
   };
