@@ -143,6 +143,27 @@ describe('the watches', () => {
       expect(await queued()).to.deep.equal([]);
     });
 
+    const listing = {
+      profiles: () =>
+        caches.profiles.replaceAll(
+          [
+            profile('ready', {}, READY),
+            profile('elsewhere', {}, READY, { clusterName: 'other' }),
+            profile('annotated', { annotations: { 'cluster.x-k8s.io/paused': '' } }, READY, { clusterName: 'other' }),
+          ],
+          '200',
+        ),
+      clusters: () => caches.clusters.replaceAll([cluster({ paused: true })], '201'),
+    };
+    for (const order of [
+      ['profiles', 'clusters'],
+      ['clusters', 'profiles'],
+    ] as const)
+      it(`look at once at what was paused meanwhile: ${order.join(' listed before ')}`, async () => {
+        for (const kind of order) listing[kind]();
+        expect(await queued()).to.have.members(['ready', 'annotated']);
+      });
+
     it('wake who waited for a kind once it can be read, also after it could not for a while', async () => {
       caches.profiles.replaceAll([profile('ready', {}, READY), profile('waiting')], '200');
       await queued();

@@ -7,6 +7,7 @@ import type { Change, Store } from '../../pkg/kube/store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
 import type { Caches } from '../caches.ts';
+import { hasPausedAnnotation } from '../standing.ts';
 import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf, controlPlaneOf } from '../caches.ts';
 import type { Affects, Identities } from '../identities/identities.ts';
 import type { ProfileObjects } from './objects.ts';
@@ -35,7 +36,9 @@ export function connectWatches(options: WatchesOptions): void {
   for (const store of [caches.clusters, caches.controlPlanes]) store.onSync((known) => known && onKnown(options));
   caches.clusters.onChange((change) => {
     if (!isNews(change, clusterView)) return;
-    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object)))) enqueue(options, key, change);
+    const isUnknown = isPausedCluster(change.object);
+    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object))))
+      enqueue(options, key, change, isUnknown);
   });
   caches.controlPlanes.onChange((change) => {
     if (!isNews(change, controlPlaneView)) return;
@@ -75,8 +78,10 @@ function onProfile(options: WatchesOptions, change: Change): void {
   if (change.type === 'deleted') tellSiblings(options, change.object, 'gone');
   else if (change.type === 'updated' && isNews(change, wishView)) tellSiblings(options, change.object, 'changed');
   if (change.type === 'added' && change.isInInitialList) {
-    // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come.
-    if (isAtRest(change.object)) queue.addAfter(key, random.next() * resync, 'low');
+    // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come. One that was
+    // paused meanwhile is to say so.
+    if (isAtRest(change.object) && !isPaused(options.caches, change.object))
+      queue.addAfter(key, random.next() * resync, 'low');
     else queue.add(key, 'low');
     return;
   }
@@ -88,9 +93,21 @@ function tellSiblings({ queue, caches, awaitsSibling }: WatchesOptions, object: 
     for (const sibling of profilesOf(caches.profiles, cluster)) if (awaitsSibling(sibling, news)) queue.add(sibling);
 }
 
-/** The first list tells nothing about an object that its own first entry does not tell. */
-function enqueue({ queue }: WatchesOptions, key: ObjectKey, change: Change): void {
+/** The first list tells nothing about an object that its own first entry does not tell, but for what that could not know. */
+function enqueue({ queue }: WatchesOptions, key: ObjectKey, change: Change, isUnknown = false): void {
   if (change.type !== 'added' || !change.isInInitialList) queue.add(key);
+  else if (isUnknown) queue.add(key, 'low');
+}
+
+const isPausedCluster = ({ spec }: KubeObject): boolean => fieldAt(spec, 'paused') === true;
+
+/** By itself, or by its Cluster as far as that is known. */
+function isPaused({ clusters }: Caches, object: KubeObject): boolean {
+  const isSo = (cluster: string): boolean => {
+    const lookup = clusters.lookup(parseKeyText(cluster));
+    return lookup.kind === 'found' && isPausedCluster(lookup.object);
+  };
+  return hasPausedAnnotation(object) || clusterOf(object).some(isSo);
 }
 
 function profilesOf(profiles: Store, cluster: string): readonly ObjectKey[] {

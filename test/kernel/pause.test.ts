@@ -47,6 +47,23 @@ describe('an object that is paused', () => {
       await world.finish();
     });
 
+    it(`by ${by} says so also where that came while no manager ran, and asks AWS nothing`, async () => {
+      const world = new KernelWorld();
+      const first = world.start();
+      world.apply('a');
+      await world.ready('a');
+      await world.stop(first);
+      pause(world, true);
+      const calls = world.aws.admin.calls().length;
+      world.start();
+      await world.until('it says so', () => world.condition('a', 'Paused')?.status === 'True', 5 * SECOND);
+      expect(world.aws.admin.calls().length).to.equal(calls);
+      pause(world, false);
+      world.delete('a');
+      await world.gone('a');
+      await world.finish();
+    });
+
     it(`by ${by} is deleted at once when it is resumed, however long that took`, async () => {
       const world = await paused();
       world.delete('a');
