@@ -5,7 +5,8 @@ import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../pkg/kube/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { BY_CLUSTER, clusterOf } from '../caches.ts';
-import { doingOf, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import { doingOf, laneOf, tellAnswer, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import type { Mutation } from './model.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
@@ -63,6 +64,19 @@ describe('tellSeen', () => {
     turns.busy(LANE, PROFILE, 'being deleted', false);
     tellSeen(turns, LANE, observed());
     expect(turns.ask(siblingTicket('api'))).to.include({ kind: 'yours' });
+  });
+});
+
+describe('tellAnswer', () => {
+  const mutation: Mutation = { kind: 'deleteProfile', name: ProfileName.of('former'), because: 'unwanted' };
+  const desired = desiredOf();
+
+  it('puts that profile into the lane that EKS has begun to change, not the one that comes after it', () => {
+    const { turns } = services();
+    const ticket = ticketOf(anObject(), LANE, desired);
+    turns.ask(ticket);
+    tellAnswer(turns, ticket, mutation, { kind: 'done' }, 0);
+    expect(turns.ask(siblingTicket('api'))).to.include({ kind: 'wait', ahead: 'former', doing: 'being deleted' });
   });
 });
 

@@ -7,6 +7,7 @@ import type { Ticket, Turns } from '../../pkg/runtime/turns.ts';
 import { BY_CLUSTER } from '../caches.ts';
 import { isDeleting } from '../standing.ts';
 import type { Desired, Outcome, Mutation } from './model.ts';
+import { subjectOf } from './model.ts';
 import type { Seen } from './pass.ts';
 
 /** The lane that EKS takes changes in: one profile of a cluster at a time. */
@@ -46,7 +47,9 @@ export function tellSeen(turns: Turns, lane: string, { profiles }: Seen): void {
 /** EKS's answer says who is in the lane: this profile from now on, or somebody else. */
 export function tellAnswer(turns: Turns, ticket: Ticket, mutation: Mutation, outcome: Outcome, pause: number): void {
   if (outcome.kind === 'done') {
-    turns.accepted(ticket, mutation.kind === 'createProfile' ? 'being created' : 'being deleted');
+    const doing = mutation.kind === 'createProfile' ? 'being created' : 'being deleted';
+    // A former profile that makes way has another name than the one that is asked for.
+    turns.accepted({ ...ticket, name: subjectOf(mutation) }, doing);
   } else if (outcome.kind === 'siblingBusy') {
     turns.busy(ticket.lane, outcome.by, doingOf(outcome.doing) ?? outcome.doing, true);
   } else if (outcome.kind === 'clusterUpdating') {
