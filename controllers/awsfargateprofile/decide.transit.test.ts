@@ -7,6 +7,7 @@ import { OWNER_TAG, PROFILE, PROFILE_TAGS, aProfile, desiredOfDeletion, observed
 import { living } from './testing/situations.ts';
 
 describe('transitOf', () => {
+  const retaining = desiredOfDeletion(undefined, { surplus: 'retain' });
   const profiles = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed['profiles'] =>
     observed({ profile: aProfile({ status, tags }) }).profiles;
   const rows: readonly (readonly [string, Desired, Observed['profiles'], string | undefined])[] = [
@@ -18,6 +19,8 @@ describe('transitOf', () => {
       'WaitingForCreate',
     ],
     ['being created and unwanted', desiredOfDeletion(), profiles('CREATING'), 'WaitingForCreate'],
+    ['being created, and to be retained', retaining, profiles('CREATING'), 'Creating'],
+    ['being deleted, though it was to be retained', retaining, profiles('DELETING'), 'DeletingProfile'],
     ['being deleted', living(), profiles('DELETING'), 'DeletingProfile'],
     ['being deleted and unwanted', desiredOfDeletion(), profiles('DELETING'), 'DeletingProfile'],
     ['ACTIVE', living(), profiles('ACTIVE'), undefined],

@@ -47,7 +47,8 @@ export function transitOf(desired: Desired, profiles: Observed['profiles']): Why
     if (found === undefined || ownerOf(desired, found).kind !== 'ours') continue;
     if (found.status === 'DELETING') return why('DeletingProfile', succeeded(desired, found));
     if (found.status !== 'CREATING') continue;
-    return isAsWanted(desired.wanted?.profile, found)
+    // What is to be retained goes nowhere once it is there.
+    return isAsWanted(desired.wanted?.profile, found) || desired.surplus === 'retain'
       ? why('Creating', { name: found.name })
       : why('WaitingForCreate', succeeded(desired, found));
   }

@@ -264,11 +264,20 @@ describe('the events of trouble', () => {
 
 describe('the event of an object that is let go', () => {
   it('says what stays', () => {
-    expect(retained(aDeletedObject({ status: { profileName: PROFILE } }))).to.deep.equal({
+    expect(retained(aDeletedObject({ status: { profileName: PROFILE, profileStatus: 'ACTIVE' } }))).to.deep.equal({
       type: 'Normal',
       reason: 'RetainedEKSFargateProfile',
       message: `Left EKS fargate profile ${PROFILE} and its role in AWS: deletionPolicy is Retain`,
     });
     expect(retained(aDeletedObject()).message).to.equal('Nothing was changed in AWS: deletionPolicy is Retain');
+  });
+
+  it('does not say that a profile stays which is on its way out, or gone', () => {
+    for (const profileStatus of ['DELETING', undefined]) {
+      const status = { profileName: PROFILE, ...(profileStatus && { profileStatus }) };
+      expect(retained(aDeletedObject({ status })).message).to.equal(
+        `What is left of EKS fargate profile ${PROFILE} and its role stays in AWS: deletionPolicy is Retain`,
+      );
+    }
   });
 });

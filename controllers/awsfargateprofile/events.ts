@@ -1,4 +1,4 @@
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors.ts';
 import type { ConditionType } from './conditions.ts';
 import { conditionOf } from './conditions.ts';
@@ -26,13 +26,16 @@ export function eventsOf(pass: Pass): readonly EventSpec[] {
 export const eventsOfSteps = ({ trail }: Pick<Pass, 'trail'>): readonly EventSpec[] => trail.flatMap(eventOfStep);
 
 /** The object is let go with everything left in AWS as it is. */
-export const retained = (object: AWSFargateProfile): EventSpec =>
-  normal(
-    'RetainedEKSFargateProfile',
-    object.status?.profileName === undefined
-      ? 'Nothing was changed in AWS: deletionPolicy is Retain'
-      : `Left EKS fargate profile ${object.status.profileName} and its role in AWS: deletionPolicy is Retain`,
-  );
+export const retained = ({ status }: AWSFargateProfile): EventSpec =>
+  normal('RetainedEKSFargateProfile', `${wordsOfRetention(status)}: deletionPolicy is Retain`);
+
+function wordsOfRetention({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
+  if (profileName === undefined) return 'Nothing was changed in AWS';
+  // Retain may have come after the deletion had begun.
+  return profileStatus === undefined || profileStatus === 'DELETING'
+    ? `What is left of EKS fargate profile ${profileName} and its role stays in AWS`
+    : `Left EKS fargate profile ${profileName} and its role in AWS`;
+}
 
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
