@@ -78,7 +78,8 @@ export const KUBERNETES_REASONS = {
     poll: watched,
     words: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}: Fargate profiles need an AWSManagedControlPlane`,
-    cure: () => 'Point spec.clusterName to a Cluster whose controlPlaneRef names an AWSManagedControlPlane',
+    cure: () =>
+      'Delete this object, since spec.clusterName cannot be changed, and create it for a Cluster whose controlPlaneRef names an AWSManagedControlPlane',
   }),
   TargetChanged: described<{
     readonly field: string;
