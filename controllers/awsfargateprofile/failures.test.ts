@@ -113,6 +113,12 @@ const ROWS: readonly Row[] = [
     IAM,
   ],
   [
+    'a role that was found a moment ago, by a part of IAM that does not see it (yet, or any more)',
+    iam('ListAttachedRolePolicies', 'NoSuchEntity', 404, 'The role with name pods cannot be found.'),
+    'Propagating',
+    undefined,
+  ],
+  [
     'a boundary that is not there',
     iam('CreateRole', 'NoSuchEntity', 404, 'Scope ARN: arn:aws:iam::aws:policy/x does not exist or is not attachable.'),
     'Refused',

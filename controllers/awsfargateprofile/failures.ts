@@ -7,6 +7,7 @@ import {
   isNotDispatched,
   isNotFound,
   isQuotaExceeded,
+  isRoleNotVisible,
   isThrottled,
   isUnavailable,
 } from '../../pkg/cloud/errors.ts';
@@ -15,7 +16,7 @@ import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
 import type { CredentialsProblem, IdentityRef, Session } from '../../pkg/cloud/types.ts';
 import type { Target } from './model.ts';
 import type { Part, Why } from './reasons.ts';
-import { why } from './reasons.ts';
+import { contradiction, why } from './reasons.ts';
 
 const PART_OF: Readonly<Record<AwsFailure['service'], Part>> = {
   eks: 'EKSFargateProfileReady',
@@ -77,7 +78,11 @@ export function whyOfFailure(failure: AwsFailure, { cluster, region, account, id
   if (isClusterNotFound(failure)) return why('EKSClusterNotFound', { cluster, region, ...(account && { account }) });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? why('QuotaExceeded', { words }) : why('AWSQuotaExceeded', said);
+  // What is on a role is asked of roles alone that another part of IAM has just shown.
+  if (isRoleNotVisible(failure)) return contradiction(roleIn(failure));
   // A policy that is named and is not there: IAM has no code of its own for it.
   if (failure.service === 'iam' && isNotFound(failure)) return why('Refused', said);
   return isInvalidRequest(failure) ? why('Refused', said) : why('AWSError', said);
 }
+
+const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

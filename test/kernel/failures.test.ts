@@ -274,3 +274,23 @@ describe('an update of the cluster', () => {
       await world.finish();
     });
 });
+
+describe('parts of IAM that do not agree about a role', () => {
+  const NOT_SEEN = 'error:NoSuchEntity:The role with name prod-default_a_fargate cannot be found.';
+
+  for (const operation of ['ListAttachedRolePolicies', 'ListRolePolicies', 'ListInstanceProfilesForRole'])
+    it(`are waited for, without a Warning: GetRole has it, ${operation} has not`, async () => {
+      const world = new KernelWorld();
+      world.start();
+      world.apply('a');
+      await world.ready('a');
+      const stalled = historyOf(world, 'a', 'Stalled');
+      world.aws.admin.addFault({ operation, kind: NOT_SEEN, times: 2 });
+      world.delete('a');
+      await world.gone('a');
+      expect(callsOf(world, operation).filter(({ errorCode }) => errorCode === 'NoSuchEntity')).to.have.length(2);
+      expect(stalled).to.deep.equal(['False NotStalled']);
+      expect(world.warnings()).to.deep.equal([]);
+      await world.finish();
+    });
+});
