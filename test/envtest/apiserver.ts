@@ -60,10 +60,7 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
     start: async () => {
       if (current !== undefined && current.exit() === undefined) throw new Error('kube-apiserver runs already');
       current = await run({ name: 'kube-apiserver', file: options.file, args, env: RARE_COLLECTION });
-      const url = `https://127.0.0.1:${port}`;
-      await untilUp([etcd, current], `${url}/readyz answering 200`, () =>
-        isReady(url, certificatePath(directory), options.token),
-      );
+      await untilReady([etcd, current], `https://127.0.0.1:${port}`, certificatePath(directory), options.token);
     },
     stop: async (signal = 'SIGTERM') => {
       await current?.stop(signal);
@@ -71,13 +68,23 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
   };
 }
 
-async function isReady(url: string, caPath: string, token: string): Promise<boolean> {
-  const api = new Api({ url, ca: await readFile(caPath, 'utf8'), token });
+/** It is asked over one connection: each new one would cost it a signature, while it has enough to do. */
+async function untilReady(
+  servers: readonly ServerProcess[],
+  url: string,
+  caPath: string,
+  token: string,
+): Promise<void> {
+  let api: Api | undefined;
   try {
-    const { status, body } = await api.request('GET', '/readyz');
-    if (status !== 200) throw new Error(`it answers ${status} ${String(body)}`);
-    return true;
+    await untilUp(servers, `${url}/readyz answering 200`, async () => {
+      // There is none before the API server has made its certificate.
+      api ??= new Api({ url, ca: await readFile(caPath, 'utf8'), token });
+      const { status, body } = await api.request('GET', '/readyz');
+      if (status !== 200) throw new Error(`it answers ${status} ${String(body)}`);
+      return true;
+    });
   } finally {
-    api.close();
+    api?.close();
   }
 }
