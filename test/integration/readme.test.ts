@@ -15,8 +15,9 @@ describe('the README', () => {
   after(() => controlPlane.stop());
 
   it('installs the CRD as it says, and shows a manifest that the API server takes whole', async () => {
-    expect(readme).to.contain('kubectl apply -k config/crd\n');
-    const installed = await kubectl(controlPlane, ['apply', '-k', `${root}config/crd`]);
+    const install = ['apply', '--server-side', '--force-conflicts', '-k'];
+    expect(readme).to.contain(`kubectl ${install.join(' ')} config/crd\n`);
+    const installed = await kubectl(controlPlane, [...install, `${root}config/crd`]);
     expect(installed.code, installed.stderr).to.equal(0);
     await kubectl(controlPlane, ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
 
