@@ -26,6 +26,16 @@ const HEAT = `
 /** V8's OptimizationStatus (src/runtime/runtime.h). */
 const BITS = 'const MAGLEVVED = 1 << 5; const TURBOFANNED = 1 << 6';
 
+/** The same for WebAssembly, whose optimizing compiler is TurboFan too: a loop that sums up to its argument. */
+const HEAT_WASM = `
+  const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';
+  const body = '0a1b011901017f' + '0340200120006a2101200041016b22000d000b20010b';
+  const { f } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(head + body, 'hex'))).exports;
+  const until = performance.now() + 2_000;
+  while (performance.now() < until && !%IsTurboFanFunction(f)) f(1_000_000);
+  console.log(JSON.stringify([%IsLiftoffFunction(f), %IsTurboFanFunction(f)].map(Number)));
+`;
+
 async function numbersOf(code: string): Promise<readonly number[]> {
   const args = ['--allow-natives-syntax', '--input-type=module', '-e', code];
   const { stdout } = await promisify(execFile)(process.execPath, args);
@@ -34,6 +44,7 @@ async function numbersOf(code: string): Promise<readonly number[]> {
 
 const afterChurning = (before: string): Promise<readonly number[]> =>
   numbersOf(`import v8 from 'node:v8'; ${before}; ${CHURN}`);
+const afterHeatingWasm = (before: string): Promise<readonly number[]> => numbersOf(`${before}; ${HEAT_WASM}`);
 const afterHeating = (before: string): Promise<readonly number[]> => numbersOf(`${before}; ${BITS}; ${HEAT}`);
 
 describe('the heap of the manager', function () {
@@ -50,5 +61,10 @@ describe('the heap of the manager', function () {
   it('is spared the compiler that takes most, and only that one', async () => {
     expect(await afterHeating(`(await import('${MODULE}')).keepHeapSmall()`)).to.deep.equal([1, 0]);
     expect(await afterHeating(''), 'as V8 would have it').to.deep.equal([0, 1]);
+  });
+
+  it('is spared it for WebAssembly too, of which HTTP has one large function', async () => {
+    expect(await afterHeatingWasm(`(await import('${MODULE}')).keepHeapSmall()`)).to.deep.equal([1, 0]);
+    expect(await afterHeatingWasm(''), 'as V8 would have it').to.deep.equal([0, 1]);
   });
 });

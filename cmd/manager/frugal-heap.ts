@@ -14,4 +14,8 @@ export function keepHeapSmall(): void {
   // The last of V8's four compilers takes memory while it works, and pages of the binary for good. It saves no processor
   // time here: Maglev's code is as good for what runs some hundred times a second.
   setFlagsFromString('--no-turbofan');
+  // undici's HTTP parser is WebAssembly, one function of it so large that the same compiler would take 21 MiB for it, which
+  // the C library keeps. Its baseline code is as good for what comes in by the kilobyte.
+  setFlagsFromString('--no-wasm-tier-up');
+  setFlagsFromString('--no-wasm-dynamic-tiering');
 }

@@ -89,6 +89,14 @@ describe('the bundle', function () {
     expect(ofClient.filter((input) => input.includes('/models/'))).to.deep.equal([]);
   });
 
+  it('leaves out what is not used of undici', () => {
+    const ofUndici = inputs.filter((input) => input.includes('/undici/lib/'));
+    expect(ofUndici).to.include('node_modules/undici/lib/dispatcher/client.js');
+    expect(
+      ofUndici.filter((input) => /\/(?:mock|cache|interceptor|websocket|eventsource)\//.test(input)),
+    ).to.deep.equal([]);
+  });
+
   it('is of packages that may be shipped', () => {
     const names = collectNotices(root, inputs).map(({ name }) => name);
     expect(names).to.include.members(['@aws-sdk/client-sts', '@kubernetes/client-node', 'fp-ts', 'winston']);

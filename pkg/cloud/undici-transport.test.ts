@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { AwsRequest } from './transport.ts';
-import { undiciTransport, urlOf } from './undici-transport.ts';
+import { addressOf, undiciTransport } from './undici-transport.ts';
 
 describe('the network', () => {
   let server: Server;
@@ -137,7 +137,7 @@ describe('the network', () => {
     expect(failure).to.be.instanceOf(TypeError);
   });
 
-  it('writes URLs with and without port and query', () => {
+  it('writes addresses with and without port and query', () => {
     const base = {
       method: 'GET',
       protocol: 'https:',
@@ -145,10 +145,11 @@ describe('the network', () => {
       path: '/x',
       headers: {},
     };
-    expect(urlOf(base)).to.equal('https://eks.eu-west-1.amazonaws.com/x');
-    expect(urlOf({ ...base, port: 8080, query: { a: '1' } })).to.equal(
-      'https://eks.eu-west-1.amazonaws.com:8080/x?a=1',
-    );
+    expect(addressOf(base)).to.deep.equal({ origin: 'https://eks.eu-west-1.amazonaws.com', path: '/x' });
+    expect(addressOf({ ...base, port: 8080, query: { a: '1' } })).to.deep.equal({
+      origin: 'https://eks.eu-west-1.amazonaws.com:8080',
+      path: '/x?a=1',
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { EnvHttpProxyAgent, request as send } from 'undici';
+import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
@@ -20,8 +20,9 @@ export function undiciTransport(): AwsTransport & {
   return {
     handle: async (request, { abortSignal, beforeSend }) => {
       const { method, headers } = request;
-      const answer = await send(urlOf(request), {
-        dispatcher: beforeSend === undefined ? dispatcher : dispatcher.compose(asking(beforeSend)),
+      const sender = beforeSend === undefined ? dispatcher : dispatcher.compose(asking(beforeSend));
+      const answer = await sender.request({
+        ...addressOf(request),
         method,
         headers,
         body: bodyOf(request),
@@ -58,12 +59,15 @@ const asking =
       onResponseError: (...failure) => handler.onResponseError?.(...failure),
     });
 
-export function urlOf({ protocol, hostname, port, path, query = {} }: AwsRequest): string {
+export function addressOf({ protocol, hostname, port, path, query = {} }: AwsRequest): {
+  readonly origin: string;
+  readonly path: string;
+} {
   const pairs = Object.entries(query).flatMap(([key, value]) =>
     value === null ? [encoded(key)] : [value].flat().map((each) => `${encoded(key)}=${encoded(each)}`),
   );
   const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
-  return `${origin}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  return { origin, path: `${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}` };
 }
 
 /** RFC 3986, as the signature has it. */
