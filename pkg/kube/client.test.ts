@@ -293,7 +293,7 @@ describe('KubeClient', () => {
       const failure = await failureOf(read());
       expect(seen).to.deep.equal(['ADDED']);
       expect(errorMessage(failure)).to.equal(
-        'watching widgets.example.org: no answer: the connection ended within an event',
+        'watching widgets.example.org: interrupted: the connection ended within an event',
       );
     });
 

@@ -130,8 +130,10 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       const stop = (): void => stream.abort(signal.reason);
       if (signal.aborted) return;
       signal.addEventListener('abort', stop, { once: true });
+      let isOpen = false;
       try {
         const response = await openWatch(doing, collectionPath(resource, namespace) + parameters, stream);
+        isOpen = true;
         const cutShort = (): never => {
           throw new Error('the connection ended within an event');
         };
@@ -141,7 +143,8 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        throw error instanceof KubeError ? error : noAnswer(doing, error);
+        if (error instanceof KubeError) throw error;
+        throw isOpen ? interrupted(doing, error) : noAnswer(doing, error);
       } finally {
         signal.removeEventListener('abort', stop);
         stream.abort();
@@ -208,6 +211,9 @@ const describe = (doing: string, resource: Resource, key: ObjectKey): string =>
 
 const noAnswer = (doing: string, cause: unknown): KubeError =>
   new KubeError(`${doing}: no answer`, { status: 0, reason: 'NoAnswer', cause });
+
+const interrupted = (doing: string, cause: unknown): KubeError =>
+  new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
 
 async function absentIfNotFound<A>(ask: () => Promise<A>): Promise<A | undefined> {
   try {

@@ -4,7 +4,8 @@ import type { Ms } from '../env/clock.ts';
  * An answer of the API server that is not 2xx, or no answer (`status` 0, reason `NoAnswer`).
  *
  * `reason` is the Status object's reason (`NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired`, …), or one of ours:
- * `NotServed` (404 whose body is no Status: the kind is unknown to the server), `NoAnswer`, `Undecodable`.
+ * `NotServed` (404 whose body is no Status: the kind is unknown to the server), `NoAnswer`, `Interrupted` (a watch that had
+ * begun), `Undecodable`.
  */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
@@ -47,4 +48,5 @@ export const isExpired = is('Expired', 'Gone');
 export const isForbidden = is('Forbidden');
 export const isInvalid = is('Invalid');
 export const isNoAnswer = is('NoAnswer');
+export const isInterrupted = is('Interrupted');
 export const isUndecodable = is('Undecodable');

@@ -9,6 +9,7 @@ const failure = (status: number, reason: string): ReflectorInput => ({
   error: new KubeError('x', { status, reason }),
 });
 const unreachable = failure(0, 'NoAnswer');
+const interrupted = failure(0, 'Interrupted');
 const expired = failure(410, 'Expired');
 const notServed = failure(404, 'NotServed');
 const unreadable = failure(0, 'Undecodable');
@@ -88,6 +89,9 @@ describe('step', () => {
     ['a server that knows less', comparing, page('9', ['a']), 0, 'listing(from the start, 0)', undefined],
     ['no answer', comparing, unreachable, 0, 'backingOff#5 → comparing(10)', undefined],
     ['a kind that went', comparing, notServed, 0, 'unserved(1)', 'markUnknown'],
+    ['an interruption', watching, interrupted, 0, 'comparing(10)', undefined],
+    ['one of a quiet watch', { ...watching, isSilent: true }, interrupted, 1_000, 'comparing(10)', undefined],
+    ['one at once', { ...watching, isSilent: true }, interrupted, 999, 'backingOff#4 → comparing(10)', undefined],
     ['410', watching, expired, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
     ['an unreadable event', watching, unreadable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
     ['an error event', watching, errorEvent(410, 'Expired'), 0, 'backingOff#4 → listing(from the start, 0)', undefined],

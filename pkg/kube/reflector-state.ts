@@ -1,5 +1,5 @@
 import type { Ms } from '../env/clock.ts';
-import { isExpired, isUndecodable, KubeError } from './errors.ts';
+import { isExpired, isInterrupted, isUndecodable, KubeError } from './errors.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from './types.ts';
 
@@ -9,9 +9,10 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from './types.ts';
 //   resolving ──▶ listing ──▶ watching ──▶ watching …
 //    ▲  │            │  ▲        │  ▲
 //    │  ▼            ▼  │        ▼  │
-//    unserved      backingOff ──▶ comparing
+//    unserved      backingOff ◀─▶ comparing
 //
-// After a pause goes on what failed; for a watch that is the look whether the server still knows as much as it did.
+// After a pause goes on what failed; for a watch that is the look whether the server still knows as much as it did. One that
+// was interrupted needs no pause before it.
 
 interface History {
   /** Failures in a row, until a watch has been healthy for {@link HEALTHY_AFTER}. */
@@ -186,7 +187,7 @@ function takeEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
 }
 
 function endWatch(state: Watching, now: Ms): Transition {
-  if (state.isSilent && now - state.opened < SHORTEST_SILENT_WATCH) {
+  if (isTooShort(state, now)) {
     const error = new KubeError('watching: closed at once, without an event', { status: 0, reason: 'NoAnswer' });
     return failWatch(state, error, now);
   }
@@ -199,11 +200,14 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   // An event that cannot be read would come again and again; a list brings what it was about.
   const mustList = isExpired(error) || isUndecodable(error);
   const { resource, resourceVersion } = state;
-  const next: BackingOff['next'] = mustList
-    ? freshListing(history, resource)
-    : { kind: 'comparing', resource, resourceVersion, ...history };
-  return { state: backOff(history, error, next) };
+  if (mustList) return { state: backOff(history, error, freshListing(history, resource)) };
+  const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...history };
+  // As client-go: there are load balancers that break what was quiet for less time than it takes to count as healthy.
+  return { state: isInterrupted(error) && !isTooShort(state, now) ? next : backOff(history, error, next) };
 }
+
+const isTooShort = ({ isSilent, opened }: Watching, now: Ms): boolean =>
+  isSilent && now - opened < SHORTEST_SILENT_WATCH;
 
 /** Any 404 for a collection: also where the server of the kind answers with a Status. */
 const isGoneKind = (error: unknown): boolean => error instanceof KubeError && error.status === 404;

@@ -90,7 +90,7 @@ export class Reflector {
         if (isAborted(signal)) return;
         const { state, effect } = step(this.current, input, clock.monotonic());
         if (input.kind === 'ended' || state.kind !== 'watching') this.closeWatch();
-        this.report(this.current, state);
+        this.report(this.current, state, input);
         this.current = state;
         if (effect !== undefined) this.tell(effect);
         if (state.kind !== 'resolving' && state.kind !== 'listing') this.firstTry.resolve();
@@ -203,7 +203,7 @@ export class Reflector {
     }
   }
 
-  private report(before: ReflectorState, after: ReflectorState): void {
+  private report(before: ReflectorState, after: ReflectorState, input: ReflectorInput): void {
     const { logger, store } = this.options;
     const keys = { resource: store.name };
     if (after.kind === 'watching') this.trouble = undefined;
@@ -220,6 +220,8 @@ export class Reflector {
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }
+    if (before.kind === 'watching' && after.kind === 'comparing' && input.kind === 'failed')
+      logger.debug('The watch was interrupted and goes on', { ...keys, error: errorMessage(input.error) });
     if (before.kind === 'comparing' && after.kind === 'listing')
       logger.warn('The API server knows less than it did: listing anew', { ...keys, seen: before.resourceVersion });
     if (before.kind === 'listing' && after.kind === 'watching') {
