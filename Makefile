@@ -64,7 +64,7 @@ generate: $(INSTALLED) ## Write what is derived from the sources: the CRD
 
 .PHONY: fmt
 fmt: $(INSTALLED) ## Format everything
-	prettier --log-level warn --write .
+	prettier --log-level warn --cache --cache-strategy content --write .
 
 .PHONY: cover
 cover: $(INSTALLED) ## The unit tests with a coverage report in coverage/
