@@ -61,15 +61,19 @@ describe('the last create of a cluster and its teardown, when they meet', functi
     // It would change the profile, and so have the pass that wants to create it give way by itself.
     const deletion = requestHeld('DELETE', pathOf(profile, cluster.namespace));
     const calls = callsFromNow(world.aws);
-    await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
-    await guard.arrived();
-    await clusterApi.delete(cluster.clusterPath);
-    await ended();
-    guard.open();
-    const late = await history.had(profile, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
-    expect(messageOf(late, 'Ready')).to.match(/ is being deleted: no Fargate profile is created for it any more$/);
-    await deletion.arrived();
-    deletion.open();
+    try {
+      await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
+      await guard.arrived();
+      await clusterApi.delete(cluster.clusterPath);
+      await ended();
+      guard.open();
+      const late = await history.had(profile, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
+      expect(messageOf(late, 'Ready')).to.match(/ is being deleted: no Fargate profile is created for it any more$/);
+      await deletion.arrived();
+    } finally {
+      guard.open();
+      deletion.open();
+    }
     await world.gone(profile);
     expect(calls.mutations()).to.deep.equal([]);
   }
@@ -80,8 +84,9 @@ describe('the last create of a cluster and its teardown, when they meet', functi
       await keep(world, cluster.controlPlanePath, TESTS);
       // As long as there is the EKS cluster, nothing else forbids a create.
       const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
-      await expectNoCreate(cluster, 'too-late', () => isBeingDeleted(world, cluster.controlPlanePath));
-      end.open();
+      await expectNoCreate(cluster, 'too-late', () => isBeingDeleted(world, cluster.controlPlanePath)).finally(() =>
+        end.open(),
+      );
       expect(await finalizersOf(world, cluster.controlPlanePath))
         .to.include(TESTS)
         .and.not.to.include(GUARD);
