@@ -203,6 +203,16 @@ describe('liveReads', () => {
       expect(lists).to.have.length(2);
     });
 
+    it('is found by what each object says now, whatever it said when it was asked about before', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      const changing = other({ spec: { roleName: RoleName.of('another') } });
+      expect(await userOf(object)).to.equal(undefined);
+      api.change(changing, { spec: { roleName: shared } });
+      expect(await userOf(object)).to.equal('team-a/other');
+      api.server.storage.mergePatch(PROFILE_KIND, keyOf(changing), { metadata: { finalizers: [] } });
+      expect(await userOf(object)).to.equal(undefined);
+    });
+
     it('is found on whatever page', async () => {
       const object = api.put({ spec: { roleName: shared } });
       for (let index = 0; index < 600; index++) api.put({ metadata: { name: `aa-${`${index}`.padStart(4, '0')}` } });

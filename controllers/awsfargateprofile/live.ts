@@ -32,7 +32,11 @@ export function liveReads(
   clusters: () => Resource | undefined,
 ): LiveReads {
   // In a mass deletion many passes want to know it at the same time, each of a role of its own.
-  const users = new SingleFlight((signal) => roleUsers(client, signal));
+  let known: ReadonlyMap<string, RoleUser> = new Map();
+  const users = new SingleFlight(async (signal) => {
+    known = await roleUsers(client, known, signal);
+    return [...known.values()];
+  });
   return {
     async objectionTo(object, signal) {
       const resource = clusters();
@@ -68,9 +72,18 @@ interface RoleUser {
   readonly mayUse: (role: RoleInAccount, leaving: AWSFargateProfile) => boolean;
 }
 
-async function roleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
-  const users: RoleUser[] = [];
-  for await (const item of listLive(client, {}, signal)) if (carriesFinalizer(item)) users.push(roleUser(item));
+/** By uid and version: what has not changed since the last list need not be read again. */
+async function roleUsers(
+  client: KubeClient,
+  known: ReadonlyMap<string, RoleUser>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RoleUser>> {
+  const users = new Map<string, RoleUser>();
+  for await (const item of listLive(client, {}, signal)) {
+    const { uid = keyText(keyOf(item)), resourceVersion = '' } = item.metadata;
+    const version = `${uid} ${resourceVersion}`;
+    if (carriesFinalizer(item)) users.set(version, known.get(version) ?? roleUser(item));
+  }
   return users;
 }
 
