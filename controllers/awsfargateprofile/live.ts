@@ -80,7 +80,7 @@ async function roleUsers(
 ): Promise<ReadonlyMap<string, RoleUser>> {
   const users = new Map<string, RoleUser>();
   for await (const item of listLive(client, {}, signal)) {
-    const { uid = keyText(keyOf(item)), resourceVersion = '' } = item.metadata;
+    const { uid, resourceVersion } = item.metadata;
     const version = `${uid} ${resourceVersion}`;
     if (carriesFinalizer(item)) users.set(version, known.get(version) ?? roleUser(item));
   }
