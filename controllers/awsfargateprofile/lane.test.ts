@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../pkg/kube/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { BY_CLUSTER, clusterOf } from '../caches.ts';
-import { doingOf, laneOf, tellAnswer, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import { doingOf, laneOf, tellAnswer, tellRecorded, tellSeen, ticketOf, unseenIn } from './lane.ts';
 import type { Mutation } from './model.ts';
 import {
   ACCOUNT,
@@ -19,6 +20,7 @@ import {
   observed,
 } from './testing/builders.ts';
 import { LANE, services, siblingTicket } from './testing/flight.ts';
+import { NOWHERE } from './whereabouts.ts';
 
 describe('the lane', () => {
   it('is that of an account, a region and an EKS cluster', () => {
@@ -80,6 +82,12 @@ describe('tellAnswer', () => {
   });
 });
 
+const storeOf = (...objects: readonly KubeObject[]): Store => {
+  const profiles = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+  profiles.replaceAll(objects, '100');
+  return profiles;
+};
+
 describe('tellRecorded', () => {
   const WHERE: AWSFargateProfileStatus = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
   const BUSY: AWSFargateProfileStatus = {
@@ -93,9 +101,7 @@ describe('tellRecorded', () => {
 
   const aheadAfter = (...siblings: readonly KubeObject[]) => {
     const { turns } = services();
-    const profiles = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
-    profiles.replaceAll(siblings, '100');
-    tellRecorded(turns, LANE, anObject(), profiles);
+    tellRecorded(turns, LANE, anObject(), storeOf(...siblings));
     const turn = turns.ask(siblingTicket('asking'));
     return turn.kind === 'wait' ? `${turn.ahead}, ${turn.doing}${turn.foreign ? ', to be looked at' : ''}` : turn.kind;
   };
@@ -122,12 +128,42 @@ describe('tellRecorded', () => {
 
   it('says nothing once the lane is known', () => {
     const { turns } = services();
-    const profiles = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
-    profiles.replaceAll([sibling(BUSY)], '100');
     turns.settled(LANE, 'anybody');
     turns.busy(LANE, 'somebody', 'being created', false);
     turns.settled(LANE, 'somebody');
-    tellRecorded(turns, LANE, anObject(), profiles);
+    tellRecorded(turns, LANE, anObject(), storeOf(sibling(BUSY)));
     expect(turns.ask(siblingTicket('asking')).kind).to.equal('yours');
+  });
+});
+
+describe('unseenIn', () => {
+  const sibling = (provisionedIn: string | undefined, status: AWSFargateProfileStatus = {}, clusterName = 'prod') => {
+    const annotations = provisionedIn === undefined ? {} : { [PROVISIONED_IN_ANNOTATION]: provisionedIn };
+    const object = anObject({ metadata: { name: 'api', uid: 'uid-of-api', annotations }, status });
+    return { ...object, spec: { ...object.spec, clusterName } };
+  };
+  const unseen = (object: KubeObject, isSeen = false) =>
+    unseenIn(LANE, anObject(), storeOf(object), ({ metadata }) => isSeen && metadata.uid === 'uid-of-api');
+
+  it('names what was begun in the lane, and of which a move has dropped the status', () => {
+    expect(unseen(sibling(LANE))).to.deep.equal(['team-a_api']);
+  });
+
+  const rows: readonly (readonly [string, KubeObject])[] = [
+    [
+      'whose status says where it is',
+      sibling(LANE, { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER }),
+    ],
+    ['of which nothing was begun', sibling(NOWHERE)],
+    ['that does not say where it is', sibling(undefined)],
+    ['that is in another lane', sibling(laneOf(ACCOUNT, 'eu-north-1', EKS_CLUSTER))],
+    ['of another Cluster', sibling(LANE, {}, 'other')],
+    ['that cannot be read', { ...sibling(LANE), spec: { clusterName: 'prod', selectors: 7 } }],
+    ['that is the object itself', anObject({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: LANE } } })],
+  ];
+  for (const [which, object] of rows) it(`does not name one ${which}`, () => expect(unseen(object)).to.deep.equal([]));
+
+  it('does not name one at which its own pass has looked: the lane knows of that', () => {
+    expect(unseen(sibling(LANE), true)).to.deep.equal([]);
   });
 });

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/paths.ts';
@@ -8,7 +9,9 @@ import { BY_CLUSTER } from '../caches.ts';
 import { isDeleting } from '../standing.ts';
 import type { Desired, Outcome, Mutation } from './model.ts';
 import { subjectOf } from './model.ts';
+import { profileNameOf } from './names.ts';
 import type { Seen } from './pass.ts';
+import { whereaboutsOf } from './whereabouts.ts';
 
 /** The lane that EKS takes changes in: one profile of a cluster at a time. */
 export const laneOf = (account: string, region: string, eksCluster: string): string =>
@@ -64,14 +67,41 @@ export function tellAnswer(turns: Turns, ticket: Ticket, mutation: Mutation, out
  */
 export function tellRecorded(turns: Turns, lane: string, object: AWSFargateProfile, profiles: StoreReader): void {
   if (!turns.isUnknown(lane)) return;
-  const cluster = keyText({ namespace: object.metadata.namespace, name: object.spec.clusterName });
-  const listing = profiles.byIndex(BY_CLUSTER, cluster);
-  for (const raw of listing.kind === 'listed' ? listing.objects : []) {
-    const sibling = decodeAWSFargateProfile(raw);
-    if (E.isLeft(sibling) || sibling.right.metadata.uid === object.metadata.uid) continue;
-    const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = sibling.right.status ?? {};
+  for (const { status } of siblingsOf(object, profiles)) {
+    const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = status ?? {};
     const doing = doingOf(profileStatus);
     if (profileName === undefined || doing === undefined || laneOf(account, region, eksClusterName) !== lane) continue;
     turns.busy(lane, profileName, doing, true);
   }
+}
+
+/**
+ * The profiles in the lane of which nobody here knows whether EKS is busy with them: something was begun, a move or a restore
+ * has dropped the status that said what, and no pass of their own objects has looked since.
+ */
+export function unseenIn(
+  lane: string,
+  object: AWSFargateProfile,
+  profiles: StoreReader,
+  isSeen: (sibling: AWSFargateProfile) => boolean,
+): readonly ProfileName[] {
+  return siblingsOf(object, profiles)
+    .filter((sibling) => sibling.status?.account === undefined && isBegunIn(lane, sibling) && !isSeen(sibling))
+    .map(profileNameOf);
+}
+
+function isBegunIn(lane: string, object: AWSFargateProfile): boolean {
+  const where = whereaboutsOf(object);
+  return where.kind === 'somewhere' && laneOf(where.account, where.region, where.eksCluster) === lane;
+}
+
+/** The other objects of the same Cluster, as far as they can be read. */
+function siblingsOf(object: AWSFargateProfile, profiles: StoreReader): readonly AWSFargateProfile[] {
+  const cluster = keyText({ namespace: object.metadata.namespace, name: object.spec.clusterName });
+  const listing = profiles.byIndex(BY_CLUSTER, cluster);
+  const all = listing.kind === 'listed' ? listing.objects : [];
+  return all
+    .map((raw) => decodeAWSFargateProfile(raw))
+    .flatMap((sibling) => (E.isRight(sibling) ? [sibling.right] : []))
+    .filter(({ metadata }) => metadata.uid !== object.metadata.uid);
 }

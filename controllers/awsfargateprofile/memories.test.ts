@@ -48,6 +48,17 @@ describe('Memories', () => {
     expect(all.of(web)).to.deep.equal({});
   });
 
+  it('know at which objects a pass has looked, until they are forgotten', () => {
+    const { memories: all } = underClock();
+    const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+    all.keep(api, { answered: 'x' });
+    all.noteSeen(web, observed());
+    expect([all.hasSeen(web), all.hasSeen(api)]).to.deep.equal([true, false]);
+    expect(all.hasSeen(anObject({ metadata: { uid: 'another' } })), 'another of its name').to.equal(false);
+    all.forget(keyOf(web));
+    expect(all.hasSeen(web)).to.equal(false);
+  });
+
   describe('awaitsSibling', () => {
     const waitingFor = (reason: ReturnType<typeof why>) => {
       const { memories: all } = underClock();

@@ -31,6 +31,8 @@ export class Memories {
   private readonly clock: Pick<Clock, 'monotonic'>;
   /** By key: an object is known by that before it is known which one it is. */
   private readonly memories = new Map<string, Kept>();
+  /** The uid of the object whose profiles a pass has seen, by key. */
+  private readonly seen = new Map<string, string>();
   /** Since when (monotonic) an object's Cluster was not there. */
   private readonly vanished = new Map<string, Ms>();
   /** How long EKS took for the last change that was seen to its end, by region and by what it was. */
@@ -51,6 +53,7 @@ export class Memories {
 
   forget(key: ObjectKey): void {
     this.vanished.delete(keyText(key));
+    this.seen.delete(keyText(key));
     this.memories.delete(keyText(key));
   }
 
@@ -88,6 +91,11 @@ export class Memories {
     this.keep(object, rememberAnswered(this.of(object), LOST.createRequestedAt));
   }
 
+  /** Whether this process has looked at the object's profiles. */
+  hasSeen({ metadata }: AWSFargateProfile): boolean {
+    return this.seen.get(keyText(keyOf({ metadata }))) === metadata.uid;
+  }
+
   /** How long EKS takes as a rule for what the object waits for, if that is known. A wrong guess costs lateness alone. */
   usual(object: AWSFargateProfile, what: Reason): Ms | undefined {
     return this.lifecycles.get(lifecycleOf(object, what));
@@ -95,6 +103,7 @@ export class Memories {
 
   /** What a look at the object's profiles tells, before anything else is looked at. */
   noteSeen(object: AWSFargateProfile, seen: Seen): void {
+    this.seen.set(keyText(keyOf(object)), object.metadata.uid);
     const ended = endedBy(this.of(object), seen, this.clock.monotonic());
     if (ended !== undefined) this.lifecycles.set(lifecycleOf(object, ended.what), ended.took);
     // Whoever's it is: with the name taken, the profile that was asked for is there or cannot come any more.

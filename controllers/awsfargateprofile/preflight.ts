@@ -47,6 +47,8 @@ export type Guard = (mutation: Mutation, flight: Flight) => Promise<Verdict>;
 export interface GuardServices {
   readonly clock: Clock;
   readonly turns: Turns;
+  /** The profiles in the object's lane of which nobody here knows whether EKS is busy with them. */
+  readonly unseen: () => readonly ProfileName[];
   readonly live: LiveReads;
   readonly schema: Pick<ServedSchema, 'look'>;
   /** How long a change may take, in ms; 0 or less when this process may no longer lead. */
@@ -175,11 +177,14 @@ export function recorded({ record }: Pick<GuardServices, 'record'>): Guard {
 }
 
 /** EKS changes one profile of a cluster at a time. */
-export function turn({ turns, clock }: Pick<GuardServices, 'turns' | 'clock'>): Guard {
+export function turn({ turns, clock, unseen }: Pick<GuardServices, 'turns' | 'clock' | 'unseen'>): Guard {
   return async (mutation, flight) => {
     if (!isLaneMutation(mutation)) return GO;
+    // What a look does not tell is EKS' to say: it refuses what comes too early.
+    const looked: readonly string[] = unseen();
+    for (const name of looked) await lookAt(turns, flight, name);
     let answer = turns.ask(flight.ticket);
-    if (answer.kind === 'wait' && answer.foreign) {
+    if (answer.kind === 'wait' && answer.foreign && !looked.includes(answer.ahead)) {
       await lookAt(turns, flight, answer.ahead);
       answer = turns.ask(flight.ticket);
     }
@@ -200,7 +205,7 @@ export function turn({ turns, clock }: Pick<GuardServices, 'turns' | 'clock'>): 
   };
 }
 
-/** Nobody here follows a profile that is not ours: whoever waits for it asks EKS what has become of it. */
+/** Nobody here follows that profile, or not yet: whoever may have to wait for it asks EKS what has become of it. */
 async function lookAt(turns: Turns, { session, target, ticket }: Flight, ahead: string): Promise<void> {
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(ahead))();
   if (E.isLeft(lookup)) return;

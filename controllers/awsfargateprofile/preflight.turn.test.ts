@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { ProfileName } from '../../api/names.ts';
 import type { Mutation } from './model.ts';
 import type { Flight, Verdict } from './preflight.ts';
 import { turn } from './preflight.ts';
@@ -78,6 +79,43 @@ describe('the guard turn', () => {
       const flight = behind('ACTIVE');
       flight.session.onCall = () => ({ service: 'eks', operation: 'x', code: 'NoAnswer', message: 'no' });
       expect(verdictWord(await verdictOn(CREATE_PROFILE, flight))).to.equal('stop: WaitingForSibling');
+    });
+  });
+
+  describe('beside profiles at which nobody here has looked yet', () => {
+    const [moved, other] = [ProfileName.of('team-a_moved'), ProfileName.of('team-a_other')];
+    const beside = (status: string) => {
+      const aws = full();
+      aws.profiles.set(moved, aSimulatedProfile({ name: moved, status }));
+      asking = services({ unseen: () => [moved, other] });
+      return flightIn(aws);
+    };
+
+    for (const [status, verdict] of [
+      ['CREATING', 'stop: WaitingForSibling'],
+      ['DELETING', 'stop: WaitingForSibling'],
+      ['ACTIVE', 'go'],
+    ] as const)
+      it(`asks EKS about each, once, and finds that one is ${status}: ${verdict}`, async () => {
+        const flight = beside(status);
+        expect(verdictWord(await verdictOn(DELETE_PROFILE, flight))).to.equal(verdict);
+        expect(flight.session.calls).to.deep.equal([
+          `DescribeFargateProfile ${moved}`,
+          `DescribeFargateProfile ${other}`,
+        ]);
+      });
+
+    it('asks nothing for what EKS does not hold up', async () => {
+      const flight = beside('DELETING');
+      for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE])
+        if (mutation.kind !== 'createProfile' && mutation.kind !== 'deleteProfile') await verdictOn(mutation, flight);
+      expect(flight.session.calls).to.deep.equal([]);
+    });
+
+    it('goes where EKS does not say: it refuses what comes too early', async () => {
+      const flight = beside('DELETING');
+      flight.session.onCall = () => ({ service: 'eks', operation: 'x', code: 'NoAnswer', message: 'no' });
+      expect(verdictWord(await verdictOn(DELETE_PROFILE, flight))).to.equal('go');
     });
   });
 

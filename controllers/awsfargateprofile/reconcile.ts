@@ -35,7 +35,7 @@ import { observe } from './observe.ts';
 import { pausedStatus } from './report.ts';
 import type { End, Seen } from './pass.ts';
 import type { Flight } from './preflight.ts';
-import { isInTransit, laneOf, tellRecorded, tellSeen, ticketOf } from './lane.ts';
+import { isInTransit, laneOf, tellRecorded, tellSeen, ticketOf, unseenIn } from './lane.ts';
 import { guards } from './preflight.ts';
 import type { SiblingNews, Why } from './reasons.ts';
 import { why } from './reasons.ts';
@@ -292,10 +292,11 @@ export class Reconciler {
       signal: context.signal,
       ticket: ticketOf(object, lane, wanting),
     };
-    const { objects, live, schema } = this.options;
+    const { objects, live, schema, profiles } = this.options;
     const all = guards({
       clock,
       turns,
+      unseen: () => unseenIn(lane, object, profiles, (sibling) => this.memories.hasSeen(sibling)),
       live,
       schema,
       mutationBudget: this.mutationBudget,

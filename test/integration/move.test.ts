@@ -3,6 +3,8 @@ import type { CallRecord } from '../aws/call-log.ts';
 import type { KubeObject, WatchEvent } from '../envtest/api.ts';
 import { STAND_IN_CRDS, loadCrds } from '../envtest/crds.ts';
 import { eventually } from '../support/eventually.ts';
+import { Gate } from '../support/gate.ts';
+import type { HttpProxy } from '../support/http-proxy.ts';
 import type { Calls } from '../world/calls.ts';
 import { callsFromNow } from '../world/calls.ts';
 import { playCapaIn } from '../world/capa.ts';
@@ -11,6 +13,8 @@ import { findMove, imitatedMove } from '../world/clusterctl.ts';
 import { CLUSTERCTL_LABEL } from '../world/imitated-move.ts';
 import type { ManagedCluster } from '../world/managed-cluster.ts';
 import { createManagedCluster, playCoreManager } from '../world/managed-cluster.ts';
+import { pathOf } from '../world/objects.ts';
+import { throughHttpProxy } from '../world/proxied.ts';
 import type { World } from '../world/world.ts';
 import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 
@@ -49,6 +53,8 @@ describe('clusterctl move, the real one, between two management clusters', funct
   let away: World;
   let cluster: ManagedCluster;
   let clusterctl: Move;
+  /** Between the manager at home and its API server. */
+  let proxy: HttpProxy;
 
   before(async function () {
     this.timeout(0); // the first time binaries are built from Go modules
@@ -56,8 +62,12 @@ describe('clusterctl move, the real one, between two management clusters', funct
     const crds = (await loadCrds(STAND_IN_CRDS)).map(asInstalledByClusterctl);
     home = await startWorld({ crds: [...crds, OUR_CRD] });
     away = await startWorld({ crds: [...crds, OUR_CRD], besides: home });
+    const way = await throughHttpProxy(home.controlPlane);
+    proxy = way.proxy;
+    home.endWith(() => proxy.close());
+    await home.startManager({ ...MANAGER, kubeconfigPath: way.kubeconfigPath });
+    await away.startManager(MANAGER);
     for (const world of [home, away]) {
-      await world.startManager(MANAGER);
       const capa = playCapaIn(world);
       world.endWith(() => capa.stop());
     }
@@ -274,7 +284,15 @@ describe('clusterctl move, the real one, between two management clusters', funct
       await away.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
 
       const arrivals = watchProfiles(home);
+      // Nothing says who of the two comes first at the target: here the one that EKS would refuse, for whom nobody has
+      // looked at the other yet, which is not even being deleted again.
+      const resumed = new Gate('the deletion of slow at the target');
+      proxy.hold(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);
+      await resumed.arrived();
+      await home.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
+      expect(operations(calls)).to.deep.equal([]);
+      resumed.open();
       await home.condition('slow', 'Deleting', { status: 'True', reason: 'DeletingProfile' });
       expect(operations(calls)).to.deep.equal([]);
       setConfig({ deleteMs: QUICK_MS });

@@ -78,6 +78,7 @@ export function services(over: Partial<GuardServices> = {}): TestServices {
   const woken: string[] = [];
   return {
     turns: new Turns({ clock, wake: (id) => woken.push(id) }),
+    unseen: () => [],
     mutationBudget: () => 10_000,
     mark: async (object) => object,
     record: async (_mutation, { object }) => object,
