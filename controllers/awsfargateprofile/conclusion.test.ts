@@ -34,9 +34,13 @@ describe('the conclusion of a pass', () => {
   const clock = new VirtualClock();
   let memories: Memories;
   let told: string[];
+  let woken: string[];
+  let turns: Turns;
   beforeEach(() => {
     memories = new Memories(clock);
     told = [];
+    woken = [];
+    turns = new Turns({ clock, wake: (id) => void woken.push(id) });
   });
 
   const newConclusion = (write: Write): Conclusion =>
@@ -45,7 +49,7 @@ describe('the conclusion of a pass', () => {
         clock,
         random: new SeededRandom(1),
         objects: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
-        turns: new Turns({ clock, wake: () => {} }),
+        turns,
         tell: (_object, { reason }) => void told.push(reason),
         resync: 600_000,
       },
@@ -85,6 +89,27 @@ describe('the conclusion of a pass', () => {
     const write = async (object: AWSFargateProfile) => object;
     expect(await conclude(seen('CREATING'), write)).to.deep.include({ kind: 'after', priority: 'high' });
     expect(await conclude(seen('ACTIVE'), write)).not.to.have.property('priority');
+  });
+
+  describe('of one that waits for its turn', () => {
+    const ahead = why('WaitingForSibling', { ahead: 'team-a_api', doing: 'being created', foreign: false });
+    const ends: readonly (readonly [string, Findings['end'], boolean])[] = [
+      ['goes on waiting', { kind: 'stopped', why: ahead }, true],
+      ['was overtaken by another writer', { kind: 'conflict' }, true],
+      ['was given up', { kind: 'quit', because: 'the object has changed', until: 'later' }, true],
+      ['has nothing to change any more', { kind: 'settled' }, false],
+    ];
+    for (const [what, end, isInLine] of ends) {
+      it(`${isInLine ? 'leaves it in line' : 'takes it out of the line'} where the pass ${what}`, async () => {
+        const { metadata } = anObject();
+        const id = `${metadata.namespace}/${metadata.name}`;
+        turns.busy('lane', 'team-a_api', 'being created', false);
+        turns.ask({ lane: 'lane', id, name: PROFILE, urgent: false, createdAt: metadata.creationTimestamp ?? '' });
+        await conclude({ ...creating, end }, async (object) => object);
+        turns.settled('lane', 'team-a_api');
+        expect(woken).to.deep.equal(isInLine ? [id] : []);
+      });
+    }
   });
 
   describe('where the API server refuses what a pass needs', () => {

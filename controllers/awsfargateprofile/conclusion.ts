@@ -70,13 +70,14 @@ export class Conclusion {
   /** Says what came of a pass, lets a finished object go, and plans the next pass. */
   async conclude({ object, end, ...findings }: Findings, context: ReconcileContext): Promise<Requeue> {
     const { clock, resync, turns } = this.options;
-    if (!isInLine(end)) turns.leave(keyText(keyOf(object)));
     if (end.kind === 'conflict' || end.kind === 'quit') {
       this.tellSteps(object, findings.trail, context);
       if (end.kind === 'conflict') return CONFLICT;
       context.logger.debug('Pass given up', { because: end.because });
       return end.until === 'changed' ? again(end.because) : this.soon(end.because);
     }
+    // Not before: a pass that came to nothing says nothing of whether the object still waits for its turn.
+    if (!isInLine(end)) turns.leave(keyText(keyOf(object)));
     const before = this.memories.of(object);
     const memory = this.remember(object, end.kind === 'stopped' ? end.why : undefined);
     const waited = end.kind === 'stopped' ? waitedFor(memory, end.why, clock.monotonic()) : 0;
