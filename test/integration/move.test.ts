@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { KubeObject, WatchEvent } from '../envtest/api.ts';
 import { STAND_IN_CRDS, loadCrds } from '../envtest/crds.ts';
+import { endAll } from '../support/end-all.ts';
 import { eventually } from '../support/eventually.ts';
 import { Gate } from '../support/gate.ts';
 import type { HttpProxy } from '../support/http-proxy.ts';
@@ -73,13 +74,18 @@ describe('clusterctl move, the real one, between two management clusters', funct
     }
     cluster = await createManagedCluster(home, 'prod', { asCoreManager: true });
   });
-  after(async () => {
-    try {
-      await away.finish();
-    } finally {
-      await home.finish();
-    }
-  });
+  after(() =>
+    endAll(
+      () => away.finish(),
+      () => home.finish(),
+    ),
+  );
+
+  /** Has the cluster at a management cluster when a test begins: one that failed may have left it at the other. */
+  async function beginAt(world: World): Promise<void> {
+    const other = world === home ? away : home;
+    if ((await other.controlPlane.api.list(CLUSTERS)).items.length > 0) await move(other, world);
+  }
 
   /** All calls to AWS from the beginning of the move on, whoever made them. */
   async function move(from: World, to: World, how = clusterctl): Promise<Calls> {
@@ -141,6 +147,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     ])
       it(`${way}: nothing is changed in AWS, and the target finds out all that status said`, async () => {
         const [source, target] = [from(), to()];
+        await beginAt(source);
         const untouched = inAws();
         const calls = await move(source, target);
         expect(await source.profiles()).to.deep.equal([]);
@@ -164,6 +171,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
       });
 
     it('objects that are there before their Cluster wait for it, those on their way out too', async () => {
+      await beginAt(home);
       // clusterctl creates what nothing owns together with the Clusters, in whatever order.
       const calls = callsFromNow(home.aws);
       await away.apply(
@@ -183,6 +191,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     });
 
     it('back by the imitation that stands in for clusterctl where there is no Go: it comes to the same', async () => {
+      await beginAt(away);
       const untouched = inAws();
       const calls = await move(away, home, imitatedMove);
       expect(await away.profiles()).to.deep.equal([]);
@@ -192,6 +201,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     });
 
     it('and is deleted there as if it had never been away', async () => {
+      await beginAt(home);
       const calls = callsFromNow(home.aws);
       await home.patch('retained', { spec: { deletionPolicy: 'Delete' } });
       for (const name of names) await home.delete(name);
@@ -203,24 +213,27 @@ describe('clusterctl move, the real one, between two management clusters', funct
 
   describe('to where the credentials are those of another account', () => {
     it('an object is not given up that is deleted before its first good look', async () => {
+      await beginAt(home);
       await home.apply(fargateProfile('strayed'));
       await home.ready('strayed');
       const { accessKeyId } = away.aws.admin.registerKey({ account: OTHER_ACCOUNT });
       await away.stopManager();
       await away.startManager({ ...MANAGER, accessKeyId });
-
-      const calls = await move(home, away);
-      await away.delete('strayed');
-      await away.condition('strayed', 'Deleting', { status: 'True', reason: 'WrongAccount' });
-      const object = await away.profile('strayed');
-      expect(object?.status).not.to.have.any.keys('account', 'region');
-      expect(object?.metadata.finalizers).to.deep.equal([FINALIZER]);
-      expect(operations(calls)).to.deep.equal([]);
-      const asked = away.aws.log.read({ accessKeyId }).map(({ operation }) => operation);
-      expect([...new Set(asked)], 'with the keys of the other account').to.deep.equal(['GetCallerIdentity']);
-
-      await away.stopManager();
-      await away.startManager(MANAGER);
+      let calls: Calls;
+      try {
+        calls = await move(home, away);
+        await away.delete('strayed');
+        await away.condition('strayed', 'Deleting', { status: 'True', reason: 'WrongAccount' });
+        const object = await away.profile('strayed');
+        expect(object?.status).not.to.have.any.keys('account', 'region');
+        expect(object?.metadata.finalizers).to.deep.equal([FINALIZER]);
+        expect(operations(calls)).to.deep.equal([]);
+        const asked = away.aws.log.read({ accessKeyId }).map(({ operation }) => operation);
+        expect([...new Set(asked)], 'with the keys of the other account').to.deep.equal(['GetCallerIdentity']);
+      } finally {
+        await away.stopManager();
+        await away.startManager(MANAGER);
+      }
       await away.gone('strayed');
       expect(operations(calls)).to.have.members(['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteRole']);
       await move(away, home);
@@ -232,9 +245,27 @@ describe('clusterctl move, the real one, between two management clusters', funct
     const inEks = (name: string) => ({ cluster: cluster.eksName, name: `default_${name}` });
     const removeProfile = (name: string): void => home.aws.admin.removeProfile(inEks(name));
     const statusInAws = (name: string): string | undefined => home.inAws.profile(`default_${name}`)?.status;
-    afterEach(() => home.aws.admin.setConfig({ eks: { createMs: QUICK_MS, deleteMs: QUICK_MS } }));
+    let held: Gate[] = [];
+    /** What a test holds and does not let go itself, because it failed, goes on when it is over. */
+    const gate = (what: string): Gate => {
+      const made = new Gate(what);
+      held.push(made);
+      return made;
+    };
+    afterEach(() => {
+      for (const each of held) each.open();
+      held = [];
+      setConfig({ createMs: QUICK_MS });
+      setConfig({ deleteMs: QUICK_MS });
+      for (const { name, status } of home.aws.admin.profiles()) {
+        const which = { cluster: cluster.eksName, name };
+        if (status === 'CREATING') home.aws.admin.setProfile({ ...which, status: 'ACTIVE' });
+        if (status === 'DELETING') home.aws.admin.removeProfile(which);
+      }
+    });
 
     it('a create that is under way becomes Ready at the target: it is found, not made again', async () => {
+      await beginAt(home);
       setConfig({ createMs: NEVER_MS });
       await home.apply(fargateProfile('slow'));
       await eventually(() => statusInAws('slow') === 'CREATING');
@@ -249,20 +280,19 @@ describe('clusterctl move, the real one, between two management clusters', funct
     it('a create whose call reaches EKS after the move, when the target has made the profile, changes nothing', async () => {
       const isIt = ({ operation, nouns }: CallRecord): boolean =>
         operation === 'CreateFargateProfile' && nouns['fargateProfileName'] === 'default_late';
-      const onItsWay = Promise.withResolvers<void>();
-      const moved = Promise.withResolvers<void>();
+      await beginAt(away);
+      const moved = gate('the create of late');
       const forget = home.aws.onCall(async (call, phase) => {
         if (phase !== 'before' || !isIt(call)) return;
         forget();
-        onItsWay.resolve();
-        await moved.promise;
+        await moved.pass();
       });
       await away.apply(fargateProfile('late'));
-      await onItsWay.promise;
+      await moved.arrived();
       const calls = await move(away, home);
       await home.ready('late');
       const made = home.inAws.profile('default_late');
-      moved.resolve();
+      moved.open();
       const creates = (): readonly CallRecord[] => home.aws.log.read().filter(isIt);
       await eventually(() => creates().every(({ actedAt }) => actedAt !== undefined));
       expect(creates().map(({ applied }) => applied)).to.deep.equal([false, true]);
@@ -274,9 +304,10 @@ describe('clusterctl move, the real one, between two management clusters', funct
     });
 
     it('deletes that are under way, or wait for their turn, are carried on at the target, once', async () => {
-      await away.apply(fargateProfile('next'));
-      await away.ready('next');
+      await beginAt(away);
+      await away.apply(fargateProfile('slow'), fargateProfile('next'));
       await away.ready('slow');
+      await away.ready('next');
       setConfig({ deleteMs: NEVER_MS });
       await away.delete('slow');
       await eventually(() => statusInAws('slow') === 'DELETING');
@@ -286,7 +317,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
       const arrivals = watchProfiles(home);
       // Nothing says who of the two comes first at the target: here the one that EKS would refuse, for whom nobody has
       // looked at the other yet, which is not even being deleted again.
-      const resumed = new Gate('the deletion of slow at the target');
+      const resumed = gate('the deletion of slow at the target');
       proxy.hold(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);
       await resumed.arrived();
@@ -319,6 +350,7 @@ describe('clusterctl move, the real one, between two management clusters', funct
     });
 
     it('what clusterctl has marked and deleted, and no more, is left alone in AWS, though nothing is paused', async () => {
+      await beginAt(home);
       await home.apply(fargateProfile('taken'), fargateProfile('stays'));
       await Promise.all([home.ready('taken'), home.ready('stays')]);
       const { api } = home.controlPlane;

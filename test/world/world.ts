@@ -3,6 +3,7 @@ import type { ConfigPatch } from '../aws/model/config.ts';
 import { withConfig, defaultConfig } from '../aws/model/config.ts';
 import { expectNothingLeft } from '../aws/expect-nothing-left.ts';
 import type { Emulator } from '../aws/emulator.ts';
+import type { EmulatorServer } from '../aws/server.ts';
 import { startServer } from '../aws/server.ts';
 import type { ClusterView, ProfileView, RoleView } from '../aws/views.ts';
 import { ApiError } from '../envtest/api.ts';
@@ -15,6 +16,7 @@ import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
 import type { KubectlResult } from '../envtest/kubectl.ts';
 import { kubectl } from '../envtest/kubectl.ts';
 import type { Exit } from '../envtest/process.ts';
+import { endAll } from '../support/end-all.ts';
 import { eventually } from '../support/eventually.ts';
 import { Bell } from './bell.ts';
 import type { ManagerOptions, RunningManager } from './manager.ts';
@@ -61,7 +63,7 @@ export interface WorldOptions {
   readonly users?: readonly User[];
   /** Flags of the API server besides ours. */
   readonly apiServerArgs?: readonly string[];
-  /** A second management cluster: it has the AWS of this world, which is to end after it. */
+  /** A second management cluster: it has the AWS of this world, which is to end after it, and looks there for what is left. */
   readonly besides?: World;
 }
 
@@ -131,11 +133,14 @@ export async function startWorld({
   const controlPlane = await startControlPlane({ users, apiServerArgs });
   const aws: Aws =
     besides === undefined
-      ? await startServer({
-          keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
-          config: withConfig(withConfig(defaultConfig, QUICK), config),
-        })
-      : { emulator: besides.aws, url: besides.awsUrl, close: () => Promise.resolve() };
+      ? await startAws(config)
+      : {
+          emulator: besides.aws,
+          url: besides.awsUrl,
+          // What a failed test has left may be looked after by the other, which ends later.
+          finish: () => Promise.resolve(),
+          close: () => Promise.resolve(),
+        };
   const world = new RunningWorld(controlPlane, aws);
   try {
     await applyCrds(controlPlane.api, ...crds);
@@ -153,7 +158,18 @@ interface Event {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-type Aws = Awaited<ReturnType<typeof startServer>>;
+interface Aws extends EmulatorServer {
+  /** Looks that nothing is left. */
+  finish(): Promise<void>;
+}
+
+async function startAws(config: ConfigPatch): Promise<Aws> {
+  const server = await startServer({
+    keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
+    config: withConfig(withConfig(defaultConfig, QUICK), config),
+  });
+  return { ...server, finish: () => expectNothingLeft(server.emulator.admin) };
+}
 
 class RunningWorld implements World {
   readonly controlPlane: ControlPlane;
@@ -352,29 +368,33 @@ class RunningWorld implements World {
   }
 
   async finish(): Promise<void> {
-    try {
-      await this.#removeProfiles();
-      await this.#managers.finish();
-      await expectNothingLeft(this.aws.admin);
-    } finally {
-      await this.stop();
-    }
+    await endAll(
+      async () => {
+        await this.#removeProfiles();
+        await this.#managers.finish();
+        await this.#aws.finish();
+      },
+      () => this.stop(),
+    );
   }
 
   async #removeProfiles(): Promise<void> {
     const names = (await this.profiles()).map(({ metadata: { name, namespace = '' } }) => ({ name, namespace }));
     for (const { name, namespace } of names) await this.delete(name, namespace);
-    for (const { name, namespace } of names) await this.gone(name, { namespace });
+    // Side by side: what a failed test has left may all be waited for in vain, and a hook has its time.
+    await Promise.all(names.map(({ name, namespace }) => this.gone(name, { namespace })));
   }
 
   endWith(end: () => Promise<void>): void {
     this.#endings.push(end);
   }
 
-  async stop(): Promise<void> {
-    for (const end of this.#endings) await end();
-    await this.#bell.stop();
-    await this.controlPlane.stop();
-    await this.#aws.close();
+  stop(): Promise<void> {
+    return endAll(
+      ...this.#endings,
+      () => this.#bell.stop(),
+      () => this.controlPlane.stop(),
+      () => this.#aws.close(),
+    );
   }
 }
