@@ -9,6 +9,8 @@ const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/d
 const PARALLEL = 10;
 
 export interface FleetSize {
+  /** What the names of its clusters and profiles begin with. */
+  readonly prefix: string;
   readonly clusters: number;
   readonly profilesEach: number;
 }
@@ -34,7 +36,7 @@ export class Fleet {
 
   /** Cluster, control plane and the EKS cluster in AWS: what is there before anybody wants a profile. */
   async createClusters(): Promise<void> {
-    await inParallel(range(this.#size.clusters).map(nameOfCluster), async (name) => {
+    await inParallel(this.#clusters(), async (name) => {
       const eksClusterName = `default_${name}-control-plane`;
       const { subnets } = await this.#aws.createCluster({ name: eksClusterName, region: REGION });
       await this.#api.post(CLUSTERS, clusterObject(name));
@@ -77,7 +79,7 @@ export class Fleet {
     while (!signal.aborted) {
       const { items, metadata } = await this.#api.list(PROFILES);
       this.#ready.clear();
-      for (const item of items) this.#ready.set(item.metadata.name, isReady(item));
+      for (const item of items) if (this.#isOurs(item)) this.#ready.set(item.metadata.name, isReady(item));
       this.#onChange?.();
       // The API server ends watches of custom resources when it learns more of their definition.
       for await (const { type, object } of this.#api.watch(
@@ -86,6 +88,7 @@ export class Fleet {
         signal,
       )) {
         if (type === 'ERROR') break;
+        if (!this.#isOurs(object)) continue;
         if (type === 'DELETED') this.#ready.delete(object.metadata.name);
         else this.#ready.set(object.metadata.name, isReady(object));
         this.#onChange?.();
@@ -129,17 +132,20 @@ export class Fleet {
 
   #names(): readonly { readonly cluster: string; readonly name: string }[] {
     return range(this.#size.profilesEach).flatMap((index) =>
-      range(this.#size.clusters).map((number) => {
-        const cluster = nameOfCluster(number);
-        return { cluster, name: `${cluster}-profile-${index}` };
-      }),
+      this.#clusters().map((cluster) => ({ cluster, name: `${cluster}-profile-${index}` })),
     );
+  }
+
+  #clusters(): readonly string[] {
+    return range(this.#size.clusters).map((number) => `${this.#size.prefix}-${number}`);
+  }
+
+  #isOurs({ metadata }: KubeObject): boolean {
+    return metadata.name.startsWith(`${this.#size.prefix}-`);
   }
 }
 
 const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
-
-const nameOfCluster = (number: number): string => `cluster-${number}`;
 
 const isReady = ({ status, metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp === undefined &&

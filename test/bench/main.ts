@@ -3,10 +3,12 @@ import { run, type Measurement, type Scenario } from './run.ts';
 import { callTable, summaryTable } from './table.ts';
 
 const SCENARIOS: readonly Scenario[] = [
-  { name: '1 × 1', clusters: 1, profilesEach: 1 },
-  { name: '1 × 10', clusters: 1, profilesEach: 10 },
-  { name: '40 × 5', clusters: 40, profilesEach: 5 },
-  { name: '40 × 5, 10 calls/s', clusters: 40, profilesEach: 5, throttledTo: 10 },
+  { name: '1 × 1', clusters: 1, profilesEach: 1, lifecycleMs: 2_000 },
+  { name: '1 × 1, practised', clusters: 1, profilesEach: 1, lifecycleMs: 2_000, isPractised: true },
+  { name: '1 × 10', clusters: 1, profilesEach: 10, lifecycleMs: 2_000 },
+  { name: '40 × 5', clusters: 40, profilesEach: 5, lifecycleMs: 2_000 },
+  { name: '40 × 5, 20 s', clusters: 40, profilesEach: 5, lifecycleMs: 20_000 },
+  { name: '40 × 5, 10 calls/s', clusters: 40, profilesEach: 5, lifecycleMs: 2_000, throttledTo: 10 },
 ];
 
 const usage = `make bench: how fast, how frugal, how big. Environment:

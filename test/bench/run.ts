@@ -11,12 +11,10 @@ import { startManager, type RunningManager } from '../world/manager.ts';
 import { OUR_CRD } from '../world/world.ts';
 import { countCalls, type CallCounts } from './calls.ts';
 import { Fleet, type FleetSize } from './fleet.ts';
-import { usageOf, writesOf, type Usage } from './usage.ts';
+import { usageOf, usageSince, writesOf, type Usage } from './usage.ts';
 
 const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
 
-/** How long EKS takes to create or to delete a profile here; in AWS it is minutes. */
-export const LIFECYCLE_MS = 2_000;
 /** How long each call to AWS takes. */
 export const CALL_MS = 20;
 /** For the look at a fleet at rest: so short that each object is compared with AWS several times. */
@@ -25,8 +23,12 @@ export const IDLE_MS = 20_000;
 /** How long a manager that was started anew is watched. */
 export const RESTART_MS = 5_000;
 
-export interface Scenario extends FleetSize {
+export interface Scenario extends Omit<FleetSize, 'prefix'> {
   readonly name: string;
+  /** How long EKS takes to create or to delete a profile; in AWS it is minutes. */
+  readonly lifecycleMs: number;
+  /** The manager has made and deleted a profile before: it does not do everything for the first time. */
+  readonly isPractised?: boolean;
   /** Calls a second that AWS allows for each operation; absent: any. */
   readonly throttledTo?: number;
 }
@@ -68,7 +70,7 @@ export interface Measurement {
 }
 
 /** What EKS takes at the least, one change of a cluster at a time; the clusters do not wait for each other. */
-export const serialSeconds = ({ profilesEach }: FleetSize): number => (profilesEach * LIFECYCLE_MS) / 1000;
+export const serialSeconds = ({ profilesEach, lifecycleMs }: Scenario): number => (profilesEach * lifecycleMs) / 1000;
 
 /** One life of a fleet: made, left alone, its manager killed and started again, deleted. */
 export async function run(scenario: Scenario, options: RunOptions): Promise<Measurement> {
@@ -76,11 +78,13 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<Meas
   const watching = new AbortController();
   try {
     await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
-    const { aws, url: awsUrl } = await startEmulator(controlPlane, throttling(scenario));
-    const fleet = new Fleet(controlPlane.api, aws, scenario);
+    const { aws, url: awsUrl } = await startEmulator(controlPlane, scenario);
+    const fleet = new Fleet(controlPlane.api, aws, { ...scenario, prefix: 'cluster' });
+    const trial = new Fleet(controlPlane.api, aws, { prefix: 'trial', clusters: 1, profilesEach: 1 });
     await fleet.createClusters();
-    const following = fleet.follow(watching.signal);
-    const bench = new Bench(scenario, fleet, aws, (flags = []) =>
+    await trial.createClusters();
+    const following = Promise.race([fleet, trial].map(async (each) => each.follow(watching.signal)));
+    const bench = new Bench(scenario, { fleet, trial }, aws, (flags = []) =>
       startManager(controlPlane, {
         awsUrl,
         flags: [...flags, ...options.flags],
@@ -98,36 +102,46 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<Meas
   }
 }
 
+interface Fleets {
+  /** What is measured. */
+  readonly fleet: Fleet;
+  /** On which a manager may practise. */
+  readonly trial: Fleet;
+}
+
 class Bench {
   readonly #scenario: Scenario;
   readonly #fleet: Fleet;
+  readonly #trial: Fleet;
   readonly #aws: RemoteAdmin;
   readonly #start: (flags?: readonly string[]) => Promise<RunningManager>;
 
   constructor(
     scenario: Scenario,
-    fleet: Fleet,
+    { fleet, trial }: Fleets,
     aws: RemoteAdmin,
     start: (flags?: readonly string[]) => Promise<RunningManager>,
   ) {
     this.#scenario = scenario;
     this.#fleet = fleet;
+    this.#trial = trial;
     this.#aws = aws;
     this.#start = start;
   }
 
   async measure(): Promise<Measurement> {
     const first = await this.#start();
-    const create = {
-      ...(await this.#timed(async (limitMs) => {
-        await this.#fleet.createProfiles();
-        await this.#fleet.untilReady(limitMs);
-      })),
-      ...(await usageOf(first)),
-    };
+    await this.#practise();
+    const before = await usageOf(first);
+    const creation = await this.#timed(async (limitMs) => {
+      await this.#fleet.createProfiles();
+      await this.#fleet.untilReady(limitMs);
+    });
+    const create = { ...creation, ...usageSince(before, await usageOf(first)) };
     await end(first);
     const idle = await this.#idle();
     const { manager, restart } = await this.#restart();
+    await this.#practise();
     const deletion = await this.#timed(async (limitMs) => {
       await this.#fleet.deleteProfiles();
       await this.#fleet.untilGone(limitMs);
@@ -139,11 +153,23 @@ class Bench {
     return { scenario: this.#scenario, create, idle, restart, delete: deletion, peakMiB: peak };
   }
 
+  async #practise(): Promise<void> {
+    if (this.#scenario.isPractised !== true) return;
+    await this.#trial.createProfiles();
+    await this.#trial.untilReady(this.#limitMs());
+    await this.#trial.deleteProfiles();
+    await this.#trial.untilGone(this.#limitMs());
+  }
+
+  /** Throttled, it is the calls that take the time, not EKS. */
+  #limitMs(): number {
+    return 60_000 + 10_000 * serialSeconds(this.#scenario);
+  }
+
   async #timed(work: (limitMs: number) => Promise<void>): Promise<Phase> {
     await this.#aws.clearCalls();
     const from = performance.now();
-    // Throttled, it is the calls that take the time, not EKS.
-    await work(60_000 + 10_000 * serialSeconds(this.#scenario));
+    await work(this.#limitMs());
     const seconds = (performance.now() - from) / 1000;
     return { seconds, calls: countCalls(await this.#aws.calls()) };
   }
@@ -196,7 +222,7 @@ const throttling = ({ throttledTo }: Scenario): ConfigPatch =>
 
 async function startEmulator(
   controlPlane: ControlPlane,
-  config: ConfigPatch,
+  scenario: Scenario,
 ): Promise<{ readonly aws: RemoteAdmin; readonly url: string }> {
   const emulator = await controlPlane.run({
     name: 'emulator',
@@ -204,9 +230,9 @@ async function startEmulator(
     args: [
       EMULATOR,
       '--create-ms',
-      String(LIFECYCLE_MS),
+      String(scenario.lifecycleMs),
       '--delete-ms',
-      String(LIFECYCLE_MS),
+      String(scenario.lifecycleMs),
       '--latency-ms',
       String(CALL_MS),
     ],
@@ -215,7 +241,7 @@ async function startEmulator(
   await untilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
   const url = emulator.log().trim();
   const aws = remoteAdmin(url);
-  await aws.setConfig(config);
+  await aws.setConfig(throttling(scenario));
   return { aws, url };
 }
 

@@ -15,6 +15,7 @@ const withoutPolls = ({ total, polls }: CallCounts): number => total - polls;
 
 const ROWS: readonly Row[] = [
   { label: 'Profiles', of: profilesOf },
+  { label: 'A creation or deletion takes EKS, s', of: ({ scenario }) => scenario.lifecycleMs / 1000 },
   { label: 'Serial limit of EKS, s', of: ({ scenario }) => serialSeconds(scenario) },
   { label: 'All Ready after, s', of: ({ create }) => create.seconds, digits: 2 },
   {
@@ -34,7 +35,7 @@ const ROWS: readonly Row[] = [
   { label: 'Throttled AWS calls', of: (m) => m.create.calls.throttled + m.delete.calls.throttled },
   { label: 'API server: writes a profile', of: (m) => writesOf(m.create) / profilesOf(m), digits: 1 },
   { label: 'API server: refused requests', of: ({ create }) => create.refused },
-  { label: 'CPU until all Ready, s', of: ({ create }) => create.cpuSeconds, digits: 2 },
+  { label: 'CPU from their creation until all are Ready, s', of: ({ create }) => create.cpuSeconds, digits: 2 },
   { label: 'Peak memory of the manager, MiB', aim: '≤ 120', of: ({ peakMiB }) => peakMiB },
   { label: 'At rest: writes to the API server', aim: '0', of: ({ idle }) => idle.writes },
   { label: 'At rest: changes in AWS', aim: '0', of: ({ idle }) => idle.calls.mutations },

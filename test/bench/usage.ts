@@ -4,10 +4,10 @@ import type { RunningManager } from '../world/manager.ts';
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
 
-/** What a manager has used since its start, by its own metrics and the kernel's. */
+/** What a manager has used since its start, or another moment, by its own metrics and the kernel's. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** The most memory that was resident at any moment. */
+  /** The most memory that was resident at any moment since the start. */
   readonly peakMiB: number;
   /** Requests to the API server by method; reads are the GETs. */
   readonly requests: Readonly<Record<string, number>>;
@@ -31,6 +31,19 @@ export async function usageOf(manager: RunningManager): Promise<Usage> {
     peakMiB: await peakOf(manager),
     requests,
     refused,
+  };
+}
+
+/** What was used between two looks. */
+export function usageSince(before: Usage, now: Usage): Usage {
+  const requests = Object.entries(now.requests).map(
+    ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
+  );
+  return {
+    cpuSeconds: now.cpuSeconds - before.cpuSeconds,
+    peakMiB: now.peakMiB,
+    requests: Object.fromEntries(requests),
+    refused: now.refused - before.refused,
   };
 }
 
