@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { AwsFailure } from '../../pkg/cloud/failure.ts';
 import type { CredentialsProblem, IdentityRef } from '../../pkg/cloud/types.ts';
 import { whyOfCredentials, whyOfFailure } from './failures.ts';
-import { messageOf, natureOf, partOf } from './reasons.ts';
+import { messageOf, natureOf, partOf, pollOf } from './reasons.ts';
 import { aFailure } from './testing/builders.ts';
 
 const ASKER = { cluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
@@ -184,6 +184,13 @@ describe('whyOfFailure', () => {
       'There is no EKS cluster "prod" in eu-west-1 of account 111122223333. ' +
         "Create the cluster, or correct the control plane's spec.eksClusterName and spec.region.",
     );
+  });
+
+  it('lets one that is throttled come back soon, however long it has waited for the limiter, and one without an answer not', () => {
+    const pollAfter = (waited: number, code: string, statusCode: number): number =>
+      pollOf(whyOfFailure(aFailure(eks(code, statusCode, 'x')), ASKER), waited);
+    expect([0, 40_000].map((waited) => pollAfter(waited, 'ThrottlingException', 429))).to.deep.equal([2_000, 2_000]);
+    expect([0, 40_000].map((waited) => pollAfter(waited, 'ServerException', 503))).to.deep.equal([2_000, 40_000]);
   });
 
   it('tells throttling from silence', () => {

@@ -71,7 +71,8 @@ export function whyOfFailure(failure: AwsFailure, { cluster, region, account, id
     return why('CredentialsInvalid', {
       words: `AWS rejects the credentials of ${credentialsName(identity)}: ${words}`,
     });
-  if (isThrottled(failure)) return why('AWSUnavailable', { ...said, words: `AWS throttles the requests: ${words}` });
+  if (isThrottled(failure))
+    return why('AWSUnavailable', { ...said, words: `AWS throttles the requests: ${words}`, isThrottled: true });
   if (isUnavailable(failure) || isNotDispatched(failure))
     return why('AWSUnavailable', { ...said, words: `AWS gives no usable answer: ${words}` });
   if (isAccessDenied(failure)) return why('AccessDenied', said);
