@@ -1,23 +1,29 @@
-# `make` alone lists the targets: the words behind "##" are theirs.
+# `make` lists the targets: the text after "##" describes each.
 
-# Naming a shell keeps macOS's make 3.81 from looking commands up in a PATH of its own instead of the one exported below.
+# Without SHELL, make 3.81 of macOS looks up commands in its own PATH instead of the PATH exported below.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-# npm itself runs on the machine's Node; everything else on the one that package.json pins.
+# npm runs on the machine's Node.js. Everything else runs on the Node.js that package-lock.json pins for Linux; on other
+# platforms, it runs on the machine's Node.js too.
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-# What Node made of sources and bundle serves the next process that reads them: each test file and each manager is one.
+# Node.js caches compiled code here: each test file and each manager is a process that loads the same sources or bundle.
 export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
-# In this order each takes the next that is free: those that take longest come first, so that none is left for the end.
-LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown-kills teardown-cascade failures kinds roles identities api-refusals lane \
-  demo move teardown-kept teardown-missing fault-grid leadership fleet refusals lane-replaced-manager reflector envtest bad-start latch))
-INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*.test.ts test/integration/*/*.test.ts))
-# A copy of the lock file that node_modules was installed from: newer means to compare, different means to install.
+# mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
+LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown/kills teardown/cascade aws/failures manager/kinds \
+  lifecycle/roles identities/identities manager/api-refusals queue/queue docs/demo cluster-api/move install/clusterctl teardown/kept teardown/missing \
+  aws/fault-grid leadership/failover lifecycle/fleet aws/refusals queue/replaced-manager kube/reflector kube/envtest manager/bad-start \
+  lifecycle/spec-changes))
+INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*/*.test.ts))
+# The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
+# resolver ever answers (RFC 2606).
+IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
+# A copy of the lock file from which node_modules was installed. If package-lock.json is newer and differs, npm ci runs.
 INSTALLED := node_modules/.installed-lock.json
 
 .PHONY: help
@@ -25,65 +31,82 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## See it work: a real API server, emulated AWS, one profile (ONCE=1: and its end; TEARDOWN=1: the end of a cluster)
+demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster)
 	@node test/demo/main.ts
 
 .PHONY: test
-test: lint test-unit test-integration ## All that a change must pass; installs what is missing
+test: lint test-unit test-integration ## All checks that a change must pass; installs missing tools
 
 .PHONY: test-unit
-test-unit: $(INSTALLED) ## The tests that need no server: a minute
+test-unit: $(INSTALLED) ## Tests without servers, about a minute
 	mocha --parallel --jobs 2 $(UNIT_TESTS)
 
 .PHONY: test-integration
-test-integration: build envtest-all ## The built manager against a real API server and the AWS emulator
+test-integration: build envtest-all ## Tests of the built manager against a real API server and the AWS emulator
 	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
 
 .PHONY: test-grid
-test-grid: build envtest-all ## Each AWS call of each scenario and of a teardown, whatever befalls it: minutes; make test has a sample
-	mocha --config .mocharc.integration.json $(wildcard test/*/whole*.test.ts)
+test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes; make test runs a sample
+	mocha --config .mocharc.integration.json $(filter-out test/image/%,$(wildcard test/*/whole*.test.ts))
+
+.PHONY: test-image
+test-image: $(INSTALLED) envtest ## Build the image twice, and run it as a container does; needs root and Linux, two minutes
+	mocha --config .mocharc.integration.json test/image/whole-image.test.ts
+
+.PHONY: test-argocd
+test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, many minutes the first time
+	test/argocd/health-script.sh
 
 .PHONY: bench
-bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: into docs/performance.md)
+bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: write docs/performance.md)
 	node test/bench/main.ts
 
 .PHONY: lint
-lint: $(INSTALLED) ## Lint rules, types, formatting, generated files up to date
+lint: $(INSTALLED) ## Check lint rules, types, formatting and generated files
 	oxlint
-	tsc --project tsconfig.json
+	tsc --project tsconfig.json --incremental --tsBuildInfoFile .tmp/tsconfig.tsbuildinfo
 	prettier --log-level warn --cache --cache-strategy content --check .
 	node hack/generate.ts --check
 
 .PHONY: build
-build: $(INSTALLED) ## dist/manager.mjs: the manager in one file, with source map and licence notices
+build: $(INSTALLED) ## Build dist/manager.mjs, the manager in one file, with source map and licence notices
 	node hack/build.ts
 
+.PHONY: image
+image: $(INSTALLED) ## Build the image for amd64 and arm64 as an OCI archive in dist/ (needs dpkg-deb and apt-get)
+	@node hack/image.ts --image '$(IMAGE)' --out dist/image.oci.tar
+
+.PHONY: release
+release: $(INSTALLED) ## Write the files of a release to out/ (VERSION=v0.1.0, IMAGE=<repository of the image>)
+	@kubectl=$$(node test/envtest/main.ts path kubectl) && \
+	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl"
+
 .PHONY: generate
-generate: $(INSTALLED) ## Write what is derived from the sources: the CRD
+generate: $(INSTALLED) ## Write the generated files: the CRD, docs/api.md, docs/conditions.md
 	node hack/generate.ts
 
 .PHONY: fmt
-fmt: $(INSTALLED) ## Format everything
+fmt: $(INSTALLED) ## Format all files
 	prettier --log-level warn --cache --cache-strategy content --write .
 
 .PHONY: cover
-cover: $(INSTALLED) ## The unit tests with a coverage report in coverage/
+cover: $(INSTALLED) ## Run the unit tests with a coverage report in coverage/
 	c8 --reporter text-summary --reporter html --include '{api,cmd,controllers,pkg}/**' --exclude '**/*.test.ts' --exclude '**/testing/**' mocha $(UNIT_TESTS)
 
 .PHONY: envtest
-envtest: $(INSTALLED) ## Get kube-apiserver, etcd and kubectl into the user's cache, once
+envtest: $(INSTALLED) ## Get kube-apiserver, etcd and kubectl into the user's cache
 	node test/envtest/main.ts ensure
 
 .PHONY: envtest-all
-envtest-all: $(INSTALLED) ## The same with what single tests need: kube-controller-manager, Cluster API's manager, clusterctl
+envtest-all: $(INSTALLED) ## envtest, and kube-controller-manager, Cluster API's manager and clusterctl for some tests
 	node test/envtest/main.ts ensure-all
 
 .PHONY: install
-install: $(INSTALLED) ## node_modules, as the lock file says
+install: $(INSTALLED) ## Install node_modules from the lock file
 
 .PHONY: clean
-clean: ## Remove what was built; node_modules and the cached test binaries stay
-	rm -rf dist coverage .tmp
+clean: ## Remove build results; node_modules and cached test binaries stay
+	rm -rf dist out coverage .tmp
 
 $(INSTALLED): package.json package-lock.json
 	@if cmp -s package-lock.json $@; then touch $@; exit; fi; \
@@ -92,6 +115,10 @@ $(INSTALLED): package.json package-lock.json
 	if ! PATH="$(MACHINE_PATH)" npm --version >/dev/null; then \
 	  echo 'npm does not run on this machine'\''s Node. Install Node.js 20 or newer: https://nodejs.org/en/download' >&2; exit 1; fi; \
 	echo 'npm ci'; PATH="$(MACHINE_PATH)" npm ci --loglevel error && \
+	case "$$(uname -sm)" in \
+	  'Linux x86_64' | 'Linux aarch64') [ -x node_modules/.bin/node ] || { \
+	    echo 'npm has not installed the pinned Node. Let npm install optional packages, and look for errors above.' >&2; exit 1; };; \
+	esac && \
 	if ! node hack/require-node.cjs; then \
-	  echo 'The pinned Node was not installed. Let npm run the scripts of packages (ignore-scripts off), or bring that Node yourself.' >&2; exit 1; fi && \
+	  echo 'Install Node.js 22.19 or newer: https://nodejs.org/en/download' >&2; exit 1; fi && \
 	cp package-lock.json $@

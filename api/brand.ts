@@ -1,4 +1,7 @@
 declare const brand: unique symbol;
 
-/** A nominal type: two nouns that are both text cannot be mixed up. Made by codecs and by the functions that compute them. */
+/**
+ * A nominal type: the compiler refuses, for example, a RoleName where a ProfileName is expected. Values of nominal types
+ * come from codecs and from the functions that compute names.
+ */
 export type Brand<A, Name extends string> = A & { readonly [brand]: Name };

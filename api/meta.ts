@@ -1,10 +1,10 @@
 import { boolean, integer, list, map, object, optional, string } from './schema/field.ts';
 import type { Field } from './schema/field.ts';
 
-/** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339, as on the wire. */
+/** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339 text. */
 export interface ObjectMeta {
   readonly name: string;
-  /** Absent on cluster-scoped objects. */
+  /** The namespace; undefined on a cluster-scoped object. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -40,9 +40,9 @@ export const OwnerReference: Field<OwnerReference> = object({
   blockOwnerDeletion: optional(boolean()),
 });
 
-const certain = { name: string(), uid: string(), resourceVersion: string() };
+const requiredFields = { name: string(), uid: string(), resourceVersion: string() };
 
-const occasional = {
+const optionalFields = {
   generation: optional(integer({ format: 'int64' })),
   creationTimestamp: optional(string()),
   deletionTimestamp: optional(string()),
@@ -52,6 +52,14 @@ const occasional = {
   ownerReferences: optional(list(OwnerReference)),
 };
 
-export const ObjectMeta: Field<ObjectMeta> = object({ ...certain, namespace: optional(string()), ...occasional });
+export const ObjectMeta: Field<ObjectMeta> = object({
+  ...requiredFields,
+  namespace: optional(string()),
+  ...optionalFields,
+});
 
-export const NamespacedMeta: Field<NamespacedMeta> = object({ ...certain, namespace: string(), ...occasional });
+export const NamespacedMeta: Field<NamespacedMeta> = object({
+  ...requiredFields,
+  namespace: string(),
+  ...optionalFields,
+});

@@ -1,13 +1,14 @@
 import type { Brand } from './brand.ts';
 import { branded } from './schema/branded.ts';
 
-// Each noun is a type and, under the same name, its codec: `decode` for what comes from outside, `of` for what was computed.
+// Each name below is a type and a codec: `decode` accepts any string, and `of` gives the type to text that the controller
+// has computed.
 
-/** `metadata.name` of a Cluster API Cluster. Not the name of the EKS cluster. */
+/** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;
 export const ClusterName = branded<ClusterName>();
 
-/** The name under which EKS knows the cluster: `spec.eksClusterName` of the control plane. */
+/** The name of the cluster in EKS: `spec.eksClusterName` of the AWSManagedControlPlane. */
 export type EksClusterName = Brand<string, 'EksClusterName'>;
 export const EksClusterName = branded<EksClusterName>();
 
@@ -22,6 +23,6 @@ export const RoleName = branded<RoleName>();
 export type RoleArn = Brand<string, 'RoleArn'>;
 export const RoleArn = branded<RoleArn>();
 
-/** Twelve digits. */
+/** An AWS account id: twelve digits. */
 export type AccountId = Brand<string, 'AccountId'>;
 export const AccountId = branded<AccountId>();

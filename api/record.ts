@@ -1,13 +1,13 @@
-/** A JSON object of which nothing else is known. */
+/** A JSON object whose fields are not known. */
 export type UnknownRecord = Readonly<Record<string, unknown>>;
 
 export const isRecord = (value: unknown): value is UnknownRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A field of whatever the value is; `undefined` where it is no object or has no such field. */
+/** The value of a field; `undefined` if `value` is not a JSON object or lacks the field. */
 export const fieldAt = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined);
 
-/** The text in a field; `undefined` where there is none, or none in it. */
+/** The text in a field; `undefined` if the field is absent, empty or not a string. */
 export const textAt = (value: unknown, field: string): string | undefined => {
   const found = fieldAt(value, field);
   return typeof found === 'string' && found !== '' ? found : undefined;

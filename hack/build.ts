@@ -1,4 +1,4 @@
-// Builds dist/manager.mjs: the whole manager in one file, with its source map and the licences of what is in it.
+// Builds dist/manager.mjs, the manager in one file, with its source map and the licence notices of the bundled packages.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-import type { Facts, Nature, Reason, Why } from '../controllers/awsfargateprofile/reasons.ts';
-import { REASONS, messageOf, natureOf, partOf, why } from '../controllers/awsfargateprofile/reasons.ts';
+import type { Facts, Nature, ReasonName, Reason } from '../controllers/awsfargateprofile/reasons/reasons.ts';
+import { REASONS, messageOf, natureOf, partOf, newReason } from '../controllers/awsfargateprofile/reasons/reasons.ts';
 
 const ISSUE = {
   code: 'PodExecutionRoleAlreadyInUse',
@@ -9,100 +9,149 @@ const ISSUE = {
 const ROLE = 'my-cluster-default_web_fargate';
 const ROLE_ARN = `arn:aws:iam::123456789012:role/${ROLE}`;
 
-/** One example of each reason, so that the document shows what people will read. */
+/** Example facts for each reason, for the messages in docs/conditions.md. */
 const EXAMPLES: Facts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
-  WaitingForAPI: { kind: 'Cluster', why: 'the API server does not serve clusters.cluster.x-k8s.io' },
+  WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },
   APIServerRefused: {
-    words:
+    message:
       'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
-    cure: 'Bring the service of the webhook "…" back, or remove its entry from the webhook configuration',
+    remedy: 'Restore the service of the webhook "…", or remove the webhook from its webhook configuration',
   },
   ClusterDeleting: { what: 'Cluster default/my-cluster' },
-  WaitingForEKSControlPlane: { words: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
-  GuardRefused: { controlPlane: 'default/my-control-plane', why: 'failed calling webhook "…"' },
+  WaitingForEKSControlPlane: { detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
+  GuardRefused: {
+    controlPlane: 'default/my-control-plane',
+    reason:
+      'patching awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io default/my-control-plane: failed calling webhook "…": …',
+  },
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
+  MoveAbandoned: { cluster: 'default/my-cluster' },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
+  ControlPlaneElsewhere: { cluster: 'default/my-cluster', namespace: 'default', named: 'other' },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
   TargetUnknown: {
-    missing: 'Cluster default/my-cluster is not there',
+    missing: 'Cluster default/my-cluster does not exist',
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
   },
-  InvalidSpec: { words: 'spec.selectors: Fargate Profile requires at least one selector.' },
-  TagsInvalid: { words: 'tag "aws:team" of the control plane: keys that begin with "aws:" are reserved for AWS' },
+  InvalidSpec: { detail: 'spec.selectors is empty, but a Fargate profile requires at least one selector' },
+  TagsInvalid: { detail: 'tag "aws:team" of the control plane: AWS reserves keys that begin with "aws:"' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
   CredentialsMissing: {
-    words:
-      'no AWS credentials: looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
+    detail:
+      'the controller has no AWS credentials: looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
   },
   CredentialsInvalid: {
-    words:
-      'AWS rejects the credentials of the manager itself: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+    detail:
+      'AWS rejects the credentials of the manager itself. AWS says: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
   },
   IdentityUnreadable: {
-    words:
-      'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which cannot be read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+    detail:
+      'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which the controller cannot read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
   },
   IdentityNotFound: {
-    words: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
+    detail: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
   },
   IdentityNotAllowed: {
-    words:
-      'AWSClusterStaticIdentity "team-a" may not be used for objects of namespace "default": its spec.allowedNamespaces does not name or select it',
+    detail:
+      'AWSClusterStaticIdentity "team-a" does not allow namespace "default": spec.allowedNamespaces of the identity does not list or select this namespace',
   },
   IdentityLoop: {
-    words:
-      'the source identities lead in a circle: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
+    detail:
+      'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    words: 'AWSClusterRoleIdentity "team-a" cannot be understood: spec.roleARN: expected string, got nothing',
+    detail: 'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN: expected string, got nothing',
   },
-  SecretNotFound: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
-  SecretIncomplete: { words: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey' },
+  SecretNotFound: { detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
+  SecretIncomplete: {
+    detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey',
+  },
   AssumeRoleDenied: {
-    words:
-      'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of AWSClusterStaticIdentity "team-a": User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
+    detail:
+      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
   },
   AssumeRoleRefused: {
-    words:
-      'role arn:aws:iam::210987654321:role/fargate cannot be assumed with the credentials of the manager itself: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
+    detail:
+      'the credentials of the manager itself cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
+  },
+  RegionInvalid: { region: 'us_east_1' },
+  RegionNotEnabled: {
+    detail:
+      'The security token included in the request is invalid. (EKS ListFargateProfiles: UnrecognizedClientException)',
+    region: 'af-south-1',
+    acceptedIn: 'eu-west-1',
+    account: '123456789012',
   },
   WrongAccount: { whose: 'AWSClusterStaticIdentity "team-a"', recorded: '123456789012', found: '210987654321' },
   AccountUncertain: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '210987654321' },
   AccessDenied: {
-    words:
+    detail:
       'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … (IAM CreateRole: AccessDenied)',
     about: 'IAMFargateRolesReady',
   },
-  AWSUnavailable: { words: 'AWS gives no usable answer: no answer within 10 s (EKS DescribeFargateProfile)' },
-  AWSError: { words: 'The specified resource does not exist. (EKS TagResource: NotFoundException)' },
+  AWSUnavailable: {
+    detail:
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+  },
+  AWSError: { detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)' },
+  SDKRefused: {
+    detail: 'Invalid Configuration: FIPS and custom endpoint are not supported (EKS DescribeFargateProfile)',
+    region: 'eu-west-1',
+    about: 'EKSFargateProfileReady',
+  },
   Refused: {
-    words:
+    detail:
       'Subnet subnet-1 provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: InvalidParameterException)',
     about: 'EKSFargateProfileReady',
   },
   AWSQuotaExceeded: {
-    words: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
+    detail: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
     about: 'IAMFargateRolesReady',
   },
   EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '123456789012' },
-  RoleNotOwned: { name: ROLE, whose: 'somebody else: no tag names an owner' },
-  RoleNotFound: { name: 'my-role' },
+  OwnershipTagMissing: {
+    resource: 'Fargate profile',
+    name: 'default_web',
+    tags: [{ key: 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner', value: 'default/web' }],
+    abandonment: 'retain',
+    about: 'EKSFargateProfileReady',
+  },
+  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (no tag names the owner)' },
+  RoleNotFound: { name: 'my-role', isProvisioned: false },
   RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document', ours: false },
   RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
-  RoleRecreated: { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: 'default_my-control-plane' },
+  RoleRecreated: {
+    name: ROLE,
+    arn: ROLE_ARN,
+    id: 'AROAEXAMPLE',
+    cluster: 'default_my-control-plane',
+    refusal:
+      'User: arn:aws:sts::123456789012:assumed-role/manager/1 is not authorized to perform: eks:DeleteAccessEntry (EKS DeleteAccessEntry: AccessDeniedException)',
+  },
+  RestoringRole: { name: ROLE, cluster: 'default_my-control-plane' },
+  NotAllowedByOperator: {
+    excess: [
+      {
+        field: 'spec.roleAdditionalPolicies[0]',
+        value: 'arn:aws:iam::aws:policy/AdministratorAccess',
+        allowed: ['arn:aws:iam::123456789012:policy/pods/*'],
+      },
+    ],
+  },
   RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
   Propagating: {
-    words: 'EKS does not see the trust policy of the pod execution role yet: IAM may take two minutes to spread it',
+    detail:
+      'EKS does not see the trust policy of the pod execution role yet. IAM can take two minutes to make a change visible',
   },
-  ProfileNotOwned: { name: 'default_web', whose: 'the AWSFargateProfile other/web' },
-  SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1, wanted subnet-2'] },
-  WaitingForSibling: { ahead: 'default_api', doing: 'being created', foreign: false },
+  ProfileNotOwned: { name: 'default_web', whose: 'AWSFargateProfile other/web' },
+  SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1 instead of subnet-2'], isProvisioned: false },
+  WaitingForSibling: { ahead: 'default_api', doing: 'being created', isUnverified: false },
   ClusterUpdating: { cluster: 'default_my-control-plane', remaining: 15_000 },
   QuotaExceeded: {
-    words: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
+    detail: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
   },
   Creating: { name: 'default_web' },
   DeletingProfile: { name: 'default_web', successor: 'default_web' },
@@ -113,44 +162,54 @@ const EXAMPLES: Facts = {
 };
 
 const NATURES: Readonly<Record<Nature, string>> = {
-  wait: 'goes on by itself',
-  retry: 'is retried',
-  outage: 'goes on when it answers',
+  wait: 'waits',
+  retry: 'retries',
+  outage: 'retries',
   human: '**needs you**',
 };
 
-const isReason = (text: string): text is Reason => text in REASONS;
-const example = <R extends Reason>(reason: R): Why<R> => why(reason, EXAMPLES[reason]);
+const isReason = (text: string): text is ReasonName => text in REASONS;
+const example = <R extends ReasonName>(reason: R): Reason<R> => newReason(reason, EXAMPLES[reason]);
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('*', '\\*');
 
-const row = (reason: Reason): string => {
-  const shown: Why = example(reason);
+const row = (reason: ReasonName): string => {
+  const shown: Reason = example(reason);
   return `| \`${reason}\` | ${NATURES[natureOf(shown)]} | ${partOf(shown) ?? ''} | ${cell(messageOf(shown))} |`;
 };
 
-/** What the conditions say, as Markdown. */
+/** The content of docs/conditions.md, in Markdown. */
 export const conditionsReference = (): string => `<!-- Generated by make generate; do not edit. -->
 
 # What the conditions say
 
-\`Ready\` sums up. While it is False its reason is one of those below and its message says what is the matter and, where
-somebody has to act, what to do. \`CredentialsReady\`, \`IAMFargateRolesReady\` and \`EKSFargateProfileReady\` say which part of the
-work it is about. \`Reconciling\` is True while it goes on by itself, \`Stalled\` when it does not: the two are never True
-together. \`Deleting\` has the step that a deletion is at. \`Paused\` says who paused.
+\`Ready\` is the summary. While it is False, its reason is one of the reasons in the table below. Its message says what is
+wrong with which object, then what you can do, then what the controller does on its own.
 
-What EKS does to a profile takes minutes; after half an hour the message says that it takes too long, and who may know why.
-What is retried becomes \`Stalled\` after five tries that failed, an \`AWSError\` or
-\`APIServerRefused\` after two minutes, and is retried all the same.
-While AWS or the API server cannot be asked, a profile that was \`Ready\` stays so for 15 minutes; then it is Unknown, while
-\`Reconciling\` stays False: as far as anybody knows, nothing has to be done.
+| Condition | Meaning |
+|---|---|
+| \`CredentialsReady\`, \`IAMFargateRolesReady\`, \`EKSFargateProfileReady\` | The part of the work that the reason is about. |
+| \`Reconciling\` | True while the controller works, waits or retries and does not need you. |
+| \`Stalled\` | True while the controller needs you. It is never True together with \`Reconciling\`. |
+| \`Deleting\` | The current step of a deletion. |
+| \`Paused\` | The object or the Cluster that has the pause. |
 
-AWS's own words are followed by the call that they answer and AWS's name for the error. Of \`AccessDenied\`, \`Refused\`,
-\`AWSError\` and \`AWSUnavailable\` the part is the call's: EKS is asked for the profile, IAM for the role, STS for credentials.
+- EKS needs minutes to create or delete a profile. After 30 minutes the message says that this is longer than usual.
+- A retry sets \`Stalled\` after five failed attempts; \`AWSError\` and \`APIServerRefused\` set it after two minutes. The
+  controller still retries.
+- A missing identity, Secret or permission sets \`Reconciling\` for the first two minutes, because tools apply objects in any
+  order, and then \`Stalled\`.
+- EKS may report health issues of a profile in use. Then \`Ready\` stays True, its message has the words of EKS, and the
+  event \`UnhealthyEKSFargateProfile\` has them once.
+- While AWS or the API server does not answer, a \`Ready\` profile stays \`Ready\` for 15 minutes. Then \`Ready\` is Unknown.
+  \`Reconciling\` stays False, because the controller knows of no work to do.
+- \`OwnershipTagMissing\` leaves a \`Ready\` profile \`Ready\`: the profile works, but the controller does not change it.
+- After the words of AWS the message names the AWS call and the error code in parentheses. \`AccessDenied\`, \`Refused\`,
+  \`AWSError\` and \`AWSUnavailable\` belong to the part of that call: EKS to the profile, IAM to the role, STS to the
+  credentials.
+- \`InvalidObject\` means that the controller cannot read the object at all, because a field has a wrong type. Only another
+  CRD lets such an object in. The controller does nothing for the object until you correct the field that the message names.
 
-An object that cannot be read at all (a field of a wrong type, which only another CRD can have let in) is \`InvalidObject\`:
-nothing is done for it until the field that the message names is mended.
-
-| Reason | It | Part | For example |
+| Reason | The controller | Part | Example |
 |---|---|---|---|
 ${Object.keys(REASONS).filter(isReason).map(row).join('\n')}
 `;

@@ -1,4 +1,4 @@
-// Writes the files that are derived from the sources; with --check it writes nothing and fails where one is out of date.
+// Writes the generated files of the repository. With --check it writes nothing, and fails if a file is out of date.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ for (const [path, content] of generatedFiles()) {
   if (check) {
     const present = await readFile(file, 'utf8').catch(() => undefined);
     if (present === content) continue;
-    console.error(`${path} is out of date: run "make generate" and commit what it wrote`);
+    console.error(`${path} is out of date: run "make generate" and commit the result`);
     process.exitCode = 1;
   } else {
     await mkdir(dirname(file), { recursive: true });

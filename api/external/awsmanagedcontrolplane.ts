@@ -13,31 +13,41 @@ export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
-/** Whether a reference names this kind of control plane: the only one that has Fargate profiles. */
+/**
+ * Whether a reference names an AWSManagedControlPlane, the only kind of control plane whose clusters have Fargate profiles.
+ */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
-/** A subnet of the control plane's network. Its id in AWS is `resourceID` if there is one, else `id`. */
+/**
+ * A subnet of an AWSManagedControlPlane's network. The subnet's id in AWS is `resourceID`, or `id` if `resourceID` is
+ * absent.
+ */
 export interface ControlPlaneSubnet {
-  /** In a VPC that CAPA manages, a placeholder that AWS does not know. */
+  /** In a VPC that CAPA manages, `id` is a placeholder, and `resourceID` is the subnet's id in AWS. */
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
-  /** `availability-zone`, `local-zone` or `wavelength-zone`; absent means the first. */
+  /**
+   * The zone type of the subnet: `local-zone`, `wavelength-zone` or `availability-zone`; undefined: `availability-zone`.
+   */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What is read of Cluster API Provider AWS's AWSManagedControlPlane. Empty text is absent. */
+/**
+ * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. A text field that is empty in
+ * the API is undefined here.
+ */
 export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** Absent: the controller's own credentials. */
+  /** The identity whose credentials AWS is called with; undefined: the manager's own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];
-  /** `status.ready`: the EKS cluster is ACTIVE or UPDATING. */
+  /** Whether the EKS cluster is ACTIVE or UPDATING, from `status.ready`. */
   readonly ready: boolean;
 }
 

@@ -10,13 +10,12 @@ import type { ObjectReference } from './reference.ts';
 export const CLUSTER_GROUP = 'cluster.x-k8s.io';
 export const CLUSTER_KIND = 'Cluster';
 export const CLUSTER_PLURAL = 'clusters';
-/** The versions that are understood, best first. */
+/** The API versions of Cluster that this code can read, in order of preference. */
 export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
 
-/** What is read of Cluster API's Cluster, the same for v1beta1 and v1beta2. */
+/** The fields of Cluster API's Cluster that this provider reads, in one shape for v1beta1 and v1beta2. */
 export interface Cluster {
   readonly metadata: NamespacedMeta;
-  /** `spec.paused`. */
   readonly paused: boolean;
   readonly controlPlaneRef?: ObjectReference;
 }

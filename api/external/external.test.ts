@@ -31,12 +31,12 @@ describe('decodeCluster', () => {
   }
 
   for (const spec of [undefined, {}, { controlPlaneRef: {} }, { controlPlaneRef: { kind: 'A', name: '' } }]) {
-    it(`reads a Cluster that refers to nothing: ${JSON.stringify(spec)}`, () => {
+    it(`reads a Cluster without a complete controlPlaneRef: ${JSON.stringify(spec)}`, () => {
       expect(decodeCluster({ metadata, spec })).to.deep.equal(right({ metadata, paused: false }));
     });
   }
 
-  it('names what it cannot read', () => {
+  it('names the field that it cannot decode', () => {
     const result = decodeCluster({ metadata, spec: { paused: 'yes' } });
     expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([
       'spec.paused: expected boolean, got "yes"',
@@ -45,7 +45,7 @@ describe('decodeCluster', () => {
 });
 
 describe('decodeAWSManagedControlPlane', () => {
-  it('reads what is there', () => {
+  it('reads each field', () => {
     const controlPlane = {
       metadata,
       spec: {
@@ -92,7 +92,7 @@ describe('decodeAWSManagedControlPlane', () => {
     );
   });
 
-  it('reads one that has just been created', () => {
+  it('reads a control plane without spec and status, or with empty ones', () => {
     const expected = right({ metadata, additionalTags: {}, subnets: [], ready: false });
     expect(decodeAWSManagedControlPlane({ metadata })).to.deep.equal(expected);
     expect(
@@ -136,7 +136,7 @@ describe('decodeIdentity', () => {
     }),
   ];
   for (const input of readable) {
-    it(`keeps apart what differs: ${JSON.stringify(input)}`, () => {
+    it(`decodes without loss: ${JSON.stringify(input)}`, () => {
       expect(decodeIdentity(input)).to.deep.equal(right(input));
     });
   }
@@ -154,7 +154,7 @@ describe('decodeIdentity', () => {
     ],
   ];
   for (const [input, problem] of unreadable) {
-    it(`says ${problem}`, () => {
+    it(`reports ${problem}`, () => {
       const result = decodeIdentity(input);
       expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([problem]);
     });

@@ -14,7 +14,7 @@ export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity' as const;
 export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity' as const;
 export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity' as const;
 
-/** The plural of each kind, for its path. */
+/** The plural name of each identity kind, as in the URL paths of the API server. */
 export const IDENTITY_PLURALS = {
   [CONTROLLER_IDENTITY_KIND]: 'awsclustercontrolleridentities',
   [STATIC_IDENTITY_KIND]: 'awsclusterstaticidentities',
@@ -24,7 +24,10 @@ export const IDENTITY_PLURALS = {
 export const IdentityKind = oneOf([CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND]);
 export type IdentityKind = TypeOf<typeof IdentityKind>;
 
-/** Identities are cluster-scoped: kind and name say it all. The kind may be one that is not known here. */
+/**
+ * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough. `kind`
+ * may be a kind that this code does not support.
+ */
 export const IdentityReference = object({ kind: string(), name: string() });
 export interface IdentityReference extends TypeOf<typeof IdentityReference> {}
 
@@ -35,8 +38,8 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * Which namespaces may use an identity. CAPA tells `null`, absent and empty apart at both levels: none may without the
- * object, all may with an empty one, none may with an empty list.
+ * The namespaces that may use an identity, as CAPA defines them: if `allowedNamespaces` is absent or `null`, no namespace;
+ * if it is an empty object, all namespaces; if its `list` is empty, none.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -44,33 +47,36 @@ export const AllowedNamespaces = object({
 });
 export interface AllowedNamespaces extends TypeOf<typeof AllowedNamespaces> {}
 
-const allowed = { allowedNamespaces: optional(nullable(AllowedNamespaces)) };
+const allowedNamespacesField = { allowedNamespaces: optional(nullable(AllowedNamespaces)) };
 
-/** The credentials of the controller itself; the object's name must be `default`. */
+/** The identity kind that stands for the manager's own credentials. Its only object is called `default`. */
 export const AWSClusterControllerIdentity = object({
   kind: oneOf([CONTROLLER_IDENTITY_KIND]),
   metadata: ObjectMeta,
-  spec: optional(object(allowed)),
+  spec: optional(object(allowedNamespacesField)),
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/** Long-lived keys in a Secret of the controller's namespace. */
+/** The identity kind for long-lived access keys in a Secret of the manager's namespace. */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
-  spec: object({ ...allowed, secretRef: string() }),
+  spec: object({ ...allowedNamespacesField, secretRef: string() }),
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/** A role to assume, with the credentials of another identity or of the controller. */
+/**
+ * The identity kind for an IAM role. The role is assumed with the credentials of the identity in `sourceIdentityRef`, or
+ * with those of the manager if `sourceIdentityRef` is absent.
+ */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,
   spec: object({
-    ...allowed,
+    ...allowedNamespacesField,
     roleARN: text(RoleArn),
     sessionName: optionalText(string()),
-    /** 900 to 43200. */
+    /** The duration of the assumed role's session in seconds, 900 to 43200. */
     durationSeconds: optional(integer({ format: 'int32' })),
     inlinePolicy: optionalText(string()),
     policyARNs: optional(list(string())),
@@ -84,7 +90,7 @@ export type Identity = AWSClusterControllerIdentity | AWSClusterStaticIdentity |
 
 const KindOnly = object({ kind: IdentityKind });
 
-/** Decodes an identity of whichever of the three kinds the object says that it is. */
+/** Decodes an identity object of one of the three identity kinds, which the object's `kind` selects. */
 export const decodeIdentity = (input: unknown): Either<readonly DecodeProblem[], Identity> =>
   chain(({ kind }: TypeOf<typeof KindOnly>): Either<readonly DecodeProblem[], Identity> => {
     switch (kind) {

@@ -1,7 +1,7 @@
 import { object, optional, string } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
 
-/** A reference to another object, in whichever version its CRD has now. */
+/** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
 export interface ObjectReference {
   readonly group: string;
   readonly kind: string;
@@ -9,7 +9,10 @@ export interface ObjectReference {
   readonly namespace: string;
 }
 
-/** v1beta1 of Cluster API writes `apiVersion` and `namespace`, v1beta2 `apiGroup` and neither of them. */
+/**
+ * An object reference as Cluster API stores it: with `apiVersion` and `namespace` in its v1beta1 API, with `apiGroup` alone
+ * in its v1beta2 API.
+ */
 export const RawReference = object({
   apiVersion: optional(string()),
   apiGroup: optional(string()),
@@ -19,13 +22,16 @@ export const RawReference = object({
 });
 export interface RawReference extends TypeOf<typeof RawReference> {}
 
-/** `undefined` for no reference and for one that names nothing. */
+/**
+ * Converts a stored object reference. `namespace` is the namespace of the referring object. Returns `undefined` if the
+ * reference is absent, or has no kind or no name.
+ */
 export const toReference = (raw: RawReference | undefined, namespace: string): ObjectReference | undefined => {
   if (raw?.kind === undefined || raw.kind === '' || raw.name === undefined || raw.name === '') return undefined;
   const group = raw.apiGroup ?? groupOf(raw.apiVersion ?? '');
   return { group, kind: raw.kind, name: raw.name, namespace: raw.namespace || namespace };
 };
 
-/** `group/version`, or `version` alone for the core group. */
+/** The API group in an apiVersion such as `apps/v1`. The apiVersion of the core group, `v1`, gives `''`. */
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';

@@ -34,17 +34,22 @@ describe('a field', () => {
     ['a boolean', boolean(), false],
     ['text for a boolean', boolean(), 'true', 'expected boolean, got "true"'],
     ['a number', number(), -1.5],
-    ['a number out of its bounds', number({ maximum: 1 }), 2],
+    ['a number beyond the bounds of the schema', number({ maximum: 1 }), 2],
     ['NaN', number(), Number.NaN, 'expected number, got NaN'],
     ['Infinity', number(), Number.POSITIVE_INFINITY, 'expected number, got Infinity'],
     ['an integer', integer({ format: 'int64' }), -1],
     ['a fraction for an integer', integer({ format: 'int64' }), 1.5, 'expected integer, got 1.5'],
     ['NaN for an integer', integer({ format: 'int64' }), Number.NaN, 'expected integer, got NaN'],
-    ['an integer that was rounded', integer({ format: 'int64' }), 2 ** 53, 'expected integer, got 9007199254740992'],
+    [
+      'an integer that JavaScript cannot represent exactly',
+      integer({ format: 'int64' }),
+      2 ** 53,
+      'expected integer, got 9007199254740992',
+    ],
     ['a word', oneOf(['A', 'B']), 'B'],
     ['another word', oneOf(['A', 'B']), 'C', 'expected "A" or "B", got "C"'],
-    ['null where it is allowed', nullable(string()), null],
-    ['nothing where null is allowed', nullable(string()), undefined, 'expected string, got nothing'],
+    ['null for a nullable field', nullable(string()), null],
+    ['nothing for a nullable field', nullable(string()), undefined, 'expected string, got nothing'],
     ['a list', list(string()), ['a']],
     ['an object for a list', list(string()), { 0: 'a' }, 'expected array, got an object'],
     ['a map', map(string()), { a: 'b' }],
@@ -75,14 +80,14 @@ describe('a field', () => {
     expect(decode(Thing, input)).to.deep.equal(right(input));
   });
 
-  it('tells absent, null and empty apart', () => {
+  it('distinguishes absent, null and empty', () => {
     const kept = { name: 'a', note: '', mark: null, parts: [] };
     expect(decode(Thing, kept)).to.deep.equal(right(kept));
     expect(decode(Thing, { name: 'a', note: undefined })).to.deep.equal(right({ name: 'a' }));
     expect(words(decode(Thing, { name: 'a', note: null }))).to.deep.equal(['note: expected string, got null']);
   });
 
-  it('takes empty text for absent where that is said, and leaves its input alone', () => {
+  it('decodes empty optionalText as absent, and does not change its input', () => {
     const input = Object.freeze({ name: 'a', alias: '' });
     const result = decode(Thing, input);
     expect(isRight(result) && 'alias' in result.right).to.equal(false);
@@ -101,7 +106,7 @@ describe('a field', () => {
     ]);
   });
 
-  it('reads a key that JavaScript treats specially like any other', () => {
+  it('reads __proto__ and constructor like any other key', () => {
     const result = decode(map(string()), JSON.parse('{"__proto__": "a", "constructor": "b"}'));
     expect(isRight(result) && Object.entries(result.right)).to.deep.equal([
       ['__proto__', 'a'],
@@ -110,13 +115,13 @@ describe('a field', () => {
     expect(words(decode(object({ constructor: string() }), {}))).to.have.length(1);
   });
 
-  it('hands out a view of what it read, and the problems of what it could not read', () => {
+  it('converts a decoded value by view, and keeps the problems of an undecodable value', () => {
     const Length = view(object({ text: string() }), ({ text }) => text.length);
     expect(decode(Length, { text: 'abc' })).to.deep.equal(right(3));
     expect(words(decode(Length, { text: 1 }))).to.deep.equal(['text: expected string, got 1']);
   });
 
-  it('answers for whatever JSON can hold, and what it takes is unchanged', () => {
+  it('decodes every JSON value unchanged or reports its problems', () => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.record({ name: fc.string(), parts: fc.jsonValue() })), (input) => {
         const result = decode(object({ name: string(), parts: optional(list(map(string()))) }), input);
@@ -128,7 +133,7 @@ describe('a field', () => {
 });
 
 describe("a field's schema", () => {
-  it('holds what was declared', () => {
+  it('has each declared bound, default and rule', () => {
     const rules = [{ rule: 'self != "x"', message: 'Not x.' }];
     const Thing = object(
       {

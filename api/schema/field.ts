@@ -4,10 +4,11 @@ import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
- * One declaration of a value: an io-ts decoder, through {@link TypeOf} a TypeScript type, and the OpenAPI schema.
+ * The declaration of a value. From one declaration follow an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a
+ * TypeScript type.
  *
- * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules stand in the schema alone, so
- * that an object that a looser or newer CRD let in can still be read. Decoded values are never changed in place.
+ * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules are in the OpenAPI schema only, so
+ * that the decoder can read objects that were stored under a CRD with other bounds or rules. Decoded values are immutable.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
@@ -25,7 +26,7 @@ type Properties = Readonly<Record<string, Property>>;
 
 type OptionalKeys<P> = { [K in keyof P]: P[K] extends Optional<unknown> ? K : never }[keyof P];
 
-/** The type of an object with the properties `P`. */
+/** The TypeScript type of an object with the declared properties `P`. */
 export type ObjectOf<P> = {
   readonly [K in Exclude<keyof P, OptionalKeys<P>>]: TypeOf<P[K]>;
 } & {
@@ -58,12 +59,16 @@ const field = <A>(decoder: Omit<t.Decoder<unknown, A>, 'decode'>, openapi: OpenA
   openapi,
 });
 
-/** `unknown` is narrowed by `is` alone. */
 const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi): Field<A> =>
   field({ name, validate: (input, context) => (is(input) ? t.success(input) : fail(name, input, context)) }, openapi);
 
 const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
   t.failure(input, context, expected);
+
+/** Appends errors one by one, because a call with a hundred thousand arguments overflows the stack. */
+const addAll = (errors: t.Errors, added: t.Errors): void => {
+  for (const error of added) errors.push(error);
+};
 
 const isString = (u: unknown): u is string => typeof u === 'string';
 const isBoolean = (u: unknown): u is boolean => typeof u === 'boolean';
@@ -73,23 +78,23 @@ const isInteger = (u: unknown): u is number => Number.isSafeInteger(u);
 export const string = (docs: StringDocs = {}): Field<string> =>
   primitive('string', isString, schema({ type: 'string' }, docs));
 
-/** Text that is one of the product's nouns: `decoder` is a codec of `names.ts`. */
+/** A string with a nominal type; `decoder` is one of the codecs of `api/names.ts`. */
 export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
   field(decoder, schema({ type: 'string' }, docs));
 
 export const boolean = (docs: Docs = {}): Field<boolean> =>
   primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs));
 
-/** A finite number: NaN and the infinities are refused. */
+/** A finite number: the decoder refuses NaN and infinities. */
 export const number = (docs: Docs & { readonly minimum?: number; readonly maximum?: number } = {}): Field<number> =>
   primitive('number', isNumber, schema({ type: 'number' }, docs));
 
-/** A whole number that JavaScript holds exactly. */
+/** A whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
 export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
 
-/** One word of a closed list. The one bound that the decoder checks too: code branches on it. */
+/** One word of a closed list. The decoder refuses other words, because the code has one branch for each word. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(
@@ -108,10 +113,10 @@ export const nullable = <A>(inner: Field<A>): Field<A | null> =>
     { ...inner.openapi, nullable: true },
   );
 
-/** A property that may be absent. `null` is not absent: say {@link nullable} for that. */
+/** A property that can be absent. The value `null` is not accepted as absent: {@link nullable} allows `null`. */
 export const optional = <A>(inner: Field<A>): Optional<A> => ({ optional: inner, emptyIsAbsent: false });
 
-/** Optional text of which `''` means the same as none: it is decoded as absent. */
+/** Optional text in which `''` means absent: the decoder leaves the empty property out of its result. */
 export const optionalText = <A extends string>(inner: Field<A>): Optional<A> => ({
   optional: inner,
   emptyIsAbsent: true,
@@ -137,7 +142,7 @@ export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]
         const decoded: A[] = [];
         elements.forEach((element, index) => {
           const result = item.validate(element, t.appendContext(context, String(index), item, element));
-          if (isLeft(result)) errors.push(...result.left);
+          if (isLeft(result)) addAll(errors, result.left);
           else decoded.push(result.right);
         });
         return errors.length === 0 ? right(decoded) : t.failures(errors);
@@ -159,7 +164,7 @@ export const map = <A>(
         const decoded: [string, A][] = [];
         for (const [key, element] of Object.entries(input)) {
           const result = value.validate(element, t.appendContext(context, key, value, element));
-          if (isLeft(result)) errors.push(...result.left);
+          if (isLeft(result)) addAll(errors, result.left);
           else decoded.push([key, result.right]);
         }
         return errors.length === 0 ? right(Object.fromEntries(decoded)) : t.failures(errors);
@@ -169,8 +174,9 @@ export const map = <A>(
   );
 
 /**
- * An object. A bare property must be there for the decoder; the schema says `required` only for those in
- * `docs.required`, because a violated `required` keeps the API server from running any CEL rule: prefer a rule.
+ * An object with declared properties. The decoder requires each property that is not optional. The OpenAPI schema requires
+ * only the properties in `docs.required`. Prefer a CEL rule to `docs.required`: if a required property is missing, the API
+ * server runs no CEL rule and so reports fewer mistakes.
  */
 export const object = <const P extends Properties>(
   properties: P,
@@ -192,10 +198,10 @@ export const object = <const P extends Properties>(
             continue;
           }
           const result = inner.validate(element, t.appendContext(context, key, inner, element));
-          if (isLeft(result)) errors.push(...result.left);
+          if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // Every property of P was decoded or left out as P allows: the type follows from the loop above.
+        // This cast is safe: the loop above has decoded every property of P, except the optional properties that are absent.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },
@@ -211,11 +217,11 @@ export const object = <const P extends Properties>(
   );
 };
 
-/** An object with whatever is in it. */
+/** An object with any fields. */
 export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
   primitive('object', isRecord, schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs));
 
-/** A value read in one shape and handed out in another. */
+/** A value that is decoded by `raw` and then converted by `to`. Its OpenAPI schema is the schema of `raw`. */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   field(
     {

@@ -1,19 +1,21 @@
-/** A CEL rule of `x-kubernetes-validations`. Give `message`, `messageExpression` or both: the first is used where the second fails. */
+/** A CEL rule of `x-kubernetes-validations`. The API server reports `message` if `messageExpression` is absent or fails. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
   readonly messageExpression?: string;
-  /** A constant path below the node that holds the rule, such as `.spec.roleName`; no list index. */
+  /** A constant path below the schema node that has the CEL rule, such as `.spec.roleName`. List indexes are not allowed. */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /** Runs a rule that names `oldSelf` on creation too; `oldSelf` is then an optional. */
+  /**
+   * Whether `oldSelf` in the CEL rule is a CEL optional; the API server then runs the rule also when an object is created.
+   */
   readonly optionalOldSelf?: boolean;
 }
 
-/** The part of JSON a schema's `default` can hold. */
+/** A JSON value, for example the `default` of a schema. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The part of apiextensions.k8s.io/v1 JSONSchemaProps in use. */
+/** The fields of JSONSchemaProps (apiextensions.k8s.io/v1) that the CRD of AWSFargateProfile uses. */
 export interface OpenApi {
   readonly description?: string;
   readonly type?: 'string' | 'boolean' | 'integer' | 'number' | 'array' | 'object';

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { isLeft, right } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { ProfileName } from '../names.ts';
-import { decode, describeProblem } from './problem.ts';
+import { boolean, map } from './field.ts';
+import { decode, describeProblem, describeProblems } from './problem.ts';
 
 const words = (decoder: t.Decoder<unknown, unknown>, input: unknown): readonly string[] => {
   const result = decode(decoder, input);
@@ -10,11 +11,11 @@ const words = (decoder: t.Decoder<unknown, unknown>, input: unknown): readonly s
 };
 
 describe('a decode problem', () => {
-  it('has no path when the input itself is wrong', () => {
+  it('has no path if the input as a whole is wrong', () => {
     expect(words(t.string, 7)).to.deep.equal(['expected string, got 7']);
   });
 
-  it('has the path of the field, not the way through unions and intersections', () => {
+  it('has the path of the field, without the entries of unions and intersections', () => {
     const decoder = t.intersection([
       t.type({ list: t.array(t.union([t.string, t.null])) }),
       t.partial({ map: t.record(t.string, t.boolean) }),
@@ -26,15 +27,34 @@ describe('a decode problem', () => {
     ]);
   });
 
-  it('shows no more of a value than is needed to recognise it', () => {
+  it('truncates a long value, and hides the contents of objects and arrays', () => {
     expect(words(t.number, 'x'.repeat(1000))).to.deep.equal([`expected number, got "${'x'.repeat(59)}…`]);
     expect(words(t.number, { secret: 1 })).to.deep.equal(['expected number, got an object']);
     expect(words(t.number, [1])).to.deep.equal(['expected number, got an array']);
   });
 });
 
+describe('a text of decode problems', () => {
+  const problemsOf = (input: unknown) => {
+    const result = decode(map(boolean()), input);
+    return isLeft(result) ? result.left : [];
+  };
+
+  it('names the first mistakes and the number of the others', () => {
+    const wrong = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`key${index}`, index]));
+    const described = describeProblems(problemsOf(wrong));
+    expect(described).to.match(/^key0: expected boolean, got 0; key1: .*; and 149990 more$/);
+    expect(described.length).to.be.below(1_000);
+  });
+
+  it('truncates the path of a long key', () => {
+    const described = describeProblems(problemsOf({ ['k'.repeat(100_000)]: 1 }));
+    expect(described).to.equal(`${'k'.repeat(200)}…: expected boolean, got 1`);
+  });
+});
+
 describe('a branded name', () => {
-  it('is read from text alone, and made from computed text', () => {
+  it('decodes strings only, and brands a computed string by of', () => {
     expect(decode(ProfileName, 'a')).to.deep.equal(right(ProfileName.of('a')));
     expect(words(ProfileName, 7)).to.deep.equal(['expected string, got 7']);
   });

@@ -2,28 +2,39 @@ import { mapLeft } from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 
-/** One thing that is wrong with an input. `path` is `''` for the input itself. */
+/** One mistake in a decoded input. `path` is the path of the wrong field, or `''` if the input as a whole is wrong. */
 export interface DecodeProblem {
   readonly path: string;
   readonly expected: string;
   readonly got: string;
 }
 
-/** `spec.selectors[3].namespace: expected string, got 7` */
+/** Formats a mistake in an input, for example `spec.selectors[3].namespace: expected string, got 7`. */
 export const describeProblem = ({ path, expected, got }: DecodeProblem): string =>
   `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`;
 
-/** Decodes `input`, with all problems at once. Works for every io-ts decoder, not only for our own fields. */
+/** The maximum number of mistakes in a text for users. The user sees the other mistakes after correcting these. */
+const SHOWN_PROBLEMS = 10;
+
+/** Formats the mistakes in an input as one text: the first mistakes, and the number of the others. */
+export const describeProblems = (problems: readonly DecodeProblem[]): string =>
+  problems.slice(0, SHOWN_PROBLEMS).map(describeProblem).join('; ') +
+  (problems.length > SHOWN_PROBLEMS ? `; and ${problems.length - SHOWN_PROBLEMS} more` : '');
+
+/** Decodes `input` with an io-ts decoder. The Left side lists all mistakes in the input. */
 export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Either<readonly DecodeProblem[], A> =>
   mapLeft((errors: t.Errors) => errors.map(toProblem))(decoder.decode(input));
 
 const toProblem = ({ value, context, message }: t.ValidationError): DecodeProblem => ({
-  path: pathOf(context),
+  path: abbreviate(pathOf(context), SHOWN_PATH),
   expected: message ?? context.at(-1)?.type.name ?? 'another value',
-  got: show(value),
+  got: formatValue(value),
 });
 
-/** The context's first entry is the input; the steps into a union or an intersection are io-ts's own and say nothing. */
+/**
+ * The path of a wrong field. The first entry of an io-ts context, which is the whole input, and the entries that io-ts adds
+ * for unions and intersections are no part of the path.
+ */
 const pathOf = (context: t.Context): string =>
   context
     .map(({ key }, index) => {
@@ -38,15 +49,20 @@ const pathOf = (context: t.Context): string =>
 const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
-/** Long enough to recognise a value, short enough for a condition's message. */
+/** The maximum length of a quoted value: enough to recognise the value, and short enough for the message of a condition. */
 const SHOWN_CHARACTERS = 60;
+/** The maximum length of a path. Only the path of a field in a map is longer, because users choose the keys of a map. */
+const SHOWN_PATH = 200;
 
-const show = (value: unknown): string => {
+const abbreviate = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length)}…`;
+
+const formatValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
     return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
+  return abbreviate(text, SHOWN_CHARACTERS);
 };

@@ -19,7 +19,7 @@ const problems = (input: unknown): readonly string[] => {
 };
 
 describe('decodeAWSFargateProfile', () => {
-  it('reads an object with all fields, known and unknown', () => {
+  it('decodes an object with known and unknown fields', () => {
     const full = object(
       {
         clusterName: 'prod',
@@ -51,14 +51,14 @@ describe('decodeAWSFargateProfile', () => {
 
   const loose: readonly (readonly [what: string, spec: object, more?: object])[] = [
     ['no selectors', { clusterName: 'c' }],
-    ['selectors that say nothing', { clusterName: 'c', selectors: [{}] }],
+    ['an empty selector', { clusterName: 'c', selectors: [{}] }],
     ['six labels', { clusterName: 'c', selectors: [{ labels: { a: '', b: '', c: '', d: '', e: '', f: '' } }] }],
-    ['odd tags', { clusterName: 'c', additionalTags: { 'aws:a': 'v'.repeat(300) } }],
+    ['a reserved tag key with a long value', { clusterName: 'c', additionalTags: { 'aws:a': 'v'.repeat(300) } }],
     ['a reserved name', { clusterName: 'c', profileName: 'eks-x' }],
     ['both a role name and a role ARN', { clusterName: 'c', roleName: 'a', roleARN: 'b' }],
     ['an empty status', { clusterName: 'c' }, { status: {} }],
     [
-      'conditions of old',
+      'a condition with the severity of Cluster API Provider AWS',
       { clusterName: 'c' },
       {
         status: {
@@ -71,12 +71,12 @@ describe('decodeAWSFargateProfile', () => {
     ],
   ];
   for (const [what, spec, more] of loose) {
-    it(`reads what the rules would refuse: ${what}`, () => {
+    it(`decodes an object that the CEL rules refuse: ${what}`, () => {
       expect(problems(object(spec, more))).to.deep.equal([]);
     });
   }
 
-  it('reads empty names as none', () => {
+  it('decodes empty names as absent', () => {
     const result = decodeAWSFargateProfile(
       object({
         clusterName: 'c',
@@ -118,7 +118,7 @@ describe('decodeAWSFargateProfile', () => {
     ],
   ];
   for (const [input, problem] of undecodable) {
-    it(`says ${problem}`, () => expect(problems(input)).to.deep.equal([problem]));
+    it(`reports ${problem}`, () => expect(problems(input)).to.deep.equal([problem]));
   }
 });
 
@@ -127,7 +127,7 @@ describe('the CRD', () => {
   if (served === undefined) throw new Error('v1beta2 is missing');
   const root = served.schema.openAPIV3Schema;
 
-  /** Every node below `schema`, with its path. */
+  /** The schema `schema` and all schemas nested in it, each with its path. */
   const nodes = (schema: OpenApi, path = ''): readonly (readonly [path: string, node: OpenApi])[] => [
     [path, schema],
     ...Object.entries(schema.properties ?? {}).flatMap(([name, node]) => nodes(node, `${path}.${name}`)),
@@ -136,18 +136,18 @@ describe('the CRD', () => {
   ];
 
   it('describes every field', () => {
-    const mute = nodes(root).filter(
+    const undescribed = nodes(root).filter(
       ([path, { description }]) => !/[\]}]$|^\.metadata$/.test(path) && !/^[A-Z].*\.$/s.test(description ?? ''),
     );
-    expect(mute.map(([path]) => path)).to.deep.equal([]);
+    expect(undescribed.map(([path]) => path)).to.deep.equal([]);
   });
 
-  it('requires nothing by structure but the parts of a condition', () => {
+  it('has required fields in conditions only', () => {
     const requiring = nodes(root).filter(([, { required }]) => required !== undefined);
     expect(requiring.map(([path]) => path)).to.deep.equal(['.status.conditions[]']);
   });
 
-  it('has defaults that never decide about a deletion', () => {
+  it('has no default for a field that decides about a deletion', () => {
     const defaults = nodes(root).flatMap(([path, { default: value }]) => (value === undefined ? [] : [[path, value]]));
     expect(defaults).to.deep.equal([
       ['.spec.updateStrategy.type', 'Reject'],
@@ -157,7 +157,7 @@ describe('the CRD', () => {
     ]);
   });
 
-  it('carries the labels by which Cluster API and clusterctl find it', () => {
+  it('has the labels of the Cluster API contract and of clusterctl', () => {
     expect(crd.metadata).to.deep.equal({
       name: 'awsfargateprofiles.infrastructure.cluster.x-k8s.io',
       labels: {

@@ -18,8 +18,8 @@ export const AWSFargateProfile = object(
   },
   {
     description:
-      'An EKS Fargate profile of a Cluster, and the IAM role under which EKS starts its pods. Pods that match one of its ' +
-      'selectors when they are created run on Fargate.',
+      'An EKS Fargate profile of a Cluster, and the IAM role with which EKS starts its pods. A pod that matches one of the ' +
+      'selectors when it is created runs on Fargate.',
     rules: ROOT_RULES,
   },
 );

@@ -8,34 +8,38 @@ export type ConditionStatus = TypeOf<typeof ConditionStatus>;
 
 export const Condition = object(
   {
-    type: string({ description: 'What the condition is about, in CamelCase.', minLength: 1, maxLength: 316 }),
+    type: string({ description: 'The type of the condition, in CamelCase.', minLength: 1, maxLength: 316 }),
     status: ConditionStatus,
     observedGeneration: optional(
       integer({
-        description: 'The metadata.generation that the condition speaks of.',
+        description: 'The metadata.generation for which the condition was written.',
         format: 'int64',
         minimum: 0,
       }),
     ),
     lastTransitionTime: string({
-      description: 'When the status last changed from one value to another.',
+      description: 'The time at which the status last changed.',
       format: 'date-time',
     }),
     reason: optional(
-      string({ description: 'Why, as one word in CamelCase that programs can rely on.', maxLength: 1024 }),
+      string({
+        description: 'The reason for the status: one word in CamelCase that programs can rely on.',
+        maxLength: 1024,
+      }),
     ),
-    message: optional(string({ description: 'Why, and what can be done, in words for people.', maxLength: 32768 })),
+    message: optional(
+      string({ description: 'What is wrong with which object, and what you can do.', maxLength: 32768 }),
+    ),
     severity: optional(
       string({
         description:
-          'How serious a status of False is. Left over from Cluster API Provider AWS, so that conditions it wrote stay ' +
-          'valid; not set any more.',
+          'The severity of a status of False. Not set by this controller; conditions of Cluster API Provider AWS can have it.',
         maxLength: 32,
       }),
     ),
   },
   {
-    description: 'One observation of the state of the object.',
+    description: 'One aspect of the state of the object.',
     required: ['lastTransitionTime', 'status', 'type'],
   },
 );

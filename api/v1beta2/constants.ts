@@ -4,32 +4,50 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const KIND = 'AWSFargateProfile';
 export const PLURAL = 'awsfargateprofiles';
 
-/** CAPA's, so that each of the two can finish what the other began. It has no `/`: the API server warns when it is added. */
+/**
+ * The finalizer that CAPA puts on AWSFargateProfiles too, so that either controller can finish a deletion. The name has no
+ * `/`, therefore the API server warns a client that adds the finalizer.
+ */
 export const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
-/** The name of this provider in clusterctl's inventory. */
+/** The name of this provider in the provider inventory of clusterctl. */
 export const PROVIDER = 'infrastructure-aws-fargate';
 
-// Labels of the Cluster API contract.
+// Labels that the Cluster API contract defines.
 export const CLUSTER_NAME_LABEL = 'cluster.x-k8s.io/cluster-name';
 export const WATCH_FILTER_LABEL = 'cluster.x-k8s.io/watch-filter';
 export const PROVIDER_LABEL = 'cluster.x-k8s.io/provider';
 
-/** Pauses by being there, whatever its value. */
+/** The annotation that pauses an object, whatever its value. */
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
-/** clusterctl move sets it on the source object, right before it deletes that: AWS is not to be touched any more. */
+/**
+ * The annotation that `clusterctl move` sets on an object right before it deletes the object in the source cluster. Such a
+ * deletion must not change AWS.
+ */
 export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move';
-/** Mirrors `deletionPolicy: Retain`, because an annotation survives a CRD that does not know the field. */
+/**
+ * The annotation that repeats `deletionPolicy: Retain`. Under a CRD without the field deletionPolicy, the API server
+ * removes the field from an object and keeps the annotation.
+ */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
- * `<account>/<region>/<EKS cluster>` where the object's profile is, or `nowhere`: `clusterctl move` drops the status that
- * says so, but not this.
+ * The annotation with the location of the EKS Fargate profile, `<account>/<region>/<EKS cluster>`, or `nowhere` before the
+ * first change in AWS. `clusterctl move` drops the status of an object and keeps its annotations.
  */
 export const PROVISIONED_IN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/provisioned-in';
-/** Written before the first deletion in AWS: `clusterctl move` drops the deletionTimestamp, but not this. */
+/**
+ * The annotation on an object whose deletion has begun; the controller writes it before it deletes anything in AWS.
+ * `clusterctl move` drops the deletionTimestamp of an object and keeps its annotations.
+ */
 export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
 /**
- * The unique id of a role made anew, set by a human who has renewed the EKS access entry that was bound to its
- * predecessor: EKS does not let the controller see whether that was done.
+ * The annotation with the unique id of a recreated IAM role. The user sets the annotation after recreating the EKS access
+ * entry too, where the controller lacks the permissions to do so: the old access entry stays bound to the deleted role.
  */
 export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';
+/**
+ * The annotation with the ARN of the role whose EKS access entry this controller has deleted or is about to delete. If the
+ * manager crashes before the entry is made anew, the next process makes it. `clusterctl move` drops the status of an object
+ * and keeps its annotations.
+ */
+export const ACCESS_ENTRY_DELETED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-deleted';

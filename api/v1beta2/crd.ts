@@ -7,7 +7,7 @@ interface PrinterColumn {
   readonly type: 'string' | 'date';
   readonly description: string;
   readonly jsonPath: string;
-  /** 0: always shown; 1: only with `-o wide`. */
+  /** The priority of the column: with 0 (default) `kubectl get` always shows it, with 1 only with `-o wide`. */
   readonly priority?: 0 | 1;
 }
 
@@ -21,7 +21,7 @@ interface Version {
   readonly schema: { readonly openAPIV3Schema: OpenApi };
 }
 
-/** The part of apiextensions.k8s.io/v1 CustomResourceDefinition in use. */
+/** The fields of CustomResourceDefinition (apiextensions.k8s.io/v1) that the CRD of AWSFargateProfile uses. */
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
@@ -37,7 +37,12 @@ export interface CustomResourceDefinition {
 const ready = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
 
 const COLUMNS: readonly PrinterColumn[] = [
-  { name: 'Cluster', type: 'string', description: 'The Cluster of the profile', jsonPath: '.spec.clusterName' },
+  {
+    name: 'Cluster',
+    type: 'string',
+    description: 'The Cluster that the profile belongs to',
+    jsonPath: '.spec.clusterName',
+  },
   {
     name: 'Profile',
     type: 'string',
@@ -50,8 +55,13 @@ const COLUMNS: readonly PrinterColumn[] = [
     description: 'The state of the profile in EKS',
     jsonPath: '.status.profileStatus',
   },
-  { name: 'Ready', type: 'string', description: 'Whether the profile can be used', jsonPath: ready('status') },
-  { name: 'Reason', type: 'string', description: 'Why it is ready or not', jsonPath: ready('reason') },
+  {
+    name: 'Ready',
+    type: 'string',
+    description: 'Whether the profile is ACTIVE and equals the spec',
+    jsonPath: ready('status'),
+  },
+  { name: 'Reason', type: 'string', description: 'Reason of the condition Ready', jsonPath: ready('reason') },
   {
     name: 'EKS Cluster',
     type: 'string',
@@ -69,7 +79,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Message',
     type: 'string',
-    description: 'Why it is ready or not, in words',
+    description: 'Message of the condition Ready',
     jsonPath: ready('message'),
     priority: 1,
   },
@@ -81,20 +91,20 @@ const COLUMNS: readonly PrinterColumn[] = [
   },
 ];
 
-/** The schema of the kind; metadata is the API server's own affair. */
+/** The schema of AWSFargateProfile. It has no rules for metadata, which the API server validates itself. */
 const schema: OpenApi = {
   ...AWSFargateProfile.openapi,
   properties: { ...AWSFargateProfile.openapi.properties, metadata: { type: 'object' } },
 };
 
 /**
- * What of a schema fills in defaults, and lets everything else through. An object that is stored in an old version is read
- * with the defaults of that version, also by who asks for a newer one.
+ * Makes a schema with the defaults of the given schema and without its other constraints. An object in etcd gets the
+ * defaults of the version in which it is stored, also when a client reads it in another version.
  */
-const defaultsOf = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
+const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;
   const inner = Object.entries(properties).flatMap(([name, property]) => {
-    const defaults = defaultsOf(property);
+    const defaults = pickDefaults(property);
     return defaults === undefined ? [] : [[name, defaults] as const];
   });
   if (value === undefined && inner.length === 0) return undefined;
@@ -113,10 +123,11 @@ export const crd: CustomResourceDefinition = {
     name: `${PLURAL}.${GROUP}`,
     labels: {
       [PROVIDER_LABEL]: PROVIDER,
-      // Which of the versions below fulfil which contract of Cluster API.
+      // Label of a Cluster API contract → version of the CRD that fulfils the contract.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
-      // clusterctl knows its own by the first, and moves all objects of the kind, owner reference or not, by the second.
+      // Labels for clusterctl: `clusterctl.cluster.x-k8s.io` marks the CRD as one of a provider, and `…/move` makes
+      // `clusterctl move` move objects without owner reference too.
       'clusterctl.cluster.x-k8s.io': '',
       'clusterctl.cluster.x-k8s.io/move': '',
     },
@@ -134,18 +145,18 @@ export const crd: CustomResourceDefinition = {
     scope: 'Namespaced',
     versions: [
       {
-        // Objects that Cluster API Provider AWS stored long ago may be of this version, and while the CRD's status lists it
-        // among its storedVersions, the API server refuses a CRD without it.
+        // Old releases of Cluster API Provider AWS stored AWSFargateProfiles in v1beta1. While status.storedVersions of the
+        // CRD lists v1beta1, the API server refuses a CRD without this version.
         name: 'v1beta1',
         served: false,
         storage: false,
         subresources: { status: {} },
         schema: {
           openAPIV3Schema: {
-            description: 'Not served: it is here because objects of long ago may still be stored in this version.',
+            description: 'Not served. Old releases of Cluster API Provider AWS stored objects in this version.',
             type: 'object',
             'x-kubernetes-preserve-unknown-fields': true,
-            ...defaultsOf(schema),
+            ...pickDefaults(schema),
           },
         },
       },

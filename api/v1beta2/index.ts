@@ -3,5 +3,5 @@ export * from './condition.ts';
 export * from './constants.ts';
 export * from './spec.ts';
 export * from './status.ts';
-export { describeProblem } from '../schema/problem.ts';
+export { describeProblem, describeProblems } from '../schema/problem.ts';
 export type { DecodeProblem } from '../schema/problem.ts';

@@ -1,14 +1,16 @@
 import type { Rule } from '../schema/openapi.ts';
 
-// CEL rules of the CRD. They follow from how the API server evaluates them:
+// CEL rules of the CRD. Three properties of the API server's validation shape these rules:
 //
-// - Each stands on the smallest node that it is about. An update is forgiven what it leaves unchanged, node by node, so
-//   an object that an older or looser CRD let in can still be labelled, tagged, mended and deleted.
-// - The structural bounds beside them (maxLength, maxItems, …) are wide and only there for the cost estimator: a violated
-//   one would keep all rules from running. The real limits are rules, so that all mistakes are shown at once.
-// - Where EKS itself would refuse, the message is EKS's own.
+// - If an update leaves a node of the object unchanged, the API server does not refuse the update because of that node
+//   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change and delete
+//   objects that an older or looser CRD admitted.
+// - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve only
+//   the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
+// - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of EKS.
+//   Otherwise the message says what is wrong, then what is right.
 
-/** `''` means the same as no value. */
+/** A CEL expression: the field is absent or `''`. */
 const isEmpty = (field: string): string => `(!has(${field}) || ${field} == '')`;
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
@@ -19,11 +21,11 @@ const required = (field: string, rule: string, message: string): Rule => ({
   reason: 'FieldValueRequired',
 });
 
-/** A rule on a map that finds fault with single keys names the first that is wrong. */
-const keyRule = (condition: string, message: string): Rule => ({
+/** A CEL rule about the keys of a tag map. The error message names the first key that violates the rule. */
+const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   rule: `self.all(k, ${condition})`,
-  message: `${message}.`,
-  messageExpression: `'${message}: "' + self.filter(k, !(${condition}))[0] + '"'`,
+  message: `a tag key ${wrong}; ${right}`,
+  messageExpression: `'tag key "' + self.filter(k, !(${condition}))[0] + '" ${wrong}; ${right}'`,
 });
 
 export const SELECTOR_RULES: readonly Rule[] = [
@@ -41,7 +43,10 @@ export const NAMESPACE_RULES: readonly Rule[] = [
   },
 ];
 
-/** A qualified name of Kubernetes in which EKS also takes the wildcards. */
+/**
+ * CEL rules for the label keys of a Fargate profile selector: Kubernetes label keys, in which EKS also accepts the wildcards
+ * `*` and `?`.
+ */
 export const LABELS_RULES: readonly Rule[] = [
   {
     rule:
@@ -53,7 +58,10 @@ export const LABELS_RULES: readonly Rule[] = [
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
-/** No upper limit: the quota of five is raised by AWS on request, and EKS says when it is exceeded. */
+/**
+ * CEL rules for the selectors of a Fargate profile. There is no maximum number: AWS raises the quota of five selectors on
+ * request, and EKS refuses more selectors than the quota.
+ */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
 export const PROFILE_NAME_RULES: readonly Rule[] = [
@@ -76,78 +84,88 @@ export const PROFILE_NAME_RULES: readonly Rule[] = [
 export const SUBNET_ID_RULES: readonly Rule[] = [
   {
     rule: `self.matches('^subnet-[0-9a-z-]+$')`,
-    message: 'A subnet is named by its id in AWS, such as subnet-0123456789abcdef0.',
+    message: 'not the id of a subnet in AWS; use an id such as subnet-0123456789abcdef0',
   },
 ];
 
-/** What AWS takes in keys and values of tags, https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html, in ASCII. */
+/** The ASCII characters that AWS allows in tags: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html */
 const TAG_CHARACTERS = String.raw`'^[a-zA-Z0-9\\s_.:=+@/-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
+const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/** AWS allows 50, and two are ours: the one that CAPA sets too, and the one that names the owner. */
+/**
+ * CEL rules for the user's tags. AWS allows 50 tags, and the controller adds three to a role: CAPA's cluster tag, the EKS
+ * cluster and the namespace.
+ */
 export const TAGS_RULES: readonly Rule[] = [
-  { rule: 'size(self) <= 48', message: 'At most 48 tags: AWS allows 50, and the controller adds two.' },
-  keyRule('size(k) >= 1 && size(k) <= 128', 'The key of a tag has 1 to 128 characters'),
-  keyRule(`!k.lowerAscii().startsWith('aws:')`, 'The prefix aws: is reserved by AWS'),
-  keyRule(`k.matches(${TAG_CHARACTERS})`, `The key of a tag can have ${ALLOWED_CHARACTERS}`),
-  keyRule(
+  { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
+  tagKeyRule('size(k) >= 1 && size(k) <= 128', 'is empty or too long', 'use 1 to 128 characters'),
+  tagKeyRule(`!k.lowerAscii().startsWith('aws:')`, 'has the prefix aws:, which AWS reserves', 'use another key'),
+  tagKeyRule(`k.matches(${TAG_CHARACTERS})`, FORBIDDEN_CHARACTER, `use ${ALLOWED_CHARACTERS}`),
+  tagKeyRule(
     `!k.lowerAscii().startsWith('kubernetes.io/cluster/') && ` +
       `!k.lowerAscii().startsWith('sigs.k8s.io/cluster-api-provider-aws-fargate/')`,
-    'This tag is set by the controller, which tells by it what it owns',
+    'is reserved for controllers, which mark their own resources with it',
+    'use another key',
   ),
 ];
 
 export const TAG_VALUE_RULES: readonly Rule[] = [
-  { rule: 'size(self) <= 256', message: 'The value of a tag has at most 256 characters.' },
-  { rule: `self.matches(${TAG_CHARACTERS})`, message: `The value of a tag can have ${ALLOWED_CHARACTERS}.` },
+  { rule: 'size(self) <= 256', message: 'longer than 256 characters; use at most 256' },
+  { rule: `self.matches(${TAG_CHARACTERS})`, message: `${FORBIDDEN_CHARACTER}; use ${ALLOWED_CHARACTERS}` },
 ];
 
-/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html */
+/** CEL rules for the name of an IAM role, from https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html */
 export const ROLE_NAME_RULES: readonly Rule[] = [
-  { rule: 'size(self) <= 64', message: 'The name of a role has at most 64 characters.' },
+  { rule: 'size(self) <= 64', message: 'longer than 64 characters; use at most 64' },
   {
     rule: `self.matches('^[a-zA-Z0-9_+=,.@-]*$')`,
-    message: 'The name of a role, given without its path, can have letters, digits and _ + = , . @ -.',
+    message: 'not the name of a role; use letters, digits and _ + = , . @ -, and put the path into rolePath',
   },
 ];
 
 export const ROLE_PATH_RULES: readonly Rule[] = [
-  { rule: 'size(self) <= 512', message: 'The path of a role has at most 512 characters.' },
+  { rule: 'size(self) <= 512', message: 'longer than 512 characters; use at most 512' },
   {
     rule: `self == '' || self.matches('^/([!-~]+/)?$')`,
-    message: 'The path of a role begins and ends with a slash, such as /team-a/.',
+    message: 'not the path of a role; use a path that begins and ends with a slash, such as /team-a/',
   },
 ];
 
 export const ROLE_ARN_RULES: readonly Rule[] = [
   {
     rule: `self.matches('^arn:aws[a-z0-9-]*:iam::[0-9]{12}:role/[!-~]+$')`,
-    message: 'This is not the ARN of an IAM role, such as arn:aws:iam::123456789012:role/pods.',
+    message: 'not the ARN of an IAM role; use an ARN such as arn:aws:iam::123456789012:role/pods',
   },
 ];
 
 export const POLICY_ARN_RULES: readonly Rule[] = [
   {
     rule: `self == '' || self.matches('^arn:aws[a-z0-9-]*:iam::(aws|[0-9]{12}):policy/[!-~]+$')`,
-    message: 'This is not the ARN of a managed policy, such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess.',
+    message: 'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess',
   },
 ];
+
+const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
 export const CLUSTER_NAME_RULES: readonly Rule[] = [
   {
     rule: 'self == oldSelf',
-    message: 'clusterName is immutable.',
-    messageExpression: `'clusterName is immutable: "' + oldSelf + '" cannot become "' + self + '"'`,
+    message: `clusterName is immutable; ${CREATE_ANOTHER}`,
+    messageExpression: `'clusterName is immutable: "' + oldSelf + '" cannot become "' + self + '"; ${CREATE_ANOTHER}'`,
     reason: 'FieldValueForbidden',
   },
 ];
 
-/** Only rules that no object of CAPA's can break: they are checked again whenever anything in the spec changes. */
+/**
+ * CEL rules for the spec as a whole. The API server checks them at each change of the spec, so every object that CAPA's CRD
+ * admits must fulfil them.
+ */
 export const SPEC_RULES: readonly Rule[] = [
   required(
     'clusterName',
     `has(self.clusterName) && self.clusterName != ''`,
-    'The name of the Cluster that the profile belongs to is missing.',
+    'missing; set it to the name of a Cluster in the same namespace',
   ),
   {
     ...required(
@@ -162,21 +180,22 @@ export const SPEC_RULES: readonly Rule[] = [
       `!has(self.roleARN) || ${['roleName', 'rolePath', 'rolePermissionsBoundary'].map((f) => isEmpty(`self.${f}`)).join(' && ')}` +
       ` && ${isEmptyList('self.roleAdditionalPolicies')}`,
     message:
-      'A role given by its ARN is used as it is: roleName, rolePath, rolePermissionsBoundary and roleAdditionalPolicies ' +
-      'must not be set beside it.',
+      'cannot be combined with roleName, rolePath, rolePermissionsBoundary or roleAdditionalPolicies; set roleARN alone, ' +
+      'or remove it',
     fieldPath: '.roleARN',
     reason: 'FieldValueForbidden',
   },
 ];
 
 /**
- * EKS cannot change these fields of a profile, and pods depend on it once it was there. Before that, every mistake can be
- * mended in place. Status is in sight of rules on the whole object alone, so that is where they stand.
+ * Makes a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on the
+ * profile from then on. The condition is for fields that EKS cannot change: until `provisioned` is true, the controller
+ * replaces the profile when such a field changes. The rule is on the whole object, because only there CEL can read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
 
-const IMMUTABLE = 'is immutable once the profile was provisioned';
+const IMMUTABLE = 'is immutable once the profile is provisioned';
 
 const isSame = (field: string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isEmpty(`oldSelf.spec.${field}`)} : ` +
@@ -184,18 +203,21 @@ const isSame = (field: string): string =>
 
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
-/** `exception` is when a change is none in truth. */
+/**
+ * A CEL rule that makes a text field immutable. `exception` is a CEL condition under which the new text means the same as
+ * the old one.
+ */
 const immutableText = (field: string, exception?: string): Rule => ({
   rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
-  message: `${field} ${IMMUTABLE}.`,
+  message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
   messageExpression:
     `'${field} ${IMMUTABLE}: "' + ${valueOf(`oldSelf.spec.${field}`)} + ` +
-    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"'`,
+    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${CREATE_ANOTHER}'`,
   fieldPath: `.spec.${field}`,
   reason: 'FieldValueForbidden',
 });
 
-/** Another order is no change. */
+/** A CEL rule that makes a list immutable except for the order of its elements. */
 const immutableSet = (field: string): Rule => {
   const [now, before] = [`self.spec.${field}`, `oldSelf.spec.${field}`];
   return {
@@ -203,41 +225,53 @@ const immutableSet = (field: string): Rule => {
       `(${isEmptyList(now)} ? ${isEmptyList(before)} : ` +
         `has(${before}) && ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now}))`,
     ),
-    message: `${field} ${IMMUTABLE}.`,
+    message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
     fieldPath: `.spec.${field}`,
     reason: 'FieldValueForbidden',
   };
 };
 
 /**
- * Cluster API Provider AWS writes the name that it computed into an empty field, late, and `kubectl replace` takes it out
- * again: the profile or role stays the same one. Status knows the name; where it does not, the form tells: CEL has no hash.
+ * A CEL expression: the field changes between empty and the computed name, so the profile or role stays the same. Cluster
+ * API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the user's manifest removes it.
+ * The computed name is in status. If status lacks the name, the expression checks only its form, because CEL cannot compute
+ * the hash.
  */
-const lateFilling = (field: string, known: string, isComputed: (name: string) => string): string =>
+const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
   `${isEmpty(`oldSelf.spec.${field}`)} && (self.${known.replaceAll('.', '.?').replace(/^/, '?')}.hasValue() ? ` +
   `self.spec.${field} == self.${known} : ${isComputed(`self.spec.${field}`)}))`;
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/** CAPA's names: `<namespace>_<name>`, dots of the name replaced, or a hash. Rules do not see the namespace. */
+/**
+ * A CEL expression: the name looks like the profile name that CAPA computes, which is `<namespace>_<name>` with underscores
+ * for dots, or a hash. CEL rules cannot read the namespace.
+ */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
-/** The default role of CAPA's installations without IAM, `<Cluster>-<profile>_fargate`, or a hash. */
+/**
+ * A CEL expression: the name looks like a role name that CAPA computes, which is `<Cluster>-<profile>_fargate`, a hash, or
+ * the default role of CAPA installations without IAM.
+ */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
 
 export const ROOT_RULES: readonly Rule[] = [
   {
-    ...required('spec', 'has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))', 'There is no spec.'),
+    ...required(
+      'spec',
+      'has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))',
+      'missing; set at least clusterName and selectors',
+    ),
     optionalOldSelf: true,
   },
-  immutableText('profileName', lateFilling('profileName', 'status.profileName', isComputedProfileName)),
+  immutableText('profileName', isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName)),
   immutableSet('selectors'),
   immutableSet('subnetIDs'),
   immutableText('roleARN'),
-  immutableText('roleName', lateFilling('roleName', 'status.role.name', isComputedRoleName)),
+  immutableText('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
   immutableText('rolePath'),
   immutableText('rolePermissionsBoundary'),
 ];

@@ -18,9 +18,12 @@ import {
   TAG_VALUE_RULES,
 } from './rules.ts';
 
-const IMMUTABLE = 'Immutable once the profile was provisioned.';
+const IMMUTABLE = 'Immutable once the profile is provisioned.';
 
-/** For the cost estimator alone: see rules.ts. */
+/**
+ * Structural bounds of the schema for the CEL cost estimator. They are wider than the real limits, which are CEL rules in
+ * api/v1beta2/rules.ts.
+ */
 const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
@@ -28,7 +31,7 @@ export const Selector = object(
     namespace: optional(
       string({
         description:
-          'The namespace of the pods; required. The wildcards * (any characters) and ? (exactly one) are allowed.',
+          'The namespace of the pods. Required. The wildcards * (any characters) and ? (one character) are allowed.',
         maxLength: WIDE.text,
         rules: NAMESPACE_RULES,
       }),
@@ -36,8 +39,8 @@ export const Selector = object(
     labels: optional(
       map(string({ maxLength: WIDE.text }), {
         description:
-          'The labels that a pod must carry, all of them. Absent: any pod of the namespace. The wildcards * and ? are ' +
-          'allowed in keys and values. EKS takes five labels a selector unless AWS raised that quota.',
+          'The labels of the pods: a pod must have all of them. Default: every pod of the namespace. The wildcards * and ? ' +
+          'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
         maxProperties: WIDE.list,
         rules: LABELS_RULES,
       }),
@@ -49,34 +52,35 @@ export interface Selector extends TypeOf<typeof Selector> {}
 
 export const UpdateStrategyType = oneOf(['Reject'], {
   description:
-    'Reject: once the profile was provisioned, a change of a field that EKS cannot change is refused. Create another ' +
-    'object for the new profile, and delete this one when the pods have moved.',
+    'How a change of an immutable field is handled. Reject: the API server refuses the change once the profile is ' +
+    'provisioned. To change such a field, create another object, move the pods, and delete this object.',
   default: 'Reject',
 });
 export type UpdateStrategyType = TypeOf<typeof UpdateStrategyType>;
 
 export const UpdateStrategy = object(
   { type: optional(UpdateStrategyType) },
-  { description: 'What happens when a field is changed that EKS cannot change in an existing profile.' },
+  { description: 'How a change is handled that EKS cannot make to an existing profile.' },
 );
 export interface UpdateStrategy extends TypeOf<typeof UpdateStrategy> {}
 
-// No schema default: an absent field may be one that another CRD dropped, and then the annotation that mirrors Retain counts.
+// The field `spec.deletionPolicy` has no default: after another provider's CRD has dropped `Retain`, a default would
+// override the annotation that repeats `Retain`.
 export const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
-    'What happens in AWS when this object is deleted. Delete: the profile goes, and the role if this controller made it. ' +
-    'Retain: both stay, with their tags, and an object of the same name finds them again. Absent means Delete, unless ' +
-    'the annotation aws-fargate.cluster.x-k8s.io/retain is there, which the controller sets beside Retain. An EKS cluster ' +
-    'that still has profiles cannot be deleted.',
+    'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +
+    'created it. Retain: profile and role stay, with their tags, and a new object of the same name uses them again; EKS does ' +
+    'not delete a cluster that still has profiles. Default: Delete, unless the object has the annotation ' +
+    'aws-fargate.cluster.x-k8s.io/retain, which the controller sets for Retain. Can be changed at any time.',
 });
 export type DeletionPolicy = TypeOf<typeof DeletionPolicy>;
 
 export const AdoptionPolicy = oneOf(['Owned', 'Always', 'Never'], {
   description:
-    'What happens when EKS already has a profile of this name. Owned: it is taken over if its tags say that it belongs to ' +
-    'this object, or that Cluster API Provider AWS made it for this object. Always: also if it belongs to nobody and ' +
-    'equals the spec, its role included. Never: it is left alone, whatever its tags. A profile that was taken over is ' +
-    'deleted with the object.',
+    'What happens if EKS already has a profile of this name. Owned: the controller adopts the profile if its tags say that ' +
+    'it belongs to this object, or that Cluster API Provider AWS created it for this object. Always: the controller also ' +
+    'adopts a profile without owner that equals the spec, including the role. Never: the controller does not change an ' +
+    'existing profile, even with matching tags. An adopted profile is deleted with the object.',
   default: 'Owned',
 });
 export type AdoptionPolicy = TypeOf<typeof AdoptionPolicy>;
@@ -84,15 +88,16 @@ export type AdoptionPolicy = TypeOf<typeof AdoptionPolicy>;
 export const AWSFargateProfileSpec = object(
   {
     clusterName: text(ClusterName, {
-      description: 'The name of the Cluster, in the same namespace, that the profile belongs to; required. Immutable.',
+      description: 'The name of the Cluster of the profile, in the same namespace. Required. Immutable.',
       maxLength: WIDE.text,
       rules: CLUSTER_NAME_RULES,
     }),
     profileName: optionalText(
       text(ProfileName, {
         description:
-          'The name of the profile in EKS. Absent: computed as <namespace>_<name>, or as a hash of that if it is too ' +
-          `long; status.profileName shows it. If several profiles match a pod, EKS takes the first by name. ${IMMUTABLE}`,
+          'The name of the profile in EKS. Default: the name in status.profileName, as long as that profile belongs to this ' +
+          'object; otherwise <namespace>_<name>, or a hash of it if it is too long. At most 100 letters, digits, hyphens and underscores. If several profiles match a ' +
+          `pod, EKS uses the first by name. ${IMMUTABLE}`,
         maxLength: WIDE.text,
         rules: PROFILE_NAME_RULES,
       }),
@@ -100,8 +105,8 @@ export const AWSFargateProfileSpec = object(
     selectors: optional(
       list(Selector, {
         description:
-          'Which pods run on Fargate: those that match any of the selectors; at least one is required. EKS takes five ' +
-          `unless AWS raised that quota. ${IMMUTABLE}`,
+          'The pods that run on Fargate: a pod must match one of the selectors when it is created. At least one selector is ' +
+          `required. EKS allows five; AWS raises this quota on request. ${IMMUTABLE}`,
         maxItems: WIDE.list,
         'x-kubernetes-list-type': 'atomic',
         rules: SELECTORS_RULES,
@@ -112,8 +117,8 @@ export const AWSFargateProfileSpec = object(
         string({ description: 'The id of a private subnet in AWS.', maxLength: WIDE.text, rules: SUBNET_ID_RULES }),
         {
           description:
-            'The private subnets that the pods run in, by their ids in AWS. Absent or empty: the private subnets of the ' +
-            `cluster's control plane. ${IMMUTABLE}`,
+            'The ids of the private subnets in which the pods run. Default, also if empty: the private subnets that the ' +
+            `control plane has when the profile is created; status.subnets shows them. ${IMMUTABLE}`,
           maxItems: WIDE.subnets,
           'x-kubernetes-list-type': 'atomic',
         },
@@ -122,8 +127,9 @@ export const AWSFargateProfileSpec = object(
     additionalTags: optional(
       map(string({ maxLength: WIDE.text, rules: TAG_VALUE_RULES }), {
         description:
-          'Tags for the profile, and for the role if this controller made it, beside those of the control plane and the ' +
-          "controller's own. Can be changed at any time; a tag that was set outside of the controller is never removed.",
+          'Additional tags of the profile, and of the role if this controller created it. The additionalTags of the control ' +
+          "plane and the controller's own tags are set too. At most 47. Can be changed at any time; the controller removes " +
+          'only tags that it has set.',
         maxProperties: WIDE.tags,
         rules: TAGS_RULES,
       }),
@@ -131,9 +137,9 @@ export const AWSFargateProfileSpec = object(
     roleARN: optionalText(
       text(RoleArn, {
         description:
-          'The ARN of an existing IAM role to use as pod execution role. It is used as it is, and never changed or ' +
-          'deleted. Excludes roleName, rolePath, rolePermissionsBoundary and roleAdditionalPolicies. ' +
-          IMMUTABLE,
+          'The ARN of an existing IAM role that is used as pod execution role. The controller never changes or deletes it. ' +
+          'Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary or ' +
+          `roleAdditionalPolicies. ${IMMUTABLE}`,
         maxLength: WIDE.arn,
         rules: ROLE_ARN_RULES,
       }),
@@ -141,9 +147,10 @@ export const AWSFargateProfileSpec = object(
     roleName: optionalText(
       text(RoleName, {
         description:
-          'The name of the pod execution role. If there is such a role and it is not of this controller, it is used as ' +
-          'it is, and never changed or deleted; if there is none, it is made and later deleted. Absent: a role is made ' +
-          `for this profile under a computed name, which status.role.name shows. ${IMMUTABLE}`,
+          'The name of the pod execution role, without its path. If the role does not exist, the controller creates it, and ' +
+          'deletes it with the object. The controller uses an existing role that it does not own, but never changes or ' +
+          'deletes it. Default: a computed name, which status.role.name shows. At most 64 characters. ' +
+          IMMUTABLE,
         maxLength: WIDE.text,
         rules: ROLE_NAME_RULES,
       }),
@@ -151,8 +158,8 @@ export const AWSFargateProfileSpec = object(
     rolePath: optionalText(
       string({
         description:
-          'The path of the role that is made, such as /team-a/. Absent: /. In clusters that authenticate by the ' +
-          `aws-auth ConfigMap alone, a role with another path than / cannot be used. ${IMMUTABLE}`,
+          'The path of the role that the controller creates, such as /team-a/. Default: /. At most 512 characters. If ' +
+          `the cluster authenticates by the aws-auth ConfigMap only, the path must be /. ${IMMUTABLE}`,
         maxLength: WIDE.text,
         rules: ROLE_PATH_RULES,
       }),
@@ -160,7 +167,7 @@ export const AWSFargateProfileSpec = object(
     rolePermissionsBoundary: optionalText(
       string({
         description:
-          'The ARN of the managed policy that bounds the permissions of the role that is made. See ' +
+          'The ARN of a managed policy: the permissions boundary of the role that the controller creates. Default: none. See ' +
           `https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html. ${IMMUTABLE}`,
         maxLength: WIDE.arn,
         rules: POLICY_ARN_RULES,
@@ -169,8 +176,8 @@ export const AWSFargateProfileSpec = object(
     roleAdditionalPolicies: optional(
       list(string({ description: 'The ARN of a managed policy.', maxLength: WIDE.arn, rules: POLICY_ARN_RULES }), {
         description:
-          'The ARNs of managed policies to attach to the role that is made, beside AmazonEKSFargatePodExecutionRolePolicy: ' +
-          'to send logs to CloudWatch, for example. Can be changed at any time.',
+          'The ARNs of more managed policies for the role that the controller creates, for example to send logs to ' +
+          'CloudWatch. Default: none; AmazonEKSFargatePodExecutionRolePolicy is always attached. Can be changed at any time.',
         maxItems: WIDE.list,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -179,6 +186,6 @@ export const AWSFargateProfileSpec = object(
     deletionPolicy: optional(DeletionPolicy),
     adoptionPolicy: optional(AdoptionPolicy),
   },
-  { description: 'What is wanted: a profile in EKS and the role of its pods.', rules: SPEC_RULES },
+  { description: 'The desired state of the profile in EKS and of the role of its pods.', rules: SPEC_RULES },
 );
 export interface AWSFargateProfileSpec extends TypeOf<typeof AWSFargateProfileSpec> {}

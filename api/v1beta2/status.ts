@@ -8,12 +8,12 @@ export const Initialization = object(
     provisioned: optional(
       boolean({
         description:
-          'True from the first time that the profile was ACTIVE in EKS exactly as the spec wants it. Until then every ' +
-          'field but clusterName can still be corrected; afterwards the fields that EKS cannot change are immutable.',
+          'True once the profile has been ACTIVE in EKS with all fields as in the spec. Until then every field but ' +
+          'clusterName can be corrected; afterwards the fields that EKS cannot change are immutable.',
       }),
     ),
   },
-  { description: 'How far the first provisioning has come. Set once, and kept when the profile later fails.' },
+  { description: 'Progress of the first provisioning. Once set, it stays, also if the profile fails later.' },
 );
 export interface Initialization extends TypeOf<typeof Initialization> {}
 
@@ -22,7 +22,7 @@ export const StatusIdentityRef = object(
     kind: optional(string({ description: 'The kind of the identity object.' })),
     name: optional(string({ description: 'The name of the identity object.' })),
   },
-  { description: 'The AWS identity whose credentials are used. Absent: the credentials of the controller itself.' },
+  { description: "The AWS identity in use. Absent: the controller's own credentials are in use." },
 );
 export interface StatusIdentityRef extends TypeOf<typeof StatusIdentityRef> {}
 
@@ -32,23 +32,37 @@ export const StatusRole = object(
     id: optional(
       string({
         description:
-          'The unique id that IAM gave the role. A role made anew under the same name has another id, and EKS access ' +
-          'entries do not follow it.',
+          'The unique id of the role in IAM. A role that is deleted and created again has another id, and an EKS access ' +
+          'entry for the former role does not apply to it.',
+      }),
+    ),
+    accessEntryCheckedFor: optional(
+      string({
+        description:
+          'The unique id of the role for which the controller has last checked the access entry in the EKS cluster. It checks ' +
+          'the entry of a role once.',
       }),
     ),
     managed: optional(
       boolean({
         description:
-          'True if this controller made the role, keeps it in order and deletes it. False if the role is somebody ' +
-          "else's and only used.",
+          'True if the controller owns the role: it created or adopted the role, corrects it, and deletes it with the object. ' +
+          'False if the controller only uses the role.',
       }),
     ),
     attachedPolicies: optional(
       list(string(), {
         description:
-          'The ARNs of the managed policies that this controller attached to the role. Only these are ever detached ' +
-          'while the object lives.',
+          'The ARNs of the managed policies that this controller attached to the role. While the object exists, the ' +
+          'controller detaches only these.',
         'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+    permissionsBoundary: optional(
+      string({
+        description:
+          'The ARN of the permissions boundary that this controller put on the role. While the object exists, the controller ' +
+          'removes only this one.',
       }),
     ),
   },
@@ -61,19 +75,18 @@ export const HealthIssue = object(
     code: optional(
       string({
         description:
-          'What kind of issue, in the words of EKS: PodExecutionRoleAlreadyInUse, AccessDenied, ClusterUnreachable or ' +
-          'InternalFailure.',
+          'The code of the issue in EKS: PodExecutionRoleAlreadyInUse, AccessDenied, ClusterUnreachable or InternalFailure.',
       }),
     ),
-    message: optional(string({ description: 'What EKS says about it.' })),
+    message: optional(string({ description: 'The message of the issue, from EKS.' })),
     resourceIds: optional(
       list(string(), {
-        description: 'The AWS resources that the issue is about.',
+        description: 'The AWS resources that the issue concerns.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
   },
-  { description: 'One issue that EKS has with the profile.' },
+  { description: 'One health issue of the profile.' },
 );
 export interface HealthIssue extends TypeOf<typeof HealthIssue> {}
 
@@ -81,7 +94,7 @@ export const Health = object(
   {
     issues: optional(
       list(HealthIssue, {
-        description: 'The issues that EKS reports, as they are now.',
+        description: 'The current health issues of the profile.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
@@ -95,54 +108,62 @@ export const AWSFargateProfileStatus = object(
     observedGeneration: optional(
       integer({
         description:
-          'The metadata.generation that this status speaks of; -1 as long as no controller has seen the object.',
+          'The metadata.generation for which this status was written. -1 until the controller has seen the object.',
         format: 'int64',
         default: -1,
       }),
     ),
     ready: optional(
-      boolean({ description: 'True while the condition Ready is True: the profile is ACTIVE as the spec wants it.' }),
+      boolean({ description: 'True while the condition Ready is True: the profile is ACTIVE and equals the spec.' }),
     ),
     initialization: optional(Initialization),
     profileName: optionalText(
-      text(ProfileName, { description: 'The name of the profile in EKS: spec.profileName, or the computed one.' }),
+      text(ProfileName, { description: 'The name of the profile in EKS: spec.profileName or the computed name.' }),
     ),
     profileARN: optional(string({ description: 'The ARN of the profile in EKS.' })),
     profileStatus: optional(
       string({
-        description:
-          'The state of the profile, in the words of EKS: CREATING, ACTIVE, DELETING, CREATE_FAILED or DELETE_FAILED.',
+        description: 'The status of the profile in EKS: CREATING, ACTIVE, DELETING, CREATE_FAILED or DELETE_FAILED.',
       }),
     ),
     eksClusterName: optionalText(
       text(EksClusterName, {
-        description: 'The name of the EKS cluster, which is not the name of the Cluster object.',
+        description: 'The name of the EKS cluster, which can differ from the name of the Cluster object.',
       }),
     ),
     region: optional(string({ description: 'The AWS region of the EKS cluster.' })),
-    account: optionalText(text(AccountId, { description: 'The id of the AWS account that profile and role are in.' })),
+    account: optionalText(text(AccountId, { description: 'The id of the AWS account of profile and role.' })),
     identityRef: optional(StatusIdentityRef),
     podExecutionRoleARN: optionalText(
-      text(RoleArn, { description: 'The ARN of the role under which EKS starts the pods of the profile.' }),
+      text(RoleArn, { description: 'The ARN of the pod execution role, with which EKS starts the pods.' }),
     ),
     role: optional(StatusRole),
     subnets: optional(
       list(string(), {
-        description: 'The ids of the subnets in use: those of the spec, or the private subnets of the control plane.',
+        description:
+          'The ids of the subnets in use: those of spec.subnetIDs, or the private subnets of the control plane.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     tagKeys: optional(
       list(string(), {
-        description: 'The keys of the tags that this controller set on profile and role. Only these are ever removed.',
+        description:
+          'The keys of the tags that this controller set on profile and role. The controller removes only these.',
         'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+    deletionPolicy: optional(
+      string({
+        description:
+          'The deletion policy in effect: Retain if spec.deletionPolicy says so, or if that field is absent and the object has ' +
+          'the annotation aws-fargate.cluster.x-k8s.io/retain; otherwise Delete.',
       }),
     ),
     createRequestedAt: optional(
       string({
         description:
-          'When the creation of the profile was last asked of EKS. For a minute from then on, not being found does not ' +
-          'prove that there is no profile.',
+          'The time of the last request to EKS to create the profile. In the minute after it, EKS can still answer that the ' +
+          'profile does not exist.',
         format: 'date-time',
       }),
     ),
@@ -150,19 +171,26 @@ export const AWSFargateProfileStatus = object(
     conditions: optional(
       list(Condition, {
         description:
-          'What is known of the state: Ready (the summary), IAMFargateRolesReady, EKSFargateProfileReady, ' +
-          'CredentialsReady, Reconciling, Stalled (a human must act), Deleting, Paused.',
+          'The state of the object: Ready (the summary), IAMFargateRolesReady, EKSFargateProfileReady, CredentialsReady, ' +
+          'Reconciling, Stalled (you must act), Deleting, Paused.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),
     ),
     failureReason: optional(
-      string({ description: 'Not set any more; see the conditions. Kept for objects of Cluster API Provider AWS.' }),
+      string({
+        description: 'Not set by this controller. Objects of Cluster API Provider AWS can have it; see the conditions.',
+      }),
     ),
     failureMessage: optional(
-      string({ description: 'Not set any more; see the conditions. Kept for objects of Cluster API Provider AWS.' }),
+      string({
+        description: 'Not set by this controller. Objects of Cluster API Provider AWS can have it; see the conditions.',
+      }),
     ),
   },
-  { description: 'What the controller found and did. It is rebuilt from AWS when it is lost.', default: {} },
+  {
+    description: 'The observed state of profile and role. If it is lost, the controller rebuilds it from AWS.',
+    default: {},
+  },
 );
 export interface AWSFargateProfileStatus extends TypeOf<typeof AWSFargateProfileStatus> {}

@@ -3,7 +3,10 @@ import type { Ms } from '../../pkg/env/clock.ts';
 const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
-/** A span as Go's time.ParseDuration writes it, such as `10m`, `1h30m`, `500ms`; `undefined` for anything else. */
+/**
+ * Parses a duration in the format of Go's time.ParseDuration, such as `10m`, `1h30m` or `500ms`. Returns `undefined` for
+ * text in another format.
+ */
 export function parseDuration(text: string): Ms | undefined {
   let span = 0;
   let end = 0;

@@ -1,27 +1,29 @@
-import type { AwsTransport } from '../../pkg/cloud/transport.ts';
-import type { CredentialSource } from '../../pkg/cloud/credentials.ts';
+import type { AwsTransport } from '../../pkg/cloud/transport/transport.ts';
+import type { AwsCredentialSource } from '../../pkg/cloud/credentials/credential-pool.ts';
 import type { Endpoints } from '../../pkg/cloud/endpoints.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
-import type { Transport } from '../../pkg/kube/transport.ts';
+import type { Transport } from '../../pkg/kube/transport/transport.ts';
+import type { Namespaces } from './namespaces.ts';
 
-/** The world outside the manager: everything that a test under a virtual clock puts its own in the place of. */
+/** The connections of the manager to clock, randomness, network and host. Tests replace each of them. */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** To the API server. */
+  /** Sends requests to the API server. */
   readonly kube: Transport;
-  /** To AWS. */
+  /** Sends requests about the Lease to the API server, on connections that the workers cannot occupy. */
+  readonly kubeForLease: Transport;
+  /** Sends requests to AWS. */
   readonly aws: AwsTransport;
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
-  readonly credentials: CredentialSource;
-  /** Where the manager is, if that is known: roles are assumed there. */
+  readonly credentials: AwsCredentialSource;
+  /** The AWS region in which the manager assumes IAM roles; undefined if unknown. */
   readonly awsRegion?: string;
-  /** Of this host, for the lease. */
+  /** The name of this host, which is part of the holder identity in the Lease. */
   readonly hostname: string;
-  /** The namespace the manager is in, where one is known: the lease is there. */
-  readonly ownNamespace: string | undefined;
+  readonly namespaces: Namespaces;
 }

@@ -1,4 +1,4 @@
-import { isLeft } from 'fp-ts/lib/Either.js';
+import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { parseFlags } from './flags.ts';
 import type { ManagerFlags } from './flags.ts';
@@ -10,7 +10,7 @@ function flagsOf(...args: readonly string[]): ManagerFlags {
 }
 
 describe('parseFlags', () => {
-  // A patch of a Deployment appends to its arguments.
+  // The last of several equal flags counts, because a patch of a Deployment can only append arguments.
   for (const [args, isElected] of [
     [[], false],
     [['--leader-elect'], true],
@@ -20,11 +20,106 @@ describe('parseFlags', () => {
     [['--leader-elect=false', '--leader-elect'], true],
     [['--leader-elect=false', '--leader-elect=true'], true],
   ] as const)
-    it(`the last word counts: ${args.join(' ') || 'nothing'}`, () => {
+    it(`uses the last value of a switch: ${args.join(' ') || 'no argument'}`, () => {
       expect(flagsOf(...args).election !== undefined).to.equal(isElected);
     });
 
-  it('the last word counts also for values, and for what makes /metrics reachable', () => {
+  it('reads the values of switches like Go', () => {
+    for (const value of ['1', 't', 'T', 'TRUE', 'true', 'True'])
+      expect(flagsOf(`--leader-elect=${value}`).election, value).not.to.equal(undefined);
+    for (const value of ['0', 'f', 'F', 'FALSE', 'false', 'False'])
+      expect(flagsOf('--leader-elect', `--leader-elect=${value}`).election, value).to.equal(undefined);
+    for (const value of ['', 'yes', 'tRUE'])
+      expect(isLeft(parseFlags([`--leader-elect=${value}`])), value).to.equal(true);
+  });
+
+  it('reads long flags with one hyphen, as Go does', () => {
+    expect(flagsOf('-sync-period=2m', '-v=4')).to.include({ resync: 120_000, verbosity: 4 });
+    expect(flagsOf('-leader-elect=true').election).not.to.equal(undefined);
+    expect(flagsOf('-namespace', 'team-a').namespace).to.equal('team-a');
+    expect(flagsOf('-v', '4').verbosity).to.equal(4);
+  });
+
+  it('accepts every argument that the customiser of cluster-api-operator adds', () => {
+    const flags = flagsOf(
+      '--leader-elect=true',
+      '--leader-elect-lease-duration=15s',
+      '--leader-elect-renew-deadline=10s',
+      '--leader-elect-retry-period=2s',
+      '--leader-election-id=capaf-system/lease',
+      '--max-concurrent-reconciles=7',
+      '--namespace=team-a',
+      '--health-addr=:9440',
+      '--metrics-bind-addr=:8080',
+      '--diagnostics-address=:8443',
+      '--insecure-diagnostics=true',
+      '--webhook-host=0.0.0.0',
+      '--webhook-port=9443',
+      '--webhook-cert-dir=/certs',
+      '--profiler-address=:6060',
+      '--sync-period=600s',
+      '--v=5',
+      '--feature-gates=A=true,B=false',
+    );
+    expect(flags).to.include({ concurrency: 7, namespace: 'team-a', resync: 600_000, verbosity: 5 });
+    expect(flags.ignored).to.have.members([
+      'leader-election-id',
+      'metrics-bind-addr',
+      'webhook-host',
+      'webhook-port',
+      'webhook-cert-dir',
+      'profiler-address',
+      'feature-gates',
+    ]);
+    expect(flagsOf('--max-concurrent-reconciles=7', '--awsfargateprofile-concurrency=3').concurrency).to.equal(3);
+    expect(flagsOf()).to.deep.include({ concurrency: 10, ignored: [] });
+  });
+
+  it('accepts the flags that all managers of Cluster API have', () => {
+    expect(
+      flagsOf(
+        '--enable-contention-profiling=true',
+        '--kube-api-qps=100',
+        '--kube-api-burst=200',
+        '--tls-min-version=VersionTLS12',
+        '--tls-cipher-suites=TLS_AES_128_GCM_SHA256',
+        '--log-flush-frequency=5s',
+        '--log-json-split-stream=false',
+        '--vmodule=a=1',
+        '--webhook-cert-name=tls.crt',
+        '--webhook-key-name=tls.key',
+        '--webhook-port=1',
+        '--webhook-port=2',
+      ).ignored,
+    ).to.have.length(11);
+  });
+
+  it('refuses a flag that no manager of Cluster API has', () => {
+    expect(parseFlags(['--no-such-flag=1'])).to.deep.equal(
+      left("Unknown option '--no-such-flag'. --help lists the flags"),
+    );
+  });
+
+  it('limits nothing by default', () => {
+    expect(flagsOf().limits).to.deep.equal({});
+  });
+
+  it('uses all values of the flags that limit what objects may name', () => {
+    const roles = ['arn:aws:iam::*:role/pods/*', 'arn:*:iam::111122223333:role/w?b'];
+    const boundary = 'arn:aws:iam::*:policy/teams/bound';
+    const given = [
+      ...roles.map((pattern) => `--allow-role-arn=${pattern}`),
+      '--allow-policy-arn=none',
+      `--require-permissions-boundary=${boundary}`,
+    ];
+    expect(flagsOf(...given).limits).to.deep.equal({
+      roleArns: roles,
+      policyArns: ['none'],
+      permissionsBoundary: boundary,
+    });
+  });
+
+  it('uses the last value of a flag, also for --insecure-diagnostics', () => {
     expect(flagsOf('--sync-period=1m', '--sync-period', '2m').resync).to.equal(120_000);
     const open = ['--diagnostics-address=:8443', '--insecure-diagnostics'];
     expect(flagsOf(...open).diagnostics).to.deep.equal({ port: 8443 });

@@ -2,27 +2,35 @@ import { homedir, hostname } from 'node:os';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { resolveEndpoints } from '../../pkg/cloud/endpoints.ts';
-import { ownCredentials } from '../../pkg/cloud/own-credentials.ts';
-import { undiciTransport } from '../../pkg/cloud/undici-transport.ts';
+import { newManagerCredentialSource } from '../../pkg/cloud/credentials/manager-credentials.ts';
+import { undiciTransport } from '../../pkg/cloud/transport/undici-transport.ts';
+import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
 import type { ClosableLogger } from '../../pkg/env/winston-logger.ts';
 import { createWinstonLogger } from '../../pkg/env/winston-logger.ts';
-import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig.ts';
-import { connect } from '../../pkg/kube/undici-transport.ts';
+import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
+import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
+import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
-import { helpText, parseFlags } from './flags.ts';
-import { keepHeapSmall } from './frugal-heap.ts';
+import { helpText } from './flag-table.ts';
+import { parseFlags } from './flags.ts';
+import { selectNamespaces } from './namespaces.ts';
+import { setV8Flags } from './v8-flags.ts';
 import { runManager } from './run.ts';
 
-/** As Go's flag package: the command line is wrong. */
-const USAGE = 2;
+/** The exit code for a wrong command line; Go's flag package uses the same. */
+const USAGE_ERROR = 2;
 const FAILURE = 1;
+
+/** The error for flags that do not suffice in this environment. */
+class UsageError extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
   const command = parseFlags(args);
-  if (isLeft(command)) return complain(command.left);
+  if (isLeft(command)) return printProblem(command.left, USAGE_ERROR);
   switch (command.right.kind) {
     case 'help':
       process.stdout.write(helpText());
@@ -31,54 +39,28 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(`${VERSION}\n`);
       return 0;
     case 'run':
-      return start(command.right.flags);
+      return run(command.right.flags);
   }
 }
 
-async function start(flags: ManagerFlags): Promise<number> {
-  const environment = process.env;
-  const endpoints = resolveEndpoints({ serviceEndpoints: flags.serviceEndpoints, environment });
-  if (isLeft(endpoints)) return complain(endpoints.left);
-  const load = () => loadKubeconfig({ path: flags.kubeconfig, env: environment, home: homedir() });
+async function run(flags: ManagerFlags): Promise<number> {
+  const endpoints = resolveEndpoints({ serviceEndpoints: flags.serviceEndpoints, environment: process.env });
+  if (isLeft(endpoints)) return printProblem(endpoints.left, USAGE_ERROR);
   const logger = createWinstonLogger({
     clock: systemClock,
     format: flags.loggingFormat,
     verbosity: flags.verbosity,
     stream: process.stderr,
   });
-  lastWords(logger);
+  exitOnUncaughtError(logger);
   const aws = undiciTransport();
   try {
-    const { namespace, source, server } = load();
-    const kube = connect({ load, clock: systemClock });
-    logger.info('Starting manager', { version: VERSION, apiServer: server.href, credentials: source });
-    const registry = new Registry();
-    collectProcessMetrics(registry);
-    try {
-      await runManager(
-        {
-          clock: systemClock,
-          random: systemRandom,
-          logger,
-          kube,
-          aws,
-          endpoints: endpoints.right,
-          credentials: ownCredentials(aws, environment, logger),
-          ...awsRegionOf(environment),
-          hostname: hostname(),
-          ownNamespace: namespace,
-        },
-        flags,
-        registry,
-        stopSignal(logger),
-      );
-    } finally {
-      await kube.close();
-    }
+    await connectAndRun(flags, { logger, aws, endpoints: endpoints.right });
     return 0;
   } catch (error) {
-    if (error instanceof KubeconfigError) return complain(error.message, FAILURE);
-    logger.error('The manager ends', error);
+    if (error instanceof UsageError) return printProblem(error.message, USAGE_ERROR);
+    if (error instanceof KubeconfigError) return printProblem(error.message, FAILURE);
+    logger.error('Manager failed', error);
     return FAILURE;
   } finally {
     await aws.close();
@@ -86,24 +68,68 @@ async function start(flags: ManagerFlags): Promise<number> {
   }
 }
 
-/** As every AWS SDK; on EKS both are set by what gives the pod its role. */
+/** Connects to the API server and runs the manager until it is stopped. */
+async function connectAndRun(
+  flags: ManagerFlags,
+  { logger, aws, endpoints }: Pick<Env, 'logger' | 'aws' | 'endpoints'>,
+): Promise<void> {
+  const load = () => loadKubeconfig({ path: flags.kubeconfig, env: process.env, home: homedir() });
+  const { podNamespace, source, server } = load();
+  const namespaces = selectNamespaces(flags, podNamespace);
+  if (isLeft(namespaces)) throw new UsageError(namespaces.left);
+  const kube = connect({ load, clock: systemClock });
+  logger.info('Starting manager', {
+    version: VERSION,
+    apiServer: `${server.origin}${server.pathname}`,
+    credentials: source,
+  });
+  if (flags.ignored.length > 0) logger.info('Ignoring flags that have no effect', { flags: flags.ignored.join(', ') });
+  const registry = new Registry();
+  collectProcessMetrics(registry);
+  const env: Env = {
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    kube,
+    kubeForLease: kube.forLease,
+    aws,
+    endpoints,
+    credentials: newManagerCredentialSource(aws, process.env, logger),
+    ...awsRegionOf(process.env),
+    hostname: hostname(),
+    namespaces: namespaces.right,
+  };
+  try {
+    await runManager(env, flags, registry, newStopSignal(logger));
+  } finally {
+    await kube.close();
+  }
+}
+
+/**
+ * The AWS region from the environment variables that AWS SDKs read. On EKS, IAM roles for service accounts and Pod Identity
+ * set both variables.
+ */
 function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
   const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
   return awsRegion === undefined ? {} : { awsRegion };
 }
 
-/** A mistake that nobody caught ends the process, as a panic does in Go; but it is logged first, whole. */
-function lastWords(logger: ClosableLogger): void {
+/** Logs an uncaught error and terminates the process, as a panic does in Go. */
+function exitOnUncaughtError(logger: ClosableLogger): void {
   const die = (thrown: unknown): void => {
-    logger.error('Nobody handled an error', thrown);
+    logger.error('Unhandled error', thrown);
     void logger.flush().finally(() => process.exit(FAILURE));
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
 }
 
-/** Aborts on the first SIGTERM or SIGINT; a second one ends the process at once, as controller-runtime does. */
-function stopSignal(logger: ClosableLogger): AbortSignal {
+/**
+ * A signal that aborts on the first SIGTERM or SIGINT. A second one terminates the process at once, as in
+ * controller-runtime.
+ */
+function newStopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     if (stop.signal.aborted) process.exit(FAILURE);
@@ -115,10 +141,11 @@ function stopSignal(logger: ClosableLogger): AbortSignal {
   return stop.signal;
 }
 
-function complain(problem: string, code = USAGE): number {
-  process.stderr.write(`manager: ${problem}\n`);
+/** Prints the problem to standard error. Returns the exit code. */
+function printProblem(problem: string, code: number): number {
+  process.stderr.write(`manager: ${escapeHidden(problem)}\n`);
   return code;
 }
 
-keepHeapSmall();
+setV8Flags();
 process.exit(await main(process.argv.slice(2)));

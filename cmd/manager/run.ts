@@ -1,23 +1,28 @@
 import type { Registry } from 'prom-client';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
-import { newCaches } from '../../controllers/caches.ts';
+import { newCaches } from '../../controllers/shared/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
-import { Guard } from '../../controllers/guard.ts';
-import { ServedSchema, schemaMetrics } from '../../controllers/served-schema.ts';
+import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane-finalizer.ts';
+import { ServedSchema, schemaMetrics } from '../../controllers/shared/served-schema.ts';
+import type { Identities } from '../../controllers/identities/identities.ts';
 import { newIdentities } from '../../controllers/identities/identities.ts';
-import { CredentialPool } from '../../pkg/cloud/credentials.ts';
-import { newLimiter } from '../../pkg/cloud/limiter.ts';
+import { CallerAccounts } from '../../pkg/cloud/credentials/caller-accounts.ts';
+import { CredentialPool } from '../../pkg/cloud/credentials/credential-pool.ts';
+import { newLimiter } from '../../pkg/cloud/call/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
+import type { Sessions } from '../../pkg/cloud/types.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
-import { EventWriter } from '../../pkg/kube/events.ts';
-import { observe } from '../../pkg/kube/transport.ts';
+import { EventWriter } from '../../pkg/kube/events/events.ts';
+import type { CountRequest, Transport } from '../../pkg/kube/transport/transport.ts';
+import { observeRequests } from '../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
-import { healthHandler, ping } from '../../pkg/runtime/health.ts';
-import { HttpServer } from '../../pkg/runtime/http-server.ts';
-import { LeaderElection } from '../../pkg/runtime/leader-election.ts';
+import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
+import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
+import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
-import { metricsHandler } from '../../pkg/runtime/metrics-handler.ts';
+import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
 import { Metrics } from '../../pkg/runtime/metrics.ts';
 import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
 import type { Leadership } from '../../pkg/runtime/types.ts';
@@ -25,95 +30,117 @@ import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
 
-/** Who the manager is to API server, AWS and readers of events. */
+/** The name of this provider in User-Agent headers and Events. */
 const NAME = 'cluster-api-provider-aws-fargate';
-/** One lease for all managers of this provider, whatever their version. */
+/** The name of the manager's Lease. Managers of all versions share it, so that an upgrade never has two leaders. */
 const LEASE = 'capaf-leader-election';
-/** The namespace of the release, where nothing else tells. */
-const DEFAULT_NAMESPACE = 'capaf-system';
+/** The leadership of a manager without leader election: no other manager takes over, so this leadership never expires. */
+const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
-/** Without election nobody else acts, so there is nothing to run out. */
-const ALONE: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
-
-export type RunFlags = Omit<ManagerFlags, 'kubeconfig' | 'loggingFormat' | 'verbosity' | 'serviceEndpoints'>;
+export type RunFlags = Omit<
+  ManagerFlags,
+  'kubeconfig' | 'loggingFormat' | 'verbosity' | 'serviceEndpoints' | 'ignored'
+>;
 
 /**
- * Builds the manager from its environment and runs it until the signal aborts. Rejects when a part fails, when the lease
- * is lost or when something does not stop in time: the process must end then.
+ * Builds the manager from its environment and runs it until the signal aborts. The promise rejects when a runnable of the
+ * manager fails, when the Lease is lost, or when a runnable does not stop in time. After a rejection the caller must
+ * terminate the process.
  */
 export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = env;
   const metrics = new Metrics(registry);
-  const transport = observe(env.kube, { userAgent: `${NAME}/${VERSION}`, count: requestCounter(registry), logger });
-  const client = createKubeClient({ transport, clock });
+  const count = requestCounter(registry);
+  const client = newKubeClient(env, env.kube, count);
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
-  const election = flags.election && newElection(env, flags.election, { kube: client, recorder: events, metrics });
+  const election =
+    flags.election &&
+    newElection(env, flags.election, { kube: newKubeClient(env, env.kubeForLease, count), recorder: events, metrics });
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
+  const { identities, sessions } = newAws(env, client, registry, stopping.signal);
+  const caches = newCaches({ client, clock, random, logger, ...cacheScope(flags) });
+  const { controlPlanes, controlPlaneResource: resource } = caches;
+  const shared = {
+    client,
+    caches,
+    controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource }),
+    schema: new ServedSchema({ client, clock, logger, metrics: schemaMetrics(registry) }),
+    leadership: election ?? ALWAYS_LEADER,
+    recorder: events,
+    metrics,
+    clock,
+    random,
+    logger,
+  };
+  const teardown = clusterTeardownController(shared);
+  const { concurrency, resync, limits } = flags;
+  const profiles = awsFargateProfileController({ ...shared, identities, sessions, limits, concurrency, resync });
 
-  const aws = {
+  addServers(manager, flags, { registry, election, logger });
+  for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
+  manager.addRecorder(events);
+  manager.addWorker(profiles);
+  manager.addWorker(teardown);
+  try {
+    await manager.run(signal);
+  } finally {
+    stopping.abort(new Error('the manager has stopped'));
+  }
+}
+
+/** The namespace and the label by which the flags restrict the objects in the caches. */
+const cacheScope = ({ namespace, watchFilter }: RunFlags): Pick<RunFlags, 'namespace' | 'watchFilter'> => ({
+  ...(namespace !== undefined && { namespace }),
+  ...(watchFilter !== undefined && { watchFilter }),
+});
+
+function newKubeClient({ clock, logger }: Env, connections: Transport, count: CountRequest): KubeClient {
+  const transport = observeRequests(connections, { userAgent: `${NAME}/${VERSION}`, count, logger });
+  return createKubeClient({ transport, clock });
+}
+
+/** Creates the AWS sessions, and the identities that provide their credentials. */
+function newAws(
+  env: Env,
+  client: KubeClient,
+  registry: Registry,
+  signal: AbortSignal,
+): { readonly identities: Identities; readonly sessions: Sessions } {
+  const { clock, random, logger } = env;
+  const shared = {
     clock,
     logger,
     transport: env.aws,
     limiter: newLimiter(clock),
     metrics: awsMetrics(registry),
     endpoints: env.endpoints,
-    pool: new CredentialPool(clock, stopping.signal),
+    pool: new CredentialPool(clock, signal),
+    region: env.awsRegion,
     version: VERSION,
   };
+  const aws = { ...shared, accounts: new CallerAccounts({ ...shared, signal }) };
   const identities = newIdentities({
     client,
     clock,
     random,
     logger,
-    namespace: env.ownNamespace ?? DEFAULT_NAMESPACE,
+    namespace: env.namespaces.secrets,
     own: env.credentials,
-    assuming: { ...aws, region: env.awsRegion },
+    assuming: aws,
   });
-  const sessions = newSessions({ ...aws, random, sources: identities.sources, signal: stopping.signal });
-  const caches = newCaches({
-    client,
-    clock,
-    random,
-    logger,
-    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
-    ...(flags.watchFilter !== undefined && { watchFilter: flags.watchFilter }),
-  });
-  const guard = new Guard({
-    client,
-    controlPlanes: caches.controlPlanes,
-    resource: caches.controlPlaneResource,
-  });
-  const schema = new ServedSchema({ client, clock, logger, metrics: schemaMetrics(registry) });
-  const teardown = clusterTeardownController({
-    client,
-    caches,
-    guard,
-    schema,
-    leadership: election ?? ALONE,
-    recorder: events,
-    metrics,
-    clock,
-    random,
-    logger,
-  });
-  const controller = awsFargateProfileController({
-    client,
-    caches,
-    guard,
-    schema,
-    identities,
-    sessions,
-    leadership: election ?? ALONE,
-    recorder: events,
-    metrics,
-    clock,
-    random,
-    logger,
-    concurrency: flags.concurrency,
-    resync: flags.resync,
-  });
+  const sessions = newSessions({ ...aws, random, sources: identities.sources });
+  return { identities, sessions };
+}
 
+interface ServerParts {
+  readonly registry: Registry;
+  readonly election: LeaderElection | undefined;
+  readonly logger: Logger;
+}
+
+/** Adds the HTTP servers that the flags ask for: one for /healthz and /readyz, one for /metrics. */
+function addServers(manager: Manager, flags: RunFlags, { registry, election, logger }: ServerParts): void {
   if (flags.health !== undefined) {
     const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
     const handler = healthHandler({ healthz, readyz: [ping, manager.readyCheck] });
@@ -123,30 +150,21 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const handler = metricsHandler(registry);
     manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
   }
-  for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
-  manager.addRecorder(events);
-  manager.addWorker(controller);
-  manager.addWorker(teardown);
-  try {
-    await manager.run(signal);
-  } finally {
-    stopping.abort(new Error('the manager has stopped'));
-  }
 }
 
 function newElection(
   env: Env,
-  { timings, namespace }: NonNullable<ManagerFlags['election']>,
+  { timings }: NonNullable<ManagerFlags['election']>,
   { kube, recorder, metrics }: { readonly kube: KubeClient; readonly recorder: EventWriter; readonly metrics: Metrics },
 ): LeaderElection {
-  const { clock, random, logger, hostname } = env;
+  const { clock, random, logger, hostname, namespaces } = env;
   return new LeaderElection({
     kube,
     recorder,
     clock,
     random,
     logger,
-    lease: { namespace: namespace ?? env.ownNamespace ?? DEFAULT_NAMESPACE, name: LEASE },
+    lease: { namespace: namespaces.lease, name: LEASE },
     hostname,
     timings,
     metrics: metrics.leaderElection(LEASE),

@@ -3,22 +3,26 @@ import type { Sessions } from '../../pkg/cloud/types.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
-import type { EventRecorder } from '../../pkg/kube/events.ts';
-import { parseKeyText } from '../../pkg/kube/paths.ts';
+import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
-import { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
+import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
-import { Turns } from '../../pkg/runtime/turns.ts';
+import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
-import { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import type { Caches } from '../caches.ts';
-import type { Guard } from '../guard.ts';
-import type { ServedSchema } from '../served-schema.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../shared/caches.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
-import { underOurSchema } from './foreign-schema.ts';
-import { liveReads } from './live.ts';
-import { ProfileObjects } from './objects.ts';
+import { placementOf } from './placement.ts';
+import { isClusterHead } from './cluster-head.ts';
+import { onlyUnderOurSchema } from './foreign-schema.ts';
+import { newLiveChecks } from './guards/live-checks.ts';
+import { ProfileWriter } from '../shared/profile-writer.ts';
+import { RetryStore } from './retry/retry-store.ts';
 import { Reconciler } from './reconcile.ts';
 import type { ReconcilerOptions } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
@@ -28,54 +32,70 @@ const NAME = 'awsfargateprofile';
 export interface AWSFargateProfileControllerOptions {
   readonly client: KubeClient;
   readonly caches: Caches;
-  readonly guard: Guard;
+  readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly identities: Pick<Identities, 'onChange'>;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
+  readonly limits: OperatorLimits;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many objects are worked on at the same time. */
+  /** How many passes (reconciles) run at the same time. */
   readonly concurrency: number;
-  /** How often an object at rest is compared with AWS. */
+  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
 
-/** Makes profiles and roles in AWS what the AWSFargateProfiles say. */
+/** The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
-  const { client, caches, guard, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { identities, concurrency, resync } = options;
-  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
-  const objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
-  // A place that nobody takes holds up a whole line.
-  const turns = new Turns({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') });
+  const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
+  const { controlPlaneFinalizer, identities, limits, concurrency, resync } = options;
+  const queue = new Workqueue({
+    clock,
+    metrics: metrics.workqueue(NAME),
+    workers: concurrency,
+    placementOf: (key) => placementOf(caches, key),
+  });
+  const profileWriter = new ProfileWriter({
+    client,
+    store: caches.profiles,
+    profiles: caches.typed.profiles,
+    onForeignChange: (key) => queue.add(key),
+  });
+  // An object whose turn in the queue of its EKS cluster has come is enqueued with high priority, because the other
+  // profiles of the cluster wait until the object has used its turn.
+  const clusterQueue = new ClusterQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') });
+  const retryStore = new RetryStore(clock);
   const reconcilerOptions: ReconcilerOptions = {
-    ...caches,
+    ...caches.typed,
     clock,
     random,
-    objects,
-    live: liveReads(client, caches.clusterResource),
+    profileWriter,
+    live: newLiveChecks(client, caches.clusterResource),
     schema,
     sessions,
-    turns,
-    guardOf: (controlPlane, signal) => guard.putOn(controlPlane, signal),
+    limits,
+    clusterQueue,
+    controlPlaneFinalizer,
     roles: new KeyedMutex(),
+    retryStore,
+    isClusterHead: (key) => isClusterHead(caches.profiles, key),
     leadership,
-    tell: ({ metadata }, { type, reason, message }) =>
+    recordEvent: ({ metadata }, { type, reason, message }) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
     resync,
   };
-  const { reconcile, awaitsSibling } = new Reconciler(reconcilerOptions);
-  connectWatches({ caches, identities, queue, objects, random, resync, awaitsSibling });
+  const { reconcile } = new Reconciler(reconcilerOptions);
+  connectWatches({ caches, identities, queue, profileWriter, retryStore, random, resync });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
     concurrency,
     queue,
-    reconcile: underOurSchema(reconcile, reconcilerOptions),
+    reconcile: onlyUnderOurSchema(reconcile, reconcilerOptions),
     clock,
     random,
     logger,

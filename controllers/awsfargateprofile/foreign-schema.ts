@@ -1,102 +1,88 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
-import { keyOf, keyText } from '../../pkg/kube/paths.ts';
-import type { StoreReader } from '../../pkg/kube/store.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import type { ServedSchema, ServedVerdict } from '../served-schema.ts';
-import { isDeleting } from '../standing.ts';
-import type { EventSpec } from './events.ts';
-import { eventsOf } from './events.ts';
-import type { ProfileObjects } from './objects.ts';
-import type { Pass } from './pass.ts';
-import { readInputs } from './read.ts';
-import type { Why } from './reasons.ts';
-import { pollOf, why } from './reasons.ts';
-import { statusOf } from './report.ts';
-import { goalFor } from './target.ts';
+import { isDeleting } from '../shared/object-state.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
+import { goalFor } from './goal/goal.ts';
+import type { InputCaches } from './goal/inputs.ts';
+import { readInputs } from './goal/inputs.ts';
+import type { CompletedPass } from './model/pass.ts';
+import { stoppedBy } from './model/pass.ts';
+import type { Reason } from './reasons/reasons.ts';
+import { pollOf } from './reasons/reasons.ts';
+import { reasonForSchema } from './reasons/schema.ts';
+import type { EventSpec } from './status/events.ts';
+import { eventsAfter } from './status/events.ts';
+import { statusAfter } from './status/status.ts';
 
-export interface ForeignSchemaOptions {
+export interface ForeignSchemaOptions extends InputCaches {
   readonly clock: Clock;
-  readonly profiles: StoreReader;
-  readonly clusters: StoreReader;
-  readonly controlPlanes: StoreReader;
-  readonly objects: Pick<ProfileObjects, 'patchStatus'>;
-  readonly schema: Pick<ServedSchema, 'lookLately'>;
-  readonly tell: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+  readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
+  readonly schema: Pick<ServedSchema, 'checkRecently'>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
 /**
- * Passes only while the API server serves the kind with our schema.
+ * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider.
  *
- * Under another one an object is not read as it was written, and the first write of it, whatever it is about, loses for
- * good what that schema does not know. So a living object is not written at all, and told of by an event alone; of one
- * that is being deleted somebody waits for the end, and is told in its conditions.
+ * Under a foreign CRD the API server hides the fields that the foreign CRD lacks, and any write drops these fields from the
+ * stored object. So this controller only reports the foreign CRD in an event and writes nothing, except the status of an
+ * object that is being deleted, because a user waits for that deletion.
  */
-export function underOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** Who has been told, by key. */
-  const told = new Set<string>();
+export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
+  /** Keys of the objects for which the event about the foreign CRD was recorded. */
+  const reported = new Set<string>();
   return async (key, context) => {
-    const reason = objectionOf(await options.schema.lookLately(context.signal));
-    if (reason?.reason !== 'ForeignSchema') {
-      told.clear();
+    const reason = reasonForSchema(await options.schema.checkRecently(context.signal));
+    if (reason?.name !== 'ForeignSchema') {
+      reported.clear();
       return reconcile(key, context);
     }
     const lookup = options.profiles.lookup(key);
-    return lookup.kind === 'found'
-      ? standStill(options, lookup.object, reason, told, context)
-      : reconcile(key, context);
+    if (lookup.kind !== 'found') return reconcile(key, context);
+    // An object that cannot be decoded gets no event of its own: the foreign CRD may be the cause.
+    return E.isLeft(lookup.decoded)
+      ? requeueFor(reason)
+      : reportForeignSchema(options, lookup.decoded.right, reason, reported, context);
   };
 }
 
-/** What a verdict on the served schema has against changing anything in AWS. */
-export function objectionOf(verdict: ServedVerdict): Why | undefined {
-  switch (verdict.kind) {
-    case 'ours':
-      return undefined;
-    case 'foreign':
-      return why('ForeignSchema', verdict);
-    case 'unreadable':
-      return why('WaitingForAPI', { kind: 'CustomResourceDefinition', why: verdict.why });
-  }
-}
-
-async function standStill(
+async function reportForeignSchema(
   options: ForeignSchemaOptions,
-  raw: KubeObject,
-  reason: Why,
-  told: Set<string>,
+  object: AWSFargateProfile,
+  reason: Reason,
+  reported: Set<string>,
   { signal }: ReconcileContext,
 ): Promise<Requeue> {
-  const next: Requeue = { kind: 'after', delay: pollOf(reason, 0), why: reason.reason };
-  const decoded = decodeAWSFargateProfile(raw);
-  if (E.isLeft(decoded)) return next;
-  const object = decoded.right;
   const goal = goalFor(readInputs(object, options));
   if (goal.kind === 'ignore') return { kind: 'done' };
-  if (goal.kind === 'paused') return next;
-  const pass: Pass = {
+  if (goal.kind === 'paused') return requeueFor(reason);
+  const pass: CompletedPass = {
     object,
-    end: { kind: 'stopped', why: reason },
-    trail: [],
+    end: stoppedBy(reason),
+    steps: [],
     now: options.clock.now(),
     waited: 0,
     attempts: 0,
   };
   const key = keyText(keyOf(object));
   if (isDeleting(object)) {
-    const written = await options.objects.patchStatus(object, inForeignTerms(statusOf(pass)), signal);
+    const written = await options.profileWriter.patchStatus(object, withoutEmptyMessages(statusAfter(pass)), signal);
     if (written === undefined) return { kind: 'conflict' };
   }
-  if (!told.has(key)) for (const event of eventsOf(pass)) options.tell(object, event);
-  told.add(key);
-  return next;
+  if (!reported.has(key)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
+  reported.add(key);
+  return requeueFor(reason);
 }
 
-/** Cluster API Provider AWS's schema takes no empty message. */
-const inForeignTerms = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
+const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
+
+/** Removes empty messages from conditions, because the CRD of Cluster API Provider AWS rejects them. */
+const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
   ...status,
   conditions: conditions.map(({ message, ...rest }) =>
     message === '' || message === undefined ? rest : { ...rest, message },

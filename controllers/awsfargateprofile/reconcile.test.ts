@@ -3,27 +3,34 @@ import { expect } from 'chai';
 import { AccountId } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
-import { DELETION_REQUESTED_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import {
+  DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
+  PAUSED_ANNOTATION,
+  PROVISIONED_IN_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
 import type { CredentialsProblem, Session } from '../../pkg/cloud/types.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../pkg/kube/store.ts';
+import { NO_LIMITS } from '../../pkg/fargate/limits.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { Turns } from '../../pkg/runtime/turns.ts';
+import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Requeue } from '../../pkg/runtime/types.ts';
-import { KeyedMutex } from '../../pkg/runtime/keyed-mutex.ts';
-import { BY_CLUSTER, clusterOf } from '../caches.ts';
-import type { Guarding } from '../guard.ts';
-import { ServedSchema } from '../served-schema.ts';
-import { liveReads } from './live.ts';
-import { ProfileObjects } from './objects.ts';
+import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import { BY_CLUSTER, clusterOf, newTypedCaches } from '../shared/caches.ts';
+import { RetryStore } from './retry/retry-store.ts';
+import type { FinalizerResult } from '../shared/control-plane-finalizer.ts';
+import { ServedSchema } from '../shared/served-schema.ts';
+import { newLiveChecks } from './guards/live-checks.ts';
+import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
 import type { Api } from './testing/api.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
 import type { ObjectParts } from './testing/builders.ts';
 import { ACCOUNT, EKS_CLUSTER, POD_EXECUTION_POLICY, PROFILE, ROLE, aFailure } from './testing/builders.ts';
-import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/flight.ts';
+import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import type { SimulatedSession } from './testing/simulated-session.ts';
 import { sessionOn } from './testing/simulated-session.ts';
@@ -33,39 +40,39 @@ const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plu
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
 const HERE = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
-/** What a patch of metadata is for. */
-const whatOf = (body: string): string =>
+/** The finalizer or annotation that a merge patch of metadata changes. */
+const changeIn = (body: string): string =>
   ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
 
-// What a pass does with AWS is the matter of decide, of preflight and of steps; here is in which order it comes there, and
-// what keeps it from coming there.
+// `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the requests of
+// a pass, and the cases in which a pass ends before it reads or changes AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
   let session: SimulatedSession;
   let stores: { readonly profiles: Store; readonly clusters: Store; readonly controlPlanes: Store };
   let roles: KeyedMutex;
-  let told: string[];
+  let recordedEvents: string[];
   let reconciler: Reconciler;
-  /** What a pass asked for, in order: writes to the API server, the guard, the session, calls to AWS. */
-  let asked: string[];
-  let guarding: Guarding;
-  let problem: CredentialsProblem | undefined;
+  /** The requests of the pass, in order: writes to the API server, control plane finalizer, AWS session, calls to AWS. */
+  let requests: string[];
+  let finalizerResult: FinalizerResult;
+  let credentialsProblem: CredentialsProblem | undefined;
 
   beforeEach(() => {
     api = newApi();
     aws = awsWith();
     session = sessionOn(aws);
-    asked = [];
-    told = [];
-    guarding = { kind: 'guarded' };
-    problem = undefined;
+    requests = [];
+    recordedEvents = [];
+    finalizerResult = { kind: 'present' };
+    credentialsProblem = undefined;
     session.onCall = (operation) => {
-      asked.push(operation);
+      requests.push(operation);
       return undefined;
     };
     api.server.intercept = ({ method, path, body = '' }) => {
-      if (method !== 'GET') asked.push(`${method} ${path.endsWith('/status') ? 'status' : whatOf(body)}`);
+      if (method !== 'GET') requests.push(`${method} ${path.endsWith('/status') ? 'status' : changeIn(body)}`);
       return undefined;
     };
     const { client, clock, random } = api;
@@ -77,31 +84,47 @@ describe('Reconciler', () => {
     };
     roles = new KeyedMutex();
     reconciler = new Reconciler({
-      ...stores,
+      ...newTypedCaches(stores),
       clock,
       random,
-      objects: new ProfileObjects({ client, store: stores.profiles, onNews: () => {} }),
-      live: liveReads(client, () => CLUSTERS),
+      profileWriter: new ProfileWriter({
+        client,
+        store: stores.profiles,
+        profiles: newTypedCaches(stores).profiles,
+        onForeignChange: () => {},
+      }),
+      live: newLiveChecks(client, () => CLUSTERS),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
+      limits: NO_LIMITS,
       sessions: {
         open: () => {
-          asked.push('open a session');
-          return problem === undefined ? TE.right<CredentialsProblem, Session>(session) : TE.left(problem);
+          requests.push('open a session');
+          return credentialsProblem === undefined
+            ? TE.right<CredentialsProblem, Session>(session)
+            : TE.left(credentialsProblem);
         },
       },
-      turns: new Turns({ clock, wake: () => {} }),
-      guardOf: async () => {
-        asked.push('put the guard on');
-        return guarding;
+      clusterQueue: new ClusterQueue({ clock, wake: () => {} }),
+      controlPlaneFinalizer: {
+        add: async () => {
+          requests.push('add the control plane finalizer');
+          return finalizerResult;
+        },
+        confirm: async () => {
+          requests.push('confirm the control plane finalizer');
+          return finalizerResult;
+        },
       },
+      retryStore: new RetryStore(clock),
+      isClusterHead: () => false,
       roles,
       leadership: { remaining: () => 15_000 },
-      tell: (_object, { reason }) => void told.push(reason),
+      recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
     });
   });
 
-  const now = (): KubeObject => api.server.storage.get(PROFILE_KIND, KEY) ?? expect.fail('it is gone');
+  const now = (): KubeObject => api.server.storage.get(PROFILE_KIND, KEY) ?? expect.fail('the object is gone');
   const reasonOf = (type: string): string | undefined => {
     const conditions: unknown = fieldAt(now()['status'], 'conditions');
     const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
@@ -118,7 +141,7 @@ describe('Reconciler', () => {
     stores.controlPlanes.replaceAll(all(CONTROL_PLANE), version);
   }
 
-  /** An object whose Cluster and control plane are there and at rest. */
+  /** Creates the object in the fake API server, with its Cluster and a ready control plane. */
   function given(parts: ObjectParts = {}): void {
     api.putCluster({ controlPlaneRef: REFERENCE });
     const controlPlane = api.putControlPlane({
@@ -135,25 +158,29 @@ describe('Reconciler', () => {
     given({ ...parts, metadata: { finalizers: [FINALIZER], ...parts.metadata } });
     api.server.storage.delete(PROFILE_KIND, KEY);
     sync();
-    asked.length = 0;
+    requests.length = 0;
   }
   const pass = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
-  it('comes to AWS in one order: finalizer, guard, session, a look, whereabouts; and a record before what it makes', async () => {
+  it('adds both finalizers, opens a session, reads AWS, records the location, and writes status before each mutation', async () => {
     given();
     await pass();
-    expect(asked).to.deep.equal([
+    expect(requests).to.deep.equal([
       'PATCH finalizers',
-      'put the guard on',
+      'add the control plane finalizer',
       'open a session',
       'DescribeFargateProfile',
       'GetRole',
       'PATCH provisioned-in',
+      'confirm the control plane finalizer',
       'PATCH status',
       'CreateRole',
       'PATCH status',
       'AttachRolePolicy',
+      'DescribeCluster',
+      'DescribeAccessEntry',
+      'confirm the control plane finalizer',
       'PATCH status',
       'CreateFargateProfile',
       'PATCH status',
@@ -162,111 +189,167 @@ describe('Reconciler', () => {
     expect(reasonOf('Ready')).to.equal('Creating');
   });
 
-  it('lets an object go only when nothing of it is left in AWS', async () => {
+  it('removes the finalizer of a deleted object once AWS has nothing left of the object', async () => {
     aws.profiles.set(PROFILE, aSimulatedProfile());
     aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
     deleted({ status: HERE });
     await pass();
-    expect(asked.slice(-3)).to.deep.equal(['PATCH deletion-requested', 'DeleteFargateProfile', 'PATCH status']);
+    expect(requests.slice(-3)).to.deep.equal(['PATCH deletion-requested', 'DeleteFargateProfile', 'PATCH status']);
     aws.tick();
     sync();
     await pass();
     expect(aws.roles.size).to.equal(0);
-    expect(asked.at(-2)).to.equal('DeleteRole');
-    expect(api.server.storage.get(PROFILE_KIND, KEY), 'then its finalizer goes, and it with that').to.equal(undefined);
+    expect(requests.at(-2)).to.equal('DeleteRole');
+    expect(api.server.storage.get(PROFILE_KIND, KEY), 'the object without its finalizer').to.equal(undefined);
   });
 
-  describe('does nothing in AWS, and writes nothing', () => {
-    const nothing = async (expected: Partial<Requeue>): Promise<void> => {
-      asked.length = 0;
+  describe('calls no AWS API and changes nothing', () => {
+    const expectNoRequest = async (expected: Partial<Requeue>): Promise<void> => {
+      requests.length = 0;
       expect(await pass()).to.include(expected);
-      expect(asked).to.deep.equal([]);
+      expect(requests).to.deep.equal([]);
     };
 
-    it('for an object that is not known yet, or gone', async () => {
-      await nothing({ kind: 'backoff' });
+    it('for an object that the cache does not have yet, or that is gone', async () => {
+      await expectNoRequest({ kind: 'backoff' });
       stores.profiles.replaceAll([], '1');
-      await nothing({ kind: 'done' });
+      await expectNoRequest({ kind: 'done' });
     });
 
     it('for a deleted object without our finalizer', async () => {
-      deleted({ metadata: { finalizers: ['somebody.else/finalizer'] } });
-      await nothing({ kind: 'done' });
+      deleted({ metadata: { finalizers: ['other.example.com/finalizer'] } });
+      await expectNoRequest({ kind: 'done' });
     });
 
-    it('for an object that somebody changed meanwhile', async () => {
+    it('for an object that another client has changed since the cache read it', async () => {
       given();
       api.change(now(), { metadata: { labels: { by: 'them' } } });
-      asked.length = 0;
+      requests.length = 0;
       expect(await pass()).to.deep.equal({ kind: 'conflict' });
-      expect(asked).to.deep.equal(['PATCH finalizers']);
+      expect(requests).to.deep.equal(['PATCH finalizers']);
       expect(now().metadata.finalizers ?? []).to.deep.equal([]);
     });
   });
 
-  describe('does nothing in AWS, and says why', () => {
-    const says = async (type: string, reason: string): Promise<void> => {
+  describe('calls no AWS API and reports the reason in a condition', () => {
+    const expectReason = async (type: string, reason: string): Promise<void> => {
       await pass();
-      expect(asked.filter((what) => !what.startsWith('PATCH'))).to.deep.equal([]);
+      expect(requests.filter((request) => !request.startsWith('PATCH'))).to.deep.equal([]);
       expect(reasonOf(type)).to.equal(reason);
     };
 
     it('for a paused object', async () => {
       given({ metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
-      await says('Paused', 'Paused');
+      await expectReason('Paused', 'Paused');
     });
 
-    it('for an object whose control plane is not there', async () => {
+    it('for an object whose control plane does not exist', async () => {
       api.putCluster({ controlPlaneRef: REFERENCE });
       api.put();
       sync();
-      await says('Ready', 'WaitingForEKSControlPlane');
+      await expectReason('Ready', 'WaitingForEKSControlPlane');
     });
 
-    it('for half a minute of an object whose Cluster has vanished', async () => {
+    it('for half a minute after the Cluster of a deleted object has vanished', async () => {
       deleted({ status: { ...HERE, profileName: PROFILE } });
       api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
       sync();
-      await says('Deleting', 'ClusterVanished');
+      await expectReason('Deleting', 'ClusterVanished');
       await api.clock.advance(29_999);
-      await says('Deleting', 'ClusterVanished');
+      await expectReason('Deleting', 'ClusterVanished');
       await api.clock.advance(1);
       await pass();
-      expect(asked).to.include('open a session');
+      expect(requests).to.include('open a session');
     });
 
-    it('for an object that cannot be read', async () => {
+    it('for an object that cannot be decoded', async () => {
       given();
       api.server.storage.mergePatch(PROFILE_KIND, KEY, { spec: { clusterName: 7 } });
       sync();
-      await says('Stalled', 'InvalidObject');
+      await expectReason('Stalled', 'InvalidObject');
     });
   });
 
-  it('tells the API server again of a deletion that a move has interrupted', async () => {
+  it('deletes an object again whose deletion clusterctl move has interrupted', async () => {
     given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
     await pass();
     expect(now().metadata.deletionTimestamp).to.not.equal(undefined);
-    expect(asked).to.not.include('open a session');
+    expect(requests).to.not.include('open a session');
+    expect(recordedEvents).to.deep.equal(['ResumedDeletion']);
   });
 
-  describe('without credentials', () => {
-    it('says what is wrong with them', async () => {
+  it('does not delete such an object again if the API server shows a pause that the cache does not show yet', async () => {
+    given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
+    api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
+    await pass();
+    expect(now().metadata.deletionTimestamp).to.equal(undefined);
+    expect(recordedEvents).to.deep.equal([]);
+  });
+
+  describe('without usable credentials', () => {
+    it('reports the problem in CredentialsReady', async () => {
       given();
-      problem = { reason: 'CredentialsMissing', message: 'the manager has no AWS credentials' };
+      credentialsProblem = { reason: 'CredentialsMissing', message: 'the manager has no AWS credentials' };
       await pass();
       expect(reasonOf('CredentialsReady')).to.equal('CredentialsMissing');
       expect(session.calls).to.deep.equal([]);
     });
 
-    it('says nothing of them where it was only interrupted', async () => {
+    it('reports no problem when the manager only stops', async () => {
       given();
-      problem = { reason: 'Interrupted', message: 'the manager stops' };
-      expect(await pass()).to.include({ kind: 'after', why: 'the manager stops' });
+      credentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
+      expect(await pass()).to.include({ kind: 'after', reason: 'the manager stops' });
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
 
-    it('of the account where the object is nothing is looked for, since nothing would be found', async () => {
+    const nowhere = { annotations: { [PROVISIONED_IN_ANNOTATION]: 'nowhere' } };
+    const refused = { reason: 'IdentityNotAllowed', message: 'the identity does not allow the namespace' } as const;
+
+    it('ends the deletion of an object for which nothing was created in AWS', async () => {
+      deleted({ metadata: nowhere });
+      credentialsProblem = refused;
+      await pass();
+      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
+      expect(recordedEvents).to.deep.equal(['ReleasedWithoutCredentials']);
+    });
+
+    for (const [situation, parts, problem] of [
+      ['without the mark that nothing was created', { metadata: { annotations: {} } }, refused],
+      ['whose mark names a place', { metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: 'a/b/c' } } }, refused],
+      ['with a recorded region', { metadata: nowhere, status: { region: 'eu-west-1' } }, refused],
+      ['while the identities cannot be read', { metadata: nowhere }, { reason: 'IdentityUnreadable', message: 'no' }],
+      [
+        'while AWS does not answer',
+        { metadata: nowhere },
+        { reason: 'AccountUnknown', message: 'no', failure: aFailure({ service: 'sts', code: 'NoAnswer' }) },
+      ],
+    ] as const)
+      it(`keeps a deleted object ${situation}`, async () => {
+        deleted(parts);
+        credentialsProblem = problem;
+        await pass();
+        expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
+      });
+
+    it('looks for a profile in AWS before it ends such a deletion with credentials', async () => {
+      deleted({ metadata: nowhere });
+      await pass();
+      expect(session.calls).to.not.deep.equal([]);
+      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
+    });
+
+    it('deletes a retained object of a torn down cluster if nothing was created in AWS', async () => {
+      given({ metadata: { ...nowhere, finalizers: [FINALIZER] }, spec: { deletionPolicy: 'Retain' } });
+      const key = { ...KEY, name: REFERENCE.name };
+      api.server.storage.mergePatch(CONTROL_PLANE, key, { metadata: { finalizers: ['test.example.com/held'] } });
+      api.server.storage.delete(CONTROL_PLANE, key);
+      sync();
+      credentialsProblem = refused;
+      await pass();
+      expect(now().metadata.deletionTimestamp).to.not.equal(undefined);
+    });
+
+    it('calls no AWS API in another account than the recorded one, where every read would answer "not found"', async () => {
       deleted({ status: { ...HERE, account: AccountId.of('444455556666') } });
       await pass();
       expect(session.calls).to.deep.equal([]);
@@ -274,21 +357,21 @@ describe('Reconciler', () => {
     });
   });
 
-  for (const [what, guard, reason] of [
-    ['is on its way out', { kind: 'leaving' }, 'ClusterDeleting'],
-    ['does not take the guard', { kind: 'refused', why: 'no' }, 'GuardRefused'],
+  for (const [situation, result, reason] of [
+    ['that is being deleted', { kind: 'controlPlaneDeleting' }, 'ClusterDeleting'],
+    ['whose finalizer the API server rejects', { kind: 'rejected', reason: 'no' }, 'GuardRefused'],
   ] as const)
-    describe(`for a control plane that ${what}`, () => {
-      beforeEach(() => (guarding = guard));
+    describe(`with a control plane ${situation}`, () => {
+      beforeEach(() => (finalizerResult = result));
 
-      it('makes nothing', async () => {
+      it('creates nothing', async () => {
         given();
         await pass();
-        expect(asked.filter((each) => each.startsWith('Create'))).to.deep.equal([]);
+        expect(requests.filter((each) => each.startsWith('Create'))).to.deep.equal([]);
         expect(reasonOf('Ready')).to.equal(reason);
       });
 
-      it('mends what is there all the same', async () => {
+      it('repairs the role that exists', async () => {
         aws.profiles.set(PROFILE, aSimulatedProfile());
         aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
         given({
@@ -300,12 +383,12 @@ describe('Reconciler', () => {
       });
     });
 
-  it('leaves the decision about a role to who is at it, and looks again in a moment', async () => {
+  it('retries soon while another pass decides about the same role', async () => {
     given();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = roles.run([`${ACCOUNT}/${ROLE.toLowerCase()}`], new AbortController().signal, () => held);
-    expect(await pass()).to.include({ kind: 'after', why: 'another profile decides about the same role' });
+    expect(await pass()).to.include({ kind: 'after', reason: 'another profile decides about the same role' });
     expect(session.calls).to.deep.equal([]);
     release();
     await other;
@@ -314,10 +397,10 @@ describe('Reconciler', () => {
     expect(session.calls).to.not.deep.equal([]);
   });
 
-  it('says what a look at AWS failed of, and nothing where the call was not even sent', async () => {
+  it('reports why a read of AWS failed, but reports no call that was never sent', async () => {
     given();
     session.onCall = () => aFailure({ code: 'NotDispatched', message: 'the rate limit' });
-    expect(await pass()).to.include({ kind: 'after', why: 'the rate limit' });
+    expect(await pass()).to.include({ kind: 'after', reason: 'the rate limit' });
     expect(reasonOf('Ready')).to.equal(undefined);
     session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
     sync();
@@ -325,17 +408,17 @@ describe('Reconciler', () => {
     expect(reasonOf('Ready')).to.equal('AccessDenied');
   });
 
-  it('asks for no guard where nothing may be created anyway', async () => {
+  it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
     given({ metadata: { finalizers: [FINALIZER] }, status: { ...HERE, profileName: PROFILE } });
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();
     await pass();
-    expect(asked).to.include('open a session').and.to.not.include('put the guard on');
+    expect(requests).to.include('open a session').and.to.not.include('add the control plane finalizer');
   });
 
-  describe('where the API server', () => {
-    /** What becomes of the n-th write whose path ends so. */
+  describe('with a failing API server', () => {
+    /** Makes the fake API server answer the n-th PATCH of a path that ends with `end` with `answer`. */
     function atWrite(nth: number, end: string, answer: ReturnType<Intercept>): void {
       let seen = 0;
       const { intercept } = api.server;
@@ -345,29 +428,29 @@ describe('Reconciler', () => {
     const forbidden = () =>
       json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'forbidden' });
 
-    it('refuses the finalizer, says so on the object', async () => {
+    it('reports a rejected finalizer in Ready', async () => {
       given();
       atWrite(1, '/web', forbidden());
       await pass();
-      expect(asked).to.deep.equal(['PATCH status']);
+      expect(requests).to.deep.equal(['PATCH status']);
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 
-    it('refuses a record, tells what was done before it, and says so', async () => {
+    it('reports a rejected status write in Ready, after the events of earlier mutations', async () => {
       given();
       atWrite(2, '/status', forbidden());
       await pass();
-      expect(session.calls.at(-1), 'nothing comes after it').to.equal(`CreateRole ${ROLE}`);
-      expect(told[0]).to.equal('SuccessfulIAMRoleCreation');
+      expect(session.calls.at(-1), 'no call follows the write').to.equal(`CreateRole ${ROLE}`);
+      expect(recordedEvents[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 
-    it('does not answer to a record, tells what was done before it, and throws, for the queue to try again', async () => {
+    it('throws after an unanswered status write, so that the queue retries, and records the events of earlier mutations', async () => {
       given();
       atWrite(2, '/status', new Error('socket hang up'));
       expect(await pass().catch(() => 'thrown')).to.equal('thrown');
-      expect(session.calls.at(-1), 'nothing comes after it').to.equal(`CreateRole ${ROLE}`);
-      expect(told).to.deep.equal(['SuccessfulIAMRoleCreation']);
+      expect(session.calls.at(-1), 'no call follows the write').to.equal(`CreateRole ${ROLE}`);
+      expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
   });
 });

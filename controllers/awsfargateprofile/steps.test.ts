@@ -1,32 +1,44 @@
 import { expect } from 'chai';
-import type { AwsFailure } from '../../pkg/cloud/failure.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
-import { isCreateUnseen, rememberUnseen, rememberWaiting } from './memory.ts';
-import type { Step } from './model.ts';
-import type { Dropped, End } from './pass.ts';
-import type { Flight, GuardServices } from './preflight.ts';
-import { guards } from './preflight.ts';
-import { why } from './reasons.ts';
+import { AccessEntryReader } from './aws/access-entries.ts';
+import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
+import { withWait } from './retry/retry-state.ts';
+import type { Step } from './model/outcome.ts';
+import type { DroppedPass, PassEnd } from './model/pass.ts';
+import type { PassState } from './guards/pass-state.ts';
+import { newReason } from './reasons/reasons.ts';
 import { runSteps } from './steps.ts';
-import { POD_EXECUTION_POLICY, PROFILE, ROLE, aDeletedObject, aFailure, anObject } from './testing/builders.ts';
-import type { SimulatedAws } from './testing/simulated-aws.ts';
-import type { TestServices } from './testing/flight.ts';
 import {
-  LANE,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  ROLE,
+  ROLE_ARN,
+  aDeletedObject,
+  aFailure,
+  anObject,
+} from './testing/builders.ts';
+import type { SimulatedAws } from './testing/simulated-aws.ts';
+import type { ServiceOverrides, TestServices } from './testing/pass-state.ts';
+import {
+  QUEUE,
   aSimulatedProfile,
   aSimulatedRole,
   awsWith,
-  flightIn,
-  services,
-  siblingTicket,
-} from './testing/flight.ts';
+  passStateFor,
+  newGuards,
+  newServices,
+  siblingEntry,
+  writerThat,
+  roleUsers,
+} from './testing/pass-state.ts';
 
-const wordOf = (end: End | Dropped): string => {
+const describeEnd = (end: PassEnd | DroppedPass): string => {
   switch (end.kind) {
     case 'settled':
       return 'settled';
     case 'stopped':
-      return `stopped: ${end.why.reason}`;
+      return `stopped: ${end.reason.name}`;
     case 'conflict':
       return end.kind;
     case 'quit':
@@ -35,160 +47,179 @@ const wordOf = (end: End | Dropped): string => {
 };
 
 describe('runSteps', () => {
-  let asking: TestServices;
-  beforeEach(() => (asking = services()));
+  let testServices: TestServices;
+  beforeEach(() => (testServices = newServices()));
 
-  const run = async (flight: Flight, over: Partial<GuardServices> = {}) => {
-    const trail: Step[] = [];
-    const end = await runSteps(flight, trail, { guards: guards({ ...asking, ...over }), ...asking });
-    return { end: wordOf(end), did: trail.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`) };
+  const run = async (pass: PassState, over: ServiceOverrides = {}) => {
+    const steps: Step[] = [];
+    const end = await runSteps(pass, steps, {
+      ...testServices,
+      accessEntryReader: new AccessEntryReader(testServices.clock),
+      guards: newGuards({
+        ...testServices,
+        ...over,
+        clock: testServices.clock,
+        live: { ...testServices.live, ...over.live },
+        woken: [],
+      }),
+    });
+    return { end: describeEnd(end), did: steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`) };
   };
 
-  it('makes role and profile, and waits for EKS', async () => {
+  it('creates role and profile, and waits for EKS', async () => {
     const aws = awsWith();
-    expect(await run(flightIn(aws))).to.deep.equal({
+    expect(await run(passStateFor(aws))).to.deep.equal({
       end: 'stopped: Creating',
       did: ['createRole done', 'attachPolicy done', 'createProfile done'],
     });
     expect(aws.profiles.get(PROFILE)?.status).to.equal('CREATING');
   });
 
-  for (const [what, error, end] of [
+  for (const [situation, error, end] of [
     ['a guard throws', new Error('no answer'), 'no answer'],
     [
-      'the API server refuses what a guard needs',
+      'the API server rejects a request of a guard',
       new KubeError('forbidden', { status: 403, reason: 'Forbidden' }),
       'stopped: APIServerRefused',
     ],
   ] as const)
-    it(`has told what it did where ${what} after that`, async () => {
-      const record: GuardServices['record'] = (mutation, { object }) =>
-        mutation.kind === 'createProfile' ? Promise.reject(error) : Promise.resolve(object);
-      const trail: Step[] = [];
-      const options = { guards: guards({ ...asking, record }), ...asking };
-      const ended = await runSteps(flightIn(awsWith()), trail, options).then(wordOf, (thrown: Error) => thrown.message);
+    it(`returns the earlier steps when ${situation}`, async () => {
+      const profileWriter = writerThat((object, status) =>
+        status?.createRequestedAt === undefined ? Promise.resolve(object) : Promise.reject(error),
+      );
+      const steps: Step[] = [];
+      const accessEntryReader = new AccessEntryReader(testServices.clock);
+      const options = { ...testServices, accessEntryReader, guards: newGuards({ ...testServices, profileWriter }) };
+      const ended = await runSteps(passStateFor(awsWith()), steps, options).then(
+        describeEnd,
+        (thrown: Error) => thrown.message,
+      );
       expect(ended).to.equal(end);
-      expect(trail.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
+      expect(steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
     });
 
-  it('does nothing where all is as wanted', async () => {
-    const flight = flightIn(awsWith(aSimulatedProfile(), aSimulatedRole()));
-    expect(await run(flight)).to.deep.equal({ end: 'settled', did: [] });
-    expect(flight.session.calls).to.deep.equal([]);
+  it('sends no mutation when AWS is as desired', async () => {
+    const role = { name: ROLE, id: 'AROAEXAMPLE', accessEntryCheckedFor: 'AROAEXAMPLE' };
+    const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole()), anObject({ status: { role } }));
+    expect(await run(pass)).to.deep.equal({ end: 'settled', did: [] });
+    expect(pass.session.calls).to.deep.equal([]);
   });
 
-  it('deletes the profile, and the role once that is gone', async () => {
+  it('deletes the profile, and the role once EKS has deleted the profile', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    expect(await run(flightIn(aws, aDeletedObject()))).to.deep.equal({
+    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
       end: 'stopped: DeletingProfile',
       did: ['deleteProfile done'],
     });
     aws.tick();
-    expect(await run(flightIn(aws, aDeletedObject()))).to.deep.equal({
+    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
       end: 'settled',
       did: ['detachPolicy done', 'deleteRole done'],
     });
     expect([...aws.roles.keys()]).to.deep.equal([]);
   });
 
-  it('leaves a role that something else uses, and goes on without it', async () => {
-    const live = { ...asking.live, otherUserOf: async () => 'team-a/other' };
+  it('keeps a role that another object uses, and settles without that role', async () => {
+    const live = { ...testServices.live, readRoleUsers: async () => roleUsers('team-a/other') };
     const aws = awsWith(aSimulatedRole());
-    expect(await run(flightIn(aws, aDeletedObject()), { live })).to.deep.equal({ end: 'settled', did: [] });
+    expect(await run(passStateFor(aws, aDeletedObject()), { live })).to.deep.equal({ end: 'settled', did: [] });
     expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
   });
 
-  it('quits where the world is not what it believes', async () => {
+  it('quits without a mutation when the lease may have run out', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    expect(await run(flightIn(aws, aDeletedObject()), { mutationBudget: () => 0 })).to.deep.equal({
+    expect(await run(passStateFor(aws, aDeletedObject()), { mutationTimeLeft: () => 0 })).to.deep.equal({
       end: 'quit: the lease may have run out',
       did: [],
     });
     expect(aws.profiles.get(PROFILE)?.status).to.equal('ACTIVE');
   });
 
-  /** The role was not looked at while the profile was there. */
-  async function endsAfterAnotherLook(aws: SimulatedAws, flight: Flight, first: string): Promise<void> {
-    expect(await run(flight)).to.deep.equal({ end: 'quit: the roles are to be looked at now', did: [first] });
-    expect(await run(flightIn(aws, aDeletedObject()))).to.deep.equal({
+  /**
+   * Expects two passes: the first pass did not read the role because the profile existed, so only the second pass deletes
+   * the role.
+   */
+  async function expectDeletionInTwoPasses(aws: SimulatedAws, pass: PassState, first: string): Promise<void> {
+    expect(await run(pass)).to.deep.equal({ end: 'quit: the roles have to be read now', did: [first] });
+    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
       end: 'settled',
       did: ['detachPolicy done', 'deleteRole done'],
     });
     expect([...aws.roles.keys()]).to.deep.equal([]);
   }
 
-  it('takes what is gone already for gone', async () => {
+  it('treats a profile that is gone already as deleted', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    const flight = flightIn(aws, aDeletedObject());
+    const pass = passStateFor(aws, aDeletedObject());
     aws.profiles.clear();
-    await endsAfterAnotherLook(aws, flight, 'deleteProfile vanished');
+    await expectDeletionInTwoPasses(aws, pass, 'deleteProfile gone');
   });
 
-  it('takes a cluster that is gone for the end of its profiles', async () => {
+  it('treats the profiles of a missing EKS cluster as deleted', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    const flight = flightIn(aws, aDeletedObject());
+    const pass = passStateFor(aws, aDeletedObject());
     aws.cluster = 'gone';
-    await endsAfterAnotherLook(aws, flight, 'deleteProfile clusterGone');
+    await expectDeletionInTwoPasses(aws, pass, 'deleteProfile clusterGone');
   });
 
-  describe('the turn', () => {
+  describe('the turn in the queue of the EKS cluster', () => {
     const isFree = (): boolean => {
-      const turn = asking.turns.ask(siblingTicket('api'));
-      asking.turns.release(siblingTicket('api'));
-      return turn.kind === 'yours';
+      const turn = testServices.clusterQueue.requestTurn(siblingEntry('api'));
+      testServices.clusterQueue.releaseTurn(siblingEntry('api'));
+      return turn.kind === 'granted';
     };
 
-    it('is kept while EKS is busy with what it took', async () => {
-      await run(flightIn(awsWith(aSimulatedRole())));
-      expect(asking.turns.ask(siblingTicket('api'))).to.deep.equal({
+    it('is kept while EKS works on the accepted mutation', async () => {
+      await run(passStateFor(awsWith(aSimulatedRole())));
+      expect(testServices.clusterQueue.requestTurn(siblingEntry('api'))).to.deep.equal({
         kind: 'wait',
         ahead: PROFILE,
         doing: 'being created',
-        foreign: false,
+        isUnverified: false,
       });
     });
 
-    it('is given back when EKS refuses', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      flight.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400 });
-      expect((await run(flight)).end).to.equal('stopped: Refused');
+    it('is returned when EKS refuses the mutation', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      pass.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400 });
+      expect((await run(pass)).end).to.equal('stopped: Refused');
       expect(isFree()).to.equal(true);
     });
 
-    it('is given back when the record could not be written', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      expect(await run(flight, { record: async () => undefined })).to.deep.equal({
+    it('is returned when another client wrote before the status write', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      expect(await run(pass, { profileWriter: writerThat(async () => undefined) })).to.deep.equal({
         end: 'conflict',
         did: [],
       });
       expect(isFree()).to.equal(true);
     });
 
-    it('is given back when writing the record fails', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      const failing = { record: () => Promise.reject(new Error('no answer from the API server')) };
-      const error = await run(flight, failing).catch((reason: unknown) => reason);
+    it('is returned when the status write fails', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      const failing = { profileWriter: writerThat(() => Promise.reject(new Error('no answer from the API server'))) };
+      const error = await run(pass, failing).catch((reason: unknown) => reason);
       expect(error).to.be.an('error');
       expect(isFree()).to.equal(true);
     });
 
-    it('is of whoever is ahead in EKS', async () => {
+    it('goes to the profile that EKS is changing', async () => {
       const aws = awsWith(aSimulatedRole());
-      const flight = flightIn(aws);
+      const pass = passStateFor(aws);
       aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status: 'DELETING' }));
-      expect(await run(flight)).to.deep.equal({
+      expect(await run(pass)).to.deep.equal({
         end: 'stopped: WaitingForSibling',
         did: ['createProfile siblingBusy'],
       });
-      expect(asking.turns.ask(siblingTicket('api'))).to.deep.equal({
+      expect(testServices.clusterQueue.requestTurn(siblingEntry('api'))).to.deep.equal({
         kind: 'wait',
         ahead: 'theirs',
         doing: 'being deleted',
-        foreign: true,
+        isUnverified: true,
       });
     });
 
-    const refusals: readonly (readonly [what: string, code: string, statusCode: number, message: string])[] = [
+    const refusals: readonly (readonly [situation: string, code: string, statusCode: number, message: string])[] = [
       [
         'is being updated',
         'ResourceInUseException',
@@ -197,25 +228,28 @@ describe('runSteps', () => {
       ],
       ['is not ACTIVE', 'InvalidRequestException', 400, "Cluster 'c' is not in ACTIVE status"],
     ];
-    for (const [what, code, statusCode, message] of refusals) {
-      it(`is nobody’s for a while when the cluster ${what}`, async () => {
-        const flight = flightIn(awsWith(aSimulatedRole()));
-        flight.session.onCall = () => aFailure({ code, statusCode, message });
-        expect((await run(flight)).end).to.equal('stopped: ClusterUpdating');
-        expect(asking.turns.ask(siblingTicket('api'))).to.deep.equal({ kind: 'closed', until: 15_000 });
-        await asking.clock.advance(15_000);
+    for (const [situation, code, statusCode, message] of refusals) {
+      it(`is granted to no profile for 15 seconds when the EKS cluster ${situation}`, async () => {
+        const pass = passStateFor(awsWith(aSimulatedRole()));
+        pass.session.onCall = () => aFailure({ code, statusCode, message });
+        expect((await run(pass)).end).to.equal('stopped: ClusterUpdating');
+        expect(testServices.clusterQueue.requestTurn(siblingEntry('api'))).to.deep.equal({
+          kind: 'closed',
+          until: 15_000,
+        });
+        await testServices.clock.advance(15_000);
         expect(isFree()).to.equal(true);
       });
 
-      it(`is nobody’s for longer when the cluster ${what} for long: asked every five minutes at last`, async () => {
+      it(`is withheld for longer the longer the EKS cluster ${situation}, for five minutes at most`, async () => {
         const closedAfter = async (waited: number): Promise<number> => {
-          const flight = flightIn(awsWith(aSimulatedRole()));
-          flight.memory = rememberWaiting({}, why('ClusterUpdating', { cluster: 'c', remaining: 0 }), 0);
-          flight.session.onCall = () => aFailure({ code, statusCode, message });
-          await asking.clock.advance(waited - asking.clock.monotonic());
-          await run(flight);
-          const answer = asking.turns.ask(siblingTicket('api'));
-          return answer.kind === 'closed' ? answer.until - asking.clock.monotonic() : 0;
+          const pass = passStateFor(awsWith(aSimulatedRole()));
+          pass.retry.update(() => withWait({}, newReason('ClusterUpdating', { cluster: 'c', remaining: 0 }), 0));
+          pass.session.onCall = () => aFailure({ code, statusCode, message });
+          await testServices.clock.advance(waited - testServices.clock.monotonic());
+          await run(pass);
+          const answer = testServices.clusterQueue.requestTurn(siblingEntry('api'));
+          return answer.kind === 'closed' ? answer.until - testServices.clock.monotonic() : 0;
         };
         expect(await closedAfter(15 * 60_000), 'a quarter of an hour').to.equal(15_000);
         expect(await closedAfter(60 * 60_000), 'an hour').to.equal(60_000);
@@ -223,164 +257,261 @@ describe('runSteps', () => {
       });
     }
 
-    it('is not asked for by a change that EKS does not queue', async () => {
-      asking.turns.busy(LANE, 'team-a_api', 'being created', false);
-      const flight = flightIn(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
-      expect(await run(flight)).to.deep.equal({ end: 'settled', did: ['attachPolicy done'] });
+    it('is not requested for a mutation that EKS does not queue', async () => {
+      testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being created', false);
+      const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
+      expect(await run(pass)).to.deep.equal({ end: 'settled', did: ['attachPolicy done'] });
     });
   });
 
-  describe('AWS contradicting itself', () => {
-    const contradiction: readonly (readonly [string, () => Flight])[] = [
+  describe('a contradiction in AWS', () => {
+    const contradictions: readonly (readonly [string, () => PassState])[] = [
       [
-        'a profile that exists and cannot be found',
+        'a profile that exists but cannot be read',
         () => {
           const aws = awsWith(aSimulatedRole());
           aws.profiles.set(PROFILE, aSimulatedProfile({ hidden: 1 }));
-          return flightIn(aws);
+          return passStateFor(aws);
         },
       ],
       [
-        'a role that exists and could not be found',
+        'a role that exists but was not found',
         () => {
           const aws = awsWith();
-          const flight = flightIn(aws);
+          const pass = passStateFor(aws);
           aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-          return flight;
+          return pass;
         },
       ],
       [
-        'a role that was found and cannot be changed',
+        'a role that was found but cannot be changed',
         () => {
           const aws = awsWith(aSimulatedRole({ attached: [] }));
-          const flight = flightIn(aws);
+          const pass = passStateFor(aws);
           aws.roles.clear();
-          return flight;
+          return pass;
         },
       ],
     ];
-    for (const [what, given] of contradiction) {
-      it(`is waited for, for two minutes: ${what}`, async () => {
-        expect((await run(given())).end).to.equal('stopped: Propagating');
-        const late = given();
-        late.memory = rememberWaiting({}, why('Propagating', { words: '' }), 0);
-        await asking.clock.advance(120_000);
+    for (const [situation, newPass] of contradictions) {
+      it(`is waited for during two minutes, then reported: ${situation}`, async () => {
+        expect((await run(newPass())).end).to.equal('stopped: Propagating');
+        const late = newPass();
+        late.retry.update(() => withWait({}, newReason('Propagating', { detail: '' }), 0));
+        await testServices.clock.advance(120_000);
         expect((await run(late)).end).to.equal('stopped: AWSError');
       });
     }
 
-    it('is waited for: a role from which everything was taken and that is not seen so', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()), aDeletedObject());
+    it('is waited for: a role whose detached policies still prevent its deletion', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
       const lagging = aFailure({ code: 'DeleteConflict', statusCode: 409, message: 'must detach all policies first.' });
-      flight.session.onCall = (operation) => (operation === 'DeleteRole' ? lagging : undefined);
-      expect((await run(flight)).end).to.equal('stopped: Propagating');
+      pass.session.onCall = (operation) => (operation === 'DeleteRole' ? lagging : undefined);
+      expect((await run(pass)).end).to.equal('stopped: Propagating');
     });
   });
 
-  describe('the trust policy that EKS does not accept', () => {
+  describe('a trust policy that EKS rejects', () => {
     const misconfigured = aFailure({
       code: 'InvalidParameterException',
       statusCode: 400,
       message:
         'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal',
     });
-    const given = (generation = 1): Flight => {
-      const flight = flightIn(awsWith(aSimulatedRole()), anObject({ metadata: { generation } }));
-      flight.session.onCall = () => misconfigured;
-      return flight;
+    const newPass = (generation = 1): PassState => {
+      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ metadata: { generation } }));
+      pass.session.onCall = () => misconfigured;
+      return pass;
     };
 
-    it('is waited for, for two minutes, then shown', async () => {
-      const first = given();
+    it('counts as propagating for two minutes, then as invalid', async () => {
+      const first = newPass();
       expect((await run(first)).end).to.equal('stopped: Propagating');
-      await asking.clock.advance(119_999);
-      const second = { ...given(), memory: first.memory };
+      await testServices.clock.advance(119_999);
+      const second = { ...newPass(), retry: first.retry };
       expect((await run(second)).end).to.equal('stopped: Propagating');
-      await asking.clock.advance(1);
-      const third = { ...given(), memory: second.memory };
+      await testServices.clock.advance(1);
+      const third = { ...newPass(), retry: second.retry };
       expect((await run(third)).end).to.equal('stopped: RoleTrustInvalid');
-      const mended = { ...given(2), memory: third.memory };
+      const mended = { ...newPass(2), retry: third.retry };
       expect((await run(mended)).end, 'with another spec').to.equal('stopped: Propagating');
     });
   });
 
-  describe('a failure', () => {
-    const failing = (failure: Partial<AwsFailure>): Flight => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      flight.session.onCall = () => aFailure(failure);
-      return flight;
+  describe('a failed call', () => {
+    const failing = (failure: Partial<AwsFailure>): PassState => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      pass.session.onCall = () => aFailure(failure);
+      return pass;
     };
 
-    it('ends the pass with what it means', async () => {
+    it('ends the pass with the reason of its failure', async () => {
       expect(await run(failing({ code: 'AccessDeniedException', statusCode: 403 }))).to.deep.equal({
         end: 'stopped: AccessDenied',
         did: ['createProfile failed'],
       });
     });
 
-    it('is not provoked again before its time', async () => {
-      const flight = failing({ code: 'AccessDeniedException', statusCode: 403 });
-      await run(flight);
-      expect(await run(flight)).to.deep.equal({ end: 'stopped: AccessDenied', did: [] });
-      await asking.clock.advance(60_000);
-      expect((await run(flight)).did).to.deep.equal(['createProfile failed']);
+    it('is not sent again before its backoff is over', async () => {
+      const pass = failing({ code: 'AccessDeniedException', statusCode: 403 });
+      await run(pass);
+      expect(await run(pass)).to.deep.equal({ end: 'stopped: AccessDenied', did: [] });
+      await testServices.clock.advance(60_000);
+      expect((await run(pass)).did).to.deep.equal(['createProfile failed']);
     });
 
-    it('that stopped the call before it was sent says nothing of the object', async () => {
+    it('drops the pass without a reason when the call was never sent', async () => {
       expect((await run(failing({ code: 'NotDispatched', message: 'the lease has run out' }))).end).to.equal(
         'quit: the lease has run out',
       );
     });
   });
 
-  describe('a create', () => {
-    const ASKED = '2026-11-21T03:25:00Z';
-    const recording: Partial<GuardServices> = {
-      record: async () => anObject({ status: { profileName: PROFILE, createRequestedAt: ASKED } }),
+  describe('a create of the profile', () => {
+    const REQUESTED_AT = '2026-11-21T03:25:00Z';
+    const recording: ServiceOverrides = {
+      profileWriter: writerThat(async () =>
+        anObject({ status: { profileName: PROFILE, createRequestedAt: REQUESTED_AT } }),
+      ),
     };
-    const mayAppear = ({ memory }: Flight): boolean =>
-      isCreateUnseen(rememberUnseen(memory, { createRequestedAt: ASKED }, 0), 0);
+    const isUnconfirmed = ({ retry }: PassState): boolean =>
+      isCreateUnconfirmed(withUnconfirmedCreate(retry.state, { createRequestedAt: REQUESTED_AT }, 0), 0);
 
-    it('that was taken is seen', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      await run(flight, recording);
-      expect(mayAppear(flight)).to.equal(false);
+    it('is confirmed when EKS accepts it', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      await run(pass, recording);
+      expect(isUnconfirmed(pass)).to.equal(false);
     });
 
-    it('whose answer never came may still appear', async () => {
-      const flight = flightIn(awsWith(aSimulatedRole()));
-      flight.memory = { answered: ASKED };
-      flight.session.onCall = () => aFailure({ code: 'NoAnswer' });
-      await run(flight, recording);
-      expect(mayAppear(flight)).to.equal(true);
+    it('is unconfirmed when its answer never comes', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      pass.retry.update(() => ({ confirmedCreate: REQUESTED_AT }));
+      pass.session.onCall = (operation) =>
+        operation === 'CreateFargateProfile' ? aFailure({ code: 'NoAnswer' }) : undefined;
+      await run(pass, recording);
+      expect(isUnconfirmed(pass)).to.equal(true);
     });
 
-    for (const [what, failure] of [
-      ['was stopped before it was sent', { code: 'NotDispatched' }],
-      ['EKS refused', { code: 'InvalidParameterException', statusCode: 400 }],
+    for (const [situation, failure] of [
+      ['the call is never sent', { code: 'NotDispatched' }],
+      ['EKS refuses it', { code: 'InvalidParameterException', statusCode: 400 }],
     ] as const)
-      it(`that ${what} cannot appear, unless an earlier one may`, async () => {
-        for (const createUnseen of [false, true]) {
-          const asked = anObject({ status: { profileName: PROFILE } });
-          const flight = flightIn(awsWith(aSimulatedRole()), asked, { createUnseen });
-          flight.session.onCall = () => aFailure(failure);
-          expect((await run(flight, recording)).did).to.deep.equal(['createProfile failed']);
-          expect(mayAppear(flight)).to.equal(createUnseen);
+      it(`is confirmed when ${situation}, unless an earlier create is unconfirmed`, async () => {
+        for (const isEarlierUnconfirmed of [false, true]) {
+          const object = anObject({ status: { profileName: PROFILE } });
+          const pass = passStateFor(awsWith(aSimulatedRole()), object, {
+            isCreateUnconfirmed: isEarlierUnconfirmed,
+          });
+          pass.session.onCall = (operation) => (operation === 'CreateFargateProfile' ? aFailure(failure) : undefined);
+          expect((await run(pass, recording)).did).to.deep.equal(['createProfile failed']);
+          expect(isUnconfirmed(pass)).to.equal(isEarlierUnconfirmed);
         }
       });
   });
 
-  it('counts how often a failed profile was tried again', async () => {
-    const flight = flightIn(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
-    expect((await run(flight)).end).to.equal('stopped: CreateFailed');
-    await asking.clock.advance(10_000);
-    expect(await run(flight)).to.deep.equal({ end: 'stopped: DeletingProfile', did: ['deleteProfile done'] });
-    expect(flight.memory.recovery).to.deep.equal({ generation: 1, attempts: 1 });
+  describe('the access entry of the role', () => {
+    const OUTDATED = { type: 'FARGATE_LINUX', roleId: 'AROAFORMER', createdAt: -2 };
+    const DENIED = { code: 'AccessDeniedException', statusCode: 403 };
+    const entryOf = (aws: SimulatedAws) => aws.accessEntries.get(ROLE_ARN);
+    const withEntry = (aws: SimulatedAws): SimulatedAws => {
+      aws.accessEntries.set(ROLE_ARN, OUTDATED);
+      return aws;
+    };
+    const denying = (aws: SimulatedAws, ...operations: readonly string[]): PassState => {
+      const pass = passStateFor(aws);
+      pass.session.onCall = (operation) => (operations.includes(operation) ? aFailure(DENIED) : undefined);
+      return pass;
+    };
+
+    it('is deleted before the profile is created, after an annotation has recorded that', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole()));
+      const written: string[] = [];
+      const profileWriter = writerThat(async (object) => {
+        written.push(entryOf(aws) === OUTDATED ? 'before' : 'after');
+        return object;
+      });
+      expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
+        end: 'stopped: Creating',
+        did: ['deleteAccessEntry done', 'createProfile done'],
+      });
+      expect(written.slice(0, 2)).to.deep.equal(['before', 'before']);
+      expect(entryOf(aws)?.roleId).to.equal('AROAEXAMPLE');
+    });
+
+    it('is read once while the object waits for its turn', async () => {
+      const aws = awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'other', status: 'CREATING', tags: {} }));
+      const pass = passStateFor(aws);
+      for (let round = 0; round < 3; round++) expect((await run(pass)).end).to.equal('stopped: WaitingForSibling');
+      pass.observed = { ...pass.observed, accessEntries: [] };
+      await run(pass);
+      expect(pass.session.calls.filter((call) => call.startsWith('DescribeAccessEntry'))).to.have.length(1);
+    });
+
+    it('is kept before the creation while another profile uses the role', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'other', tags: {} })));
+      expect((await run(passStateFor(aws))).did).to.deep.equal(['createProfile done']);
+      expect(entryOf(aws)).to.equal(OUTDATED);
+    });
+
+    it('is made anew under a live profile', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole(), aSimulatedProfile()));
+      expect(await run(passStateFor(aws))).to.deep.equal({
+        end: 'settled',
+        did: ['deleteAccessEntry done', 'createAccessEntry done'],
+      });
+      expect(entryOf(aws)?.roleId).to.equal('AROAEXAMPLE');
+    });
+
+    it('is deleted before the role is deleted', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole()));
+      expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
+        end: 'settled',
+        did: ['detachPolicy done', 'deleteAccessEntry done', 'deleteRole done'],
+      });
+      expect(entryOf(aws)).to.equal(undefined);
+    });
+
+    it('blocks neither a creation nor a deletion when AWS denies its deletion', async () => {
+      const creation = denying(withEntry(awsWith(aSimulatedRole())), 'DeleteAccessEntry');
+      expect((await run(creation)).did).to.deep.equal(['deleteAccessEntry failed', 'createProfile done']);
+      const deletion = passStateFor(withEntry(awsWith(aSimulatedRole())), aDeletedObject());
+      deletion.session.onCall = (operation) => (operation === 'DeleteAccessEntry' ? aFailure(DENIED) : undefined);
+      expect(await run(deletion)).to.deep.equal({
+        end: 'settled',
+        did: ['detachPolicy done', 'deleteAccessEntry failed', 'deleteRole done'],
+      });
+    });
+
+    it('stops an object whose entry is outdated and cannot be made anew', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole(), aSimulatedProfile()));
+      expect((await run(denying(aws, 'CreateAccessEntry'))).end).to.equal('stopped: RoleRecreated');
+      expect(entryOf(aws)).to.equal(undefined);
+    });
+
+    it('is waited for when AWS does not answer, with a reason that ends Ready if the role is known to be recreated', async () => {
+      for (const [id, end] of [
+        ['AROAEXAMPLE', 'stopped: AWSUnavailable'],
+        ['AROAFORMER', 'stopped: RestoringRole'],
+      ] as const) {
+        const object = anObject({ status: { role: { name: ROLE, id, managed: true } } });
+        const pass = passStateFor(withEntry(awsWith(aSimulatedRole(), aSimulatedProfile())), object);
+        pass.session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
+        expect(await run(pass)).to.deep.equal({ end, did: [] });
+      }
+    });
   });
 
-  it('gives up with an error where a decision goes round in circles', async () => {
-    const flight = flightIn(awsWith(aSimulatedRole({ attached: [] }), aSimulatedProfile()));
-    const forgetful = Object.defineProperty({ ...flight }, 'observed', { get: () => flight.observed, set: () => {} });
+  it('counts the retries of a failed profile', async () => {
+    const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
+    expect((await run(pass)).end).to.equal('stopped: CreateFailed');
+    await testServices.clock.advance(10_000);
+    expect(await run(pass)).to.deep.equal({ end: 'stopped: DeletingProfile', did: ['deleteProfile done'] });
+    expect(pass.retry.state.recovery).to.deep.equal({ generation: 1, attempts: 1 });
+  });
+
+  it('throws when the decision stays the same for 24 steps', async () => {
+    const pass = passStateFor(awsWith(aSimulatedRole({ attached: [] }), aSimulatedProfile()));
+    const forgetful = Object.defineProperty({ ...pass }, 'observed', { get: () => pass.observed, set: () => {} });
     const error = await run(forgetful).catch((reason: unknown) => reason);
     expect(error)
       .to.be.an('error')

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { keyText } from '../../pkg/kube/paths.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import type { Caches } from '../caches.ts';
-import { newCaches } from '../caches.ts';
-import type { Affects } from '../identities/identities.ts';
-import { ProfileObjects } from './objects.ts';
-import type { SiblingNews } from './reasons.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../shared/caches.ts';
+import { newCaches } from '../shared/caches.ts';
+import type { IdentityUsePredicate } from '../identities/identities.ts';
+import { ProfileWriter } from '../shared/profile-writer.ts';
+import type { SiblingChange } from './reasons/reasons.ts';
 import type { Api } from './testing/api.ts';
 import { newApi } from './testing/api.ts';
 import { connectWatches } from './watches.ts';
@@ -54,39 +54,46 @@ const controlPlane = (spec: Fields = {}, status: Fields = { ready: true }, metad
 
 const READY: Fields = { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] };
 
-describe('the watches', () => {
+describe('connectWatches', () => {
   let api: Api;
   let caches: Caches;
   let queue: Workqueue;
-  let objects: ProfileObjects;
-  let identitiesChanged: (affects: Affects) => void;
-  let asked: string[];
-  let awaiting: ReadonlySet<string>;
+  let profileWriter: ProfileWriter;
+  let identitiesChanged: (affects: IdentityUsePredicate, namespace?: string) => void;
+  let siblingChanges: string[];
+  let waitingSiblings: ReadonlySet<string>;
 
   beforeEach(() => {
     api = newApi();
     const { client, clock, random } = api;
     caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
     queue = new Workqueue({ clock });
-    objects = new ProfileObjects({ client, store: caches.profiles, onNews: (key) => queue.add(key) });
-    asked = [];
-    awaiting = new Set();
+    profileWriter = new ProfileWriter({
+      client,
+      store: caches.profiles,
+      profiles: caches.typed.profiles,
+      onForeignChange: (key) => queue.add(key),
+    });
+    siblingChanges = [];
+    waitingSiblings = new Set();
     connectWatches({
       caches,
       queue,
-      objects,
+      profileWriter,
       random: { next: () => 0.5, uuid: () => random.uuid() },
       resync: HOUR,
       identities: { onChange: (handler) => void (identitiesChanged = handler) },
-      awaitsSibling: (key: ObjectKey, news: SiblingNews) => {
-        asked.push(`${keyText(key)} ${news}`);
-        return awaiting.has(key.name);
+      retryStore: {
+        endSiblingWait: (key: ObjectKey, change: SiblingChange) => {
+          siblingChanges.push(`${keyText(key)} ${change}`);
+          return waitingSiblings.has(key.name);
+        },
       },
     });
   });
 
-  /** The objects that are to be looked at now, in order; none of them is left in the queue. */
-  async function queued(): Promise<readonly string[]> {
+  /** Takes all objects out of the workqueue and returns their names in order. */
+  async function takeQueued(): Promise<readonly string[]> {
     const names: string[] = [];
     while (queue.length > 0) {
       const key = await queue.get();
@@ -97,17 +104,17 @@ describe('the watches', () => {
     return names;
   }
 
-  /** Everything is listed, and what came of that is done. */
-  async function listed(...profiles: readonly KubeObject[]): Promise<void> {
+  /** Fills the caches, then empties the workqueue. */
+  async function fillCaches(...profiles: readonly KubeObject[]): Promise<void> {
     caches.controlPlanes.replaceAll([controlPlane()], `${++version}`);
     caches.clusters.replaceAll([cluster()], `${++version}`);
     caches.profiles.replaceAll(profiles, `${++version}`);
-    await queued();
-    asked.length = 0;
+    await takeQueued();
+    siblingChanges.length = 0;
   }
 
   describe('after a start', () => {
-    it('look at what is not at rest at once, and at what is at rest when its time has come', async () => {
+    it('enqueues unsettled objects at once, and settled objects within the resync interval', async () => {
       caches.profiles.replaceAll(
         [
           profile('ready', {}, READY),
@@ -129,18 +136,18 @@ describe('the watches', () => {
         ],
         '200',
       );
-      expect(await queued()).to.have.members(['new', 'behind', 'deleted', 'paused', 'failing']);
+      expect(await takeQueued()).to.have.members(['new', 'behind', 'deleted', 'paused', 'failing']);
       await api.clock.advance(HOUR / 2 - 1);
-      expect(await queued()).to.deep.equal([]);
+      expect(await takeQueued()).to.deep.equal([]);
       await api.clock.advance(1);
-      expect(await queued()).to.deep.equal(['ready']);
+      expect(await takeQueued()).to.deep.equal(['ready']);
     });
 
-    it('take the first list of clusters and control planes for no news of objects at rest', async () => {
+    it('enqueues no settled object for the first list of Clusters and control planes', async () => {
       caches.profiles.replaceAll([profile('ready', {}, READY)], '200');
       caches.clusters.replaceAll([cluster()], '201');
       caches.controlPlanes.replaceAll([controlPlane()], '202');
-      expect(await queued()).to.deep.equal([]);
+      expect(await takeQueued()).to.deep.equal([]);
     });
 
     const listing = {
@@ -159,25 +166,25 @@ describe('the watches', () => {
       ['profiles', 'clusters'],
       ['clusters', 'profiles'],
     ] as const)
-      it(`look at once at what was paused meanwhile: ${order.join(' listed before ')}`, async () => {
+      it(`enqueues at once the objects that were paused meanwhile: ${order.join(' listed before ')}`, async () => {
         for (const kind of order) listing[kind]();
-        expect(await queued()).to.have.members(['ready', 'annotated']);
+        expect(await takeQueued()).to.have.members(['ready', 'annotated']);
       });
 
-    it('wake who waited for a kind once it can be read, also after it could not for a while', async () => {
+    it('enqueues unsettled objects each time that a kind becomes readable', async () => {
       caches.profiles.replaceAll([profile('ready', {}, READY), profile('waiting')], '200');
-      await queued();
+      await takeQueued();
       caches.clusters.replaceAll([], '201');
-      expect(await queued()).to.deep.equal(['waiting']);
+      expect(await takeQueued()).to.deep.equal(['waiting']);
       caches.clusters.markUnknown('the kind is not served');
-      expect(await queued()).to.deep.equal([]);
+      expect(await takeQueued()).to.deep.equal([]);
       caches.clusters.replaceAll([], '202');
-      expect(await queued()).to.deep.equal(['waiting']);
+      expect(await takeQueued()).to.deep.equal(['waiting']);
     });
   });
 
-  describe('on an object', () => {
-    const news: readonly (readonly [string, () => KubeObject])[] = [
+  describe('for an AWSFargateProfile', () => {
+    const changes: readonly (readonly [string, () => KubeObject])[] = [
       ['its spec', () => profile('web', { generation: 2 })],
       ['its deletion', () => profile('web', { deletionTimestamp: DELETED_AT })],
       ['its labels', () => profile('web', { labels: { a: 'x' } })],
@@ -185,145 +192,172 @@ describe('the watches', () => {
       ['its finalizers', () => profile('web', { finalizers: [] })],
       ['its owner references', () => profile('web', { ownerReferences: [] })],
     ];
-    for (const [what, changed] of news) {
-      it(`look at it when ${what} changed`, async () => {
-        await listed(profile('web'));
+    for (const [field, changed] of changes) {
+      it(`enqueues the object when ${field} changed`, async () => {
+        await fillCaches(profile('web'));
         caches.profiles.upsert(changed());
-        expect(await queued()).to.deep.equal(['web']);
+        expect(await takeQueued()).to.deep.equal(['web']);
       });
     }
 
-    it('look at it when it is new, and when it is gone', async () => {
-      await listed();
+    it('enqueues the object when it is new and when it is gone', async () => {
+      await fillCaches();
       caches.profiles.upsert(profile('web'));
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
       caches.profiles.remove(profile('web'));
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
     });
 
-    it('take a change of status alone for no news', async () => {
-      await listed(profile('web'));
+    it('ignores a change of status alone', async () => {
+      await fillCaches(profile('web'));
       caches.profiles.upsert(profile('web', {}, READY));
-      expect(await queued()).to.deep.equal([]);
+      expect(await takeQueued()).to.deep.equal([]);
     });
 
-    it('take our own write for no news', async () => {
+    it('ignores a write of this controller', async () => {
       const made = api.put({ metadata: { finalizers: [] } });
       const raw = await api.client.get(
         { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta2', plural: 'awsfargateprofiles' },
         { namespace: 'team-a', name: 'web' },
         { signal: new AbortController().signal },
       );
-      await listed(...(raw === undefined ? [] : [raw]));
+      await fillCaches(...(raw === undefined ? [] : [raw]));
       const patch = { metadata: { labels: { ours: 'x' } } };
-      await objects.patchMetadata(made, patch, new AbortController().signal);
-      expect(await queued()).to.deep.equal([]);
+      await profileWriter.patchMetadata(made, patch, new AbortController().signal);
+      expect(await takeQueued()).to.deep.equal([]);
       const theirs = api.change(made, { metadata: { labels: { theirs: 'x' } } });
       caches.profiles.upsert({ ...theirs });
-      expect(await queued(), 'another’s write is').to.deep.equal(['web']);
+      expect(await takeQueued(), 'after a write of another client').to.deep.equal(['web']);
     });
   });
 
-  describe('on siblings', () => {
-    it('ask those of the same cluster when one has gone, and wake who waited for that', async () => {
-      await listed(profile('a'), profile('b'), profile('c'), profile('other', {}, {}, { clusterName: 'staging' }));
-      awaiting = new Set(['b', 'other']);
+  describe('for the siblings of an AWSFargateProfile', () => {
+    it('enqueues the waiting siblings of the same Cluster when the object is gone', async () => {
+      await fillCaches(profile('a'), profile('b'), profile('c'), profile('other', {}, {}, { clusterName: 'staging' }));
+      waitingSiblings = new Set(['b', 'other']);
       caches.profiles.remove(profile('a'));
-      expect(await queued()).to.have.members(['a', 'b']);
-      expect(asked).to.deep.equal(['team-a/b gone', 'team-a/c gone']);
+      expect(await takeQueued()).to.have.members(['a', 'b']);
+      expect(siblingChanges).to.deep.equal(['team-a/b gone', 'team-a/c gone']);
     });
 
-    it('ask them when one has changed', async () => {
-      await listed(profile('a'), profile('b'));
-      awaiting = new Set(['b']);
+    it('enqueues the waiting siblings when the object has changed', async () => {
+      await fillCaches(profile('a'), profile('b'));
+      waitingSiblings = new Set(['b']);
       caches.profiles.upsert(profile('a', { generation: 2 }));
-      expect(await queued()).to.have.members(['a', 'b']);
-      expect(asked).to.include('team-a/b changed');
+      expect(await takeQueued()).to.have.members(['a', 'b']);
+      expect(siblingChanges).to.include('team-a/b changed');
     });
 
-    it('ask nobody when something changed that others do not go by', async () => {
-      await listed(profile('a'), profile('b'));
+    it('ignores a change of labels, which no pass of a sibling reads', async () => {
+      await fillCaches(profile('a'), profile('b'));
       caches.profiles.upsert(profile('a', { labels: { a: 'x' } }));
-      expect(asked).to.deep.equal([]);
+      expect(siblingChanges).to.deep.equal([]);
     });
   });
 
-  describe('on the Cluster', () => {
-    const rows: readonly (readonly [what: string, changed: () => KubeObject, isNews: boolean])[] = [
-      ['that it is paused', () => cluster({ paused: true }), true],
-      ['that it is being deleted', () => cluster({}, { deletionTimestamp: DELETED_AT }), true],
-      ['that it names another control plane', () => cluster({ controlPlaneRef: { name: 'other' } }), true],
-      ['that it was made anew', () => cluster({}, { uid: 'uid-of-another' }), true],
-      ['that it is read in another version', () => cluster({}, {}, 'cluster.x-k8s.io/v1beta1'), true],
-      ['a label', () => cluster({}, { labels: { a: 'x' } }), false],
-      ['its topology', () => cluster({ topology: { version: 'v1.36.0' } }), false],
+  it('puts the objects that their clusters wait for before the objects that wait for them', async () => {
+    await fillCaches();
+    const created = (name: string, second: number, clusterName: string): KubeObject =>
+      profile(name, { creationTimestamp: `2026-11-21T03:00:0${second}Z` }, {}, { clusterName });
+    for (const one of [
+      created('prod-1', 1, 'prod'),
+      created('prod-2', 2, 'prod'),
+      created('prod-3', 3, 'prod'),
+      created('staging-1', 4, 'staging'),
+      created('staging-2', 5, 'staging'),
+    ])
+      caches.profiles.upsert(one);
+    expect(await takeQueued()).to.deep.equal(['prod-1', 'staging-1', 'prod-2', 'prod-3', 'staging-2']);
+  });
+
+  describe('for a Cluster', () => {
+    const rows: readonly (readonly [change: string, changed: () => KubeObject, isRelevant: boolean])[] = [
+      ['a change of spec.paused', () => cluster({ paused: true }), true],
+      ['its deletion', () => cluster({}, { deletionTimestamp: DELETED_AT }), true],
+      ['a reference to another control plane', () => cluster({ controlPlaneRef: { name: 'other' } }), true],
+      ['another object under the same name', () => cluster({}, { uid: 'uid-of-another' }), true],
+      ['another API version', () => cluster({}, {}, 'cluster.x-k8s.io/v1beta1'), true],
+      ['another label', () => cluster({}, { labels: { a: 'x' } }), false],
+      ['another topology', () => cluster({ topology: { version: 'v1.36.0' } }), false],
     ];
-    for (const [what, changed, isNews] of rows) {
-      it(`take ${what} for ${isNews ? 'news' : 'no news'}`, async () => {
-        await listed(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
+    for (const [change, changed, isRelevant] of rows) {
+      it(`${isRelevant ? 'enqueues its profiles for' : 'ignores'} ${change}`, async () => {
+        await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
         caches.clusters.upsert(changed());
-        expect(await queued()).to.deep.equal(isNews ? ['web'] : []);
+        expect(await takeQueued()).to.deep.equal(isRelevant ? ['web'] : []);
       });
     }
 
-    it('take its coming and going for news', async () => {
-      await listed(profile('web', {}, READY));
+    it('enqueues its profiles when the Cluster disappears and when it appears', async () => {
+      await fillCaches(profile('web', {}, READY));
       caches.clusters.remove(cluster());
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
       caches.clusters.upsert(cluster());
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
     });
   });
 
-  describe('on the control plane', () => {
-    const rows: readonly (readonly [what: string, changed: () => KubeObject, isNews: boolean])[] = [
-      ['that it is ready', () => controlPlane({}, { ready: false }), true],
-      ['that it is being deleted', () => controlPlane({}, { ready: true }, { deletionTimestamp: DELETED_AT }), true],
-      ['its name in EKS', () => controlPlane({ eksClusterName: 'x' }), true],
-      ['its region', () => controlPlane({ region: 'eu-north-1' }), true],
-      ['its partition, which its region tells', () => controlPlane({ partition: 'aws-cn' }), false],
-      ['its identity', () => controlPlane({ identityRef: { kind: 'k', name: 'n' } }), true],
-      ['its tags', () => controlPlane({ additionalTags: { a: 'x' } }), true],
-      ['its subnets', () => controlPlane({ network: { subnets: [{ id: 'subnet-0a' }] } }), true],
-      ['its version', () => controlPlane({ version: 'v1.36' }), false],
-      ['other parts of its network', () => controlPlane({ network: { vpc: { id: 'vpc-1' } } }), false],
-      ['its conditions', () => controlPlane({}, { ready: true, conditions: [{}] }), false],
-      ['its finalizers', () => controlPlane({}, { ready: true }, { finalizers: ['x'] }), false],
+  describe('for a control plane', () => {
+    const rows: readonly (readonly [change: string, changed: () => KubeObject, isRelevant: boolean])[] = [
+      ['a change of readiness', () => controlPlane({}, { ready: false }), true],
+      ['its deletion', () => controlPlane({}, { ready: true }, { deletionTimestamp: DELETED_AT }), true],
+      ['another EKS cluster name', () => controlPlane({ eksClusterName: 'x' }), true],
+      ['another region', () => controlPlane({ region: 'eu-north-1' }), true],
+      ['another partition, because the region determines it', () => controlPlane({ partition: 'aws-cn' }), false],
+      ['another identity', () => controlPlane({ identityRef: { kind: 'k', name: 'n' } }), true],
+      ['other tags', () => controlPlane({ additionalTags: { a: 'x' } }), true],
+      ['other subnets', () => controlPlane({ network: { subnets: [{ id: 'subnet-0a' }] } }), true],
+      ['another version', () => controlPlane({ version: 'v1.36' }), false],
+      ['another VPC', () => controlPlane({ network: { vpc: { id: 'vpc-1' } } }), false],
+      ['other conditions', () => controlPlane({}, { ready: true, conditions: [{}] }), false],
+      ['other finalizers', () => controlPlane({}, { ready: true }, { finalizers: ['x'] }), false],
     ];
-    for (const [what, changed, isNews] of rows) {
-      it(`take ${what} for ${isNews ? 'news' : 'no news'}`, async () => {
-        await listed(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
+    for (const [change, changed, isRelevant] of rows) {
+      it(`${isRelevant ? 'enqueues its profiles for' : 'ignores'} ${change}`, async () => {
+        await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
         caches.controlPlanes.upsert(changed());
-        expect(await queued()).to.deep.equal(isNews ? ['web'] : []);
+        expect(await takeQueued()).to.deep.equal(isRelevant ? ['web'] : []);
       });
     }
   });
 
-  describe('on identities', () => {
+  describe('for an identity', () => {
     const TENANT = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
-    const affects: Affects = ({ kind, name }, namespace) =>
+    const affects: IdentityUsePredicate = ({ kind, name }, namespace) =>
       kind === TENANT.kind && name === TENANT.name && namespace === 'team-a';
 
-    it('look at who works with what changed', async () => {
-      await listed(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
+    it('enqueues the objects whose control plane names the identity', async () => {
+      await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
       caches.controlPlanes.upsert(controlPlane({ identityRef: TENANT }));
-      await queued();
+      await takeQueued();
       identitiesChanged(affects);
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
     });
 
-    it('look at who was provisioned with it, where the control plane is gone', async () => {
-      await listed(profile('web', {}, { ...READY, identityRef: TENANT }));
+    it('enqueues the objects that were provisioned with the identity when their control plane is gone', async () => {
+      await fillCaches(profile('web', {}, { ...READY, identityRef: TENANT }));
       caches.controlPlanes.remove(controlPlane());
-      await queued();
+      await takeQueued();
       identitiesChanged(affects);
-      expect(await queued()).to.deep.equal(['web']);
+      expect(await takeQueued()).to.deep.equal(['web']);
     });
 
-    it('look at nobody else', async () => {
-      await listed(profile('web', {}, READY));
+    it('looks only at the objects of the namespace after a change of a namespace', async () => {
+      const inTeamB = { namespace: 'team-b' };
+      await fillCaches(profile('web', {}, { ...READY, identityRef: TENANT }));
+      for (let index = 0; index < 100; index++)
+        caches.profiles.upsert(profile(`other-${index}`, inTeamB, { ...READY, identityRef: TENANT }));
+      await takeQueued();
+      const asked: string[] = [];
+      identitiesChanged((_identity, namespace) => asked.push(namespace) > 0, 'team-a');
+      expect(await takeQueued()).to.deep.equal(['web']);
+      expect(asked).to.deep.equal(['team-a']);
+    });
+
+    it('ignores objects that do not use the identity', async () => {
+      await fillCaches(profile('web', {}, READY));
       identitiesChanged(affects);
-      expect(await queued()).to.deep.equal([]);
+      expect(await takeQueued()).to.deep.equal([]);
     });
   });
 });

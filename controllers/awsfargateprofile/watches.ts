@@ -1,62 +1,76 @@
 import { fieldAt } from '../../api/record.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import type { Change, Store } from '../../pkg/kube/cache/store.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { keyOf, keyText, parseKeyText } from '../../pkg/kube/paths.ts';
-import type { Change, Store } from '../../pkg/kube/store.ts';
+import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import type { Caches } from '../caches.ts';
-import { hasPausedAnnotation } from '../standing.ts';
-import { BY_CLUSTER, BY_CONTROL_PLANE, clusterOf, controlPlaneOf } from '../caches.ts';
-import type { Affects, Identities } from '../identities/identities.ts';
-import type { ProfileObjects } from './objects.ts';
-import type { SiblingNews } from './reasons.ts';
+import type { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import { MANAGER_IDENTITY } from '../identities/credential-chain.ts';
+import type { IdentityUsePredicate, Identities } from '../identities/identities.ts';
+import type { Caches } from '../shared/caches.ts';
+import { BY_CLUSTER, BY_CONTROL_PLANE, BY_NAMESPACE, clusterOf, controlPlaneOf } from '../shared/caches.ts';
+import { hasPausedAnnotation } from '../shared/object-state.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import { isAtRest, isClusterHead } from './cluster-head.ts';
+import type { SiblingChange } from './reasons/reasons.ts';
+import type { RetryStore } from './retry/retry-store.ts';
 
 export interface WatchesOptions {
-  readonly caches: Caches;
+  readonly caches: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>;
   readonly identities: Pick<Identities, 'onChange'>;
   readonly queue: Workqueue;
-  readonly objects: ProfileObjects;
+  readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
+  readonly retryStore: Pick<RetryStore, 'endSiblingWait'>;
   readonly random: Random;
   readonly resync: Ms;
-  /** Asked for each sibling of an object that has gone or changed; true if it waits for that, and is to look again. */
-  readonly awaitsSibling: (key: ObjectKey, news: SiblingNews) => boolean;
 }
 
-/** Turns what the watches bring into work: only changes of what a pass reads put an object into the queue. */
+/** Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no pass reads enqueues nothing. */
 export function connectWatches(options: WatchesOptions): void {
-  const { caches, identities, queue } = options;
-  identities.onChange((affects) => {
-    const objects = caches.profiles.list();
-    for (const object of objects.kind === 'listed' ? objects.objects : [])
-      if (isAffected(caches, object, affects)) queue.add(keyOf(object));
+  const { caches, identities } = options;
+  identities.onChange((affects, namespace) => {
+    const { profiles } = caches;
+    for (const object of listed(namespace === undefined ? profiles.list() : profiles.byIndex(BY_NAMESPACE, namespace)))
+      if (isAffected(options.caches, object, affects)) enqueue(options, keyOf(object));
   });
-  caches.profiles.onChange((change) => onProfile(options, change));
-  for (const store of [caches.clusters, caches.controlPlanes]) store.onSync((known) => known && onKnown(options));
+  caches.profiles.onChange((change) => enqueueProfile(options, change));
+  for (const store of [caches.clusters, caches.controlPlanes]) {
+    store.onSync((synced) => synced && enqueueUnsettled(options));
+  }
   caches.clusters.onChange((change) => {
-    if (!isNews(change, clusterView)) return;
-    const isUnknown = isPausedCluster(change.object);
-    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object))))
-      enqueue(options, key, change, isUnknown);
+    if (!isRelevant(change, clusterFields)) return;
+    const isNewlyPaused = isPausedCluster(change.object);
+    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object)))) {
+      enqueueDependent(options, key, change, isNewlyPaused);
+    }
   });
   caches.controlPlanes.onChange((change) => {
-    if (!isNews(change, controlPlaneView)) return;
-    const clusters = caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)));
-    for (const cluster of clusters.kind === 'listed' ? clusters.objects : [])
-      for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueue(options, key, change);
+    if (!isRelevant(change, controlPlaneFields)) return;
+    for (const cluster of listed(caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)))))
+      for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueueDependent(options, key, change);
   });
 }
 
-/** By the identity that the control plane names now, or by the one it was provisioned with where that is all there is. */
-function isAffected({ clusters, controlPlanes }: Caches, object: KubeObject, affects: Affects): boolean {
-  const found = (store: Store, keys: readonly string[]): readonly KubeObject[] =>
+/**
+ * Whether the object uses an affected identity, which is named by its control plane or recorded in its status. An absent
+ * reference stands for the identity that decides who may use the credentials of the manager.
+ */
+function isAffected(
+  { clusters, controlPlanes }: WatchesOptions['caches'],
+  object: KubeObject,
+  affects: IdentityUsePredicate,
+): boolean {
+  const findAll = (store: Store, keys: readonly string[]): readonly KubeObject[] =>
     keys.flatMap((key) => {
       const lookup = store.lookup(parseKeyText(key));
       return lookup.kind === 'found' ? [lookup.object] : [];
     });
-  const named = found(controlPlanes, found(clusters, clusterOf(object)).flatMap(controlPlaneOf));
-  const references = [...named.map(({ spec }) => fieldAt(spec, 'identityRef')), fieldAt(object.status, 'identityRef')];
+  const controlPlane = findAll(controlPlanes, findAll(clusters, clusterOf(object)).flatMap(controlPlaneOf));
+  const references = [
+    ...controlPlane.map(({ spec }) => fieldAt(spec, 'identityRef') ?? MANAGER_IDENTITY),
+    fieldAt(object.status, 'identityRef') ?? MANAGER_IDENTITY,
+  ];
   return references.some((reference) => {
     const [kind, name] = [fieldAt(reference, 'kind'), fieldAt(reference, 'name')];
     return (
@@ -65,67 +79,82 @@ function isAffected({ clusters, controlPlanes }: Caches, object: KubeObject, aff
   });
 }
 
-/** A kind that was not served, or not listed, can be read: whoever waited for that looks again. */
-function onKnown({ caches, queue }: WatchesOptions): void {
-  const listing = caches.profiles.list();
-  for (const object of listing.kind === 'listed' ? listing.objects : [])
-    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
+/** Enqueues the objects that are not at rest (Ready and unpaused): they may have waited until a kind became readable. */
+function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
+  for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
 }
 
-function onProfile(options: WatchesOptions, change: Change): void {
-  const { queue, objects, random, resync } = options;
+function enqueueProfile(options: WatchesOptions, change: Change): void {
+  const { queue, profileWriter, random, resync } = options;
   const key = keyOf(change.object);
-  if (change.type === 'deleted') tellSiblings(options, change.object, 'gone');
-  else if (change.type === 'updated' && isNews(change, wishView)) tellSiblings(options, change.object, 'changed');
+  if (change.type === 'deleted') enqueueWaitingSiblings(options, change.object, 'gone');
+  else if (change.type === 'updated' && isRelevant(change, siblingFields)) {
+    enqueueWaitingSiblings(options, change.object, 'changed');
+  }
   if (change.type === 'added' && change.isInInitialList) {
-    // After a restart a fleet at rest stays at rest: each object is compared with AWS when its own time has come. One that was
-    // paused meanwhile is to say so.
-    if (isAtRest(change.object) && !isPaused(options.caches, change.object))
+    // After a start, the manager does not read all of AWS at once: an object at rest waits for its resync. A paused object
+    // gets its `Paused` condition at once, because it may have been paused while no manager ran.
+    if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
-    else queue.add(key, 'low');
+    } else queue.add(key, 'low');
     return;
   }
-  if (isNews(change, profileView) && !objects.isOwnWrite(change.object)) queue.add(key);
+  if (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)) enqueue(options, key);
 }
 
-function tellSiblings({ queue, caches, awaitsSibling }: WatchesOptions, object: KubeObject, news: SiblingNews): void {
+/** Enqueues an object after a change. The object that its cluster waits for goes before the objects that wait for it. */
+function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, key: ObjectKey): void {
+  queue.add(key, isClusterHead(caches.profiles, key) ? 'high' : 'normal');
+}
+
+function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
+  const { caches, retryStore } = options;
   for (const cluster of clusterOf(object))
-    for (const sibling of profilesOf(caches.profiles, cluster)) if (awaitsSibling(sibling, news)) queue.add(sibling);
+    for (const sibling of profilesOf(caches.profiles, cluster))
+      if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
 }
 
-/** The first list tells nothing about an object that its own first entry does not tell, but for what that could not know. */
-function enqueue({ queue }: WatchesOptions, key: ObjectKey, change: Change, isUnknown = false): void {
-  if (change.type !== 'added' || !change.isInInitialList) queue.add(key);
-  else if (isUnknown) queue.add(key, 'low');
+/**
+ * Enqueues a profile after a change of its Cluster or control plane. After a start of the manager, the profile's own watch
+ * event enqueues the profile. So a Cluster in the initial list enqueues the profile only if the Cluster is paused, and a
+ * control plane in the initial list never enqueues the profile.
+ */
+function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
+  if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
+  else if (isNewlyPaused) options.queue.add(key, 'low');
 }
 
 const isPausedCluster = ({ spec }: KubeObject): boolean => fieldAt(spec, 'paused') === true;
 
-/** By itself, or by its Cluster as far as that is known. */
-function isPaused({ clusters }: Caches, object: KubeObject): boolean {
-  const isSo = (cluster: string): boolean => {
+/** Whether the object is paused by its annotation, or by its Cluster if the cache has the Cluster. */
+function isPaused({ clusters }: WatchesOptions['caches'], object: KubeObject): boolean {
+  const isPausedBy = (cluster: string): boolean => {
     const lookup = clusters.lookup(parseKeyText(cluster));
     return lookup.kind === 'found' && isPausedCluster(lookup.object);
   };
-  return hasPausedAnnotation(object) || clusterOf(object).some(isSo);
+  return hasPausedAnnotation(object) || clusterOf(object).some(isPausedBy);
 }
 
-function profilesOf(profiles: Store, cluster: string): readonly ObjectKey[] {
-  const listing = profiles.byIndex(BY_CLUSTER, cluster);
-  return listing.kind === 'listed' ? listing.objects.map(keyOf) : [];
-}
+const listed = (listing: ReturnType<Store['list']>): readonly KubeObject[] =>
+  listing.kind === 'listed' ? listing.objects : [];
 
-const isNews = (change: Change, view: (object: KubeObject) => unknown): boolean =>
-  change.type !== 'updated' || !jsonEqual(view(change.previous), view(change.object));
+const profilesOf = (profiles: Store, cluster: string): readonly ObjectKey[] =>
+  listed(profiles.byIndex(BY_CLUSTER, cluster)).map(keyOf);
 
-/** What others of the cluster go by. */
-const wishView = ({ metadata }: KubeObject): unknown => ({
+/** Whether a change of an object changes any of the given fields. */
+const isRelevant = (change: Change, fields: (object: KubeObject) => unknown): boolean =>
+  change.type !== 'updated' || !jsonEqual(fields(change.previous), fields(change.object));
+
+/** The fields of an AWSFargateProfile that passes over other AWSFargateProfiles of the Cluster read. */
+const siblingFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,
 });
 
-/** Status is the controller's own word: a change of it alone is no news. */
-const profileView = ({ metadata }: KubeObject): unknown => ({
+/**
+ * The fields of an AWSFargateProfile that its own passes read. Status is left out, because only this controller writes it.
+ */
+const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,
   labels: metadata.labels,
@@ -134,7 +163,8 @@ const profileView = ({ metadata }: KubeObject): unknown => ({
   ownerReferences: metadata.ownerReferences,
 });
 
-const clusterView = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
+/** The fields of a Cluster that a pass reads. */
+const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   apiVersion,
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
@@ -142,7 +172,8 @@ const clusterView = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
 
-const controlPlaneView = ({ metadata, spec, status }: KubeObject): unknown => ({
+/** The fields of an AWSManagedControlPlane that a pass reads. */
+const controlPlaneFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
   eksClusterName: fieldAt(spec, 'eksClusterName'),
@@ -152,17 +183,3 @@ const controlPlaneView = ({ metadata, spec, status }: KubeObject): unknown => ({
   subnets: fieldAt(fieldAt(spec, 'network'), 'subnets'),
   ready: fieldAt(status, 'ready'),
 });
-
-/** Ready at its own generation, and nothing asked of it. */
-function isAtRest({ metadata, status }: KubeObject): boolean {
-  const conditions = fieldAt(status, 'conditions');
-  const isTrue = (type: string): boolean =>
-    Array.isArray(conditions) &&
-    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True');
-  return (
-    metadata.deletionTimestamp === undefined &&
-    fieldAt(status, 'observedGeneration') === metadata.generation &&
-    isTrue('Ready') &&
-    !isTrue('Paused')
-  );
-}

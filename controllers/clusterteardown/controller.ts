@@ -2,27 +2,30 @@ import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
-import type { EventRecorder } from '../../pkg/kube/events.ts';
-import { keyOf, keyText, parseKeyText } from '../../pkg/kube/paths.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
-import { Workqueue } from '../../pkg/runtime/workqueue.ts';
-import type { Caches } from '../caches.ts';
-import { BY_CONTROL_PLANE, clusterOf, ownersOf } from '../caches.ts';
-import type { Guard } from '../guard.ts';
-import type { ServedSchema } from '../served-schema.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../shared/caches.ts';
+import { BY_CONTROL_PLANE, clusterOf, ownersOf } from '../shared/caches.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
 import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
-/** A pass is a few requests to the API server, and few clusters are torn down at once. */
+/**
+ * How many Clusters are reconciled at the same time. Few clusters are torn down at once, and a pass is a few requests to the
+ * API server.
+ */
 const CONCURRENCY = 2;
 
 export interface ClusterTeardownControllerOptions {
   readonly client: KubeClient;
   readonly caches: Caches;
-  readonly guard: Guard;
+  readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly schema: ServedSchema;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -32,22 +35,15 @@ export interface ClusterTeardownControllerOptions {
   readonly logger: Logger;
 }
 
-/** Deletes the profiles of a cluster that is torn down, and keeps the guard on its control plane until they are gone. */
+/**
+ * The controller that deletes the profiles of a cluster that is torn down, and keeps the control plane until the profiles
+ * are gone.
+ */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
-  const { client, caches, guard, schema, leadership, recorder, metrics, clock, random, logger } = options;
-  const { profiles, clusters, controlPlanes } = caches;
+  const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
+    options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
-  // Each kind may be the one that was missing: whatever changes, its Cluster is looked at. A pass that finds nothing to
-  // do reads caches alone.
-  profiles.onChange(({ object }) => {
-    for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
-  });
-  clusters.onChange(({ object }) => queue.add(keyOf(object)));
-  controlPlanes.onChange(({ object }) => {
-    const naming = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(object)));
-    for (const cluster of naming.kind === 'listed' ? naming.objects : []) queue.add(keyOf(cluster));
-    for (const owner of ownersOf(object)) queue.add(parseKeyText(owner));
-  });
+  enqueueOnChange(queue, caches);
   return new Controller({
     name: NAME,
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
@@ -55,10 +51,9 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
     queue,
     reconcile: new TeardownReconciler({
       client,
-      profiles,
-      clusters,
-      controlPlanes,
-      guard,
+      ...caches.typed,
+      clusterResource: caches.clusterResource,
+      controlPlaneFinalizer,
       schema,
       leadership,
       recorder,
@@ -68,5 +63,21 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
     random,
     logger,
     metrics: metrics.controller(NAME, CONCURRENCY),
+  });
+}
+
+/**
+ * Enqueues the Cluster after each change of a profile, a Cluster or a control plane, because a teardown may wait for this
+ * change. A pass with nothing to do reads caches only.
+ */
+function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
+  profiles.onChange(({ object }) => {
+    for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
+  });
+  clusters.onChange(({ object }) => queue.add(keyOf(object)));
+  controlPlanes.onChange(({ object }) => {
+    const naming = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(object)));
+    for (const cluster of naming.kind === 'listed' ? naming.objects : []) queue.add(keyOf(cluster));
+    for (const owner of ownersOf(object)) queue.add(parseKeyText(owner));
   });
 }

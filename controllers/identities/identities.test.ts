@@ -1,104 +1,107 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { ARN, Bench, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/bench.ts';
+import { ARN, IdentitiesFixture, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
 
 describe('identities', () => {
-  let bench: Bench;
+  let fixture: IdentitiesFixture;
   beforeEach(() => {
-    bench = new Bench();
+    fixture = new IdentitiesFixture();
   });
-  afterEach(() => bench.end());
+  afterEach(() => fixture.end());
 
-  describe('tell who is affected', () => {
+  describe('report a change', () => {
     beforeEach(async () => {
-      bench.create(STATIC, 'keys', { secretRef: 'keys' });
-      bench.create(STATIC, 'others', { secretRef: 'others' });
-      bench.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
-      bench.createSecret('keys');
-      await bench.run();
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.create(STATIC, 'others', { secretRef: 'others' });
+      fixture.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
+      fixture.createSecret('keys');
+      await fixture.run();
     });
     const both = (...names: readonly string[]) =>
       names.flatMap((name) => [`${name} from team-a`, `${name} from team-b`]);
 
-    it('by nothing that was there at the start', () => {
-      expect(bench.told).to.deep.equal([]);
+    it('not for the initial list', () => {
+      expect(fixture.changes).to.deep.equal([]);
     });
 
-    it('by a changed identity: all that lead to it', async () => {
-      bench.patch(STATIC, 'keys', { spec: { allowedNamespaces: { list: ['team-a'] } } });
-      await bench.clock.advance(SECOND);
-      expect(bench.told).to.deep.equal([both(`${STATIC}/keys`, `${ROLE}/a`)]);
+    it('of an identity, which affects all identities that use it as source', async () => {
+      fixture.patch(STATIC, 'keys', { spec: { allowedNamespaces: { list: ['team-a'] } } });
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes).to.deep.equal([both(`${STATIC}/keys`, `${ROLE}/a`)]);
     });
 
-    it('by one that comes and by one that goes', async () => {
-      bench.create(ROLE, 'b', { roleARN: ARN });
-      await bench.clock.advance(SECOND);
-      bench.delete(ROLE, 'b');
-      await bench.clock.advance(SECOND);
-      expect(bench.told).to.deep.equal([both(`${ROLE}/b`), both(`${ROLE}/b`)]);
+    it('when an identity is created and when it is deleted', async () => {
+      fixture.create(ROLE, 'b', { roleARN: ARN });
+      await fixture.clock.advance(SECOND);
+      fixture.delete(ROLE, 'b');
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes).to.deep.equal([both(`${ROLE}/b`), both(`${ROLE}/b`)]);
     });
 
-    it('by a Secret that an object needs', async () => {
-      await bench.source(ROLE, 'a');
-      bench.api.storage.delete(bench.api.kind('secrets'), { namespace: NAMESPACE, name: 'keys' });
-      await bench.clock.advance(20 * SECOND);
-      expect(bench.told).to.deep.equal([both(`${STATIC}/keys`, `${ROLE}/a`)]);
+    it('of a Secret in use', async () => {
+      await fixture.findSource(ROLE, 'a');
+      fixture.api.storage.delete(fixture.api.kind('secrets'), { namespace: NAMESPACE, name: 'keys' });
+      await fixture.clock.advance(20 * SECOND);
+      expect(fixture.changes).to.deep.equal([both(`${STATIC}/keys`, `${ROLE}/a`)]);
     });
 
-    it('by the labels of a namespace: all that is used from there', async () => {
-      bench.patchNamespace('team-b', { labels: { team: 'b' } });
-      await bench.clock.advance(SECOND);
-      expect(bench.told).to.have.length(1);
-      expect(bench.told[0]).to.have.length(15);
-      expect(bench.told[0]?.every((name) => name.endsWith('from team-b'))).to.equal(true);
+    it('of the labels of a namespace, which affects all identities used from there', async () => {
+      fixture.patchNamespace('team-b', { labels: { team: 'b' } });
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes).to.have.length(1);
+      expect(fixture.changes[0]).to.have.length(15);
+      expect(fixture.changes[0]?.every((name) => name.endsWith('from team-b'))).to.equal(true);
+      expect(fixture.changedNamespaces).to.deep.equal(['team-b']);
     });
 
-    it('by no annotation or label of an identity, and by no annotation of a namespace', async () => {
-      bench.patch(STATIC, 'keys', { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } } });
-      bench.patchNamespace('team-a', { annotations: { e: 'f' } });
-      await bench.clock.advance(SECOND);
-      expect(bench.told).to.deep.equal([]);
+    it('not for labels or annotations of an identity, nor for annotations of a namespace', async () => {
+      fixture.patch(STATIC, 'keys', { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } } });
+      fixture.patchNamespace('team-a', { annotations: { e: 'f' } });
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes).to.deep.equal([]);
     });
   });
 
-  describe('whose kinds are not served', () => {
-    it('hold nobody up at the start, and are told of when they come', async () => {
-      bench = new Bench([]);
-      await bench.run();
-      expect(await bench.problem(STATIC, 'keys')).to.deep.equal({
+  describe('of kinds that are not served', () => {
+    it('do not delay the start, and are reported once they are served', async () => {
+      fixture = new IdentitiesFixture([]);
+      await fixture.run();
+      expect(await fixture.findProblem(STATIC, 'keys')).to.deep.equal({
         reason: 'IdentityUnreadable',
         message:
-          'spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which cannot be read: the API server does not serve ' +
+          'spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which the controller cannot read: the API server does not serve ' +
           'awsclusterstaticidentities.infrastructure.cluster.x-k8s.io',
       });
-      bench.api.serve(KINDS[STATIC]);
-      bench.create(STATIC, 'keys', { secretRef: 'keys' });
-      bench.createSecret('keys');
-      await bench.clock.advance(40 * SECOND);
-      expect(bench.told).to.have.length(1);
-      expect(bench.told[0]).to.include(`${STATIC}/keys from team-a`);
-      expect((await bench.source(STATIC, 'keys')).key).to.match(/^Secret /);
+      fixture.api.serve(KINDS[STATIC]);
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.createSecret('keys');
+      await fixture.clock.advance(40 * SECOND);
+      expect(fixture.changes).to.have.length(1);
+      expect(fixture.changes[0]).to.include(`${STATIC}/keys from team-a`);
+      expect((await fixture.findSource(STATIC, 'keys')).key).to.match(/^Secret /);
     });
 
-    it('cannot be read again once they are taken away', async () => {
-      bench.create(STATIC, 'keys', { secretRef: 'keys' });
-      bench.createSecret('keys');
-      await bench.run();
-      await bench.source(STATIC, 'keys');
-      bench.api.unserve('awsclusterstaticidentities');
-      await bench.clock.advance(40 * SECOND);
-      expect(await bench.problem(STATIC, 'keys')).to.include({ reason: 'IdentityUnreadable' });
+    it('cannot be read after their CRD is removed', async () => {
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.createSecret('keys');
+      await fixture.run();
+      await fixture.findSource(STATIC, 'keys');
+      fixture.api.unserve('awsclusterstaticidentities');
+      await fixture.clock.advance(40 * SECOND);
+      expect(await fixture.findProblem(STATIC, 'keys')).to.include({ reason: 'IdentityUnreadable' });
     });
   });
 
-  it('that may not be listed hold nobody up at the start', async () => {
-    bench.api.intercept = ({ path }) => (path.includes('identities') ? new Error('forbidden') : undefined);
-    await bench.run();
-    expect(E.isRight(await bench.identities.sources.find(undefined, 'team-a', bench.stop.signal)())).to.equal(true);
-    expect(await bench.problem(ROLE, 'a')).to.include({ reason: 'IdentityUnreadable' });
-    bench.api.intercept = () => undefined;
-    await bench.clock.advance(40 * SECOND);
-    expect(await bench.problem(ROLE, 'a')).to.include({ reason: 'IdentityNotFound' });
-    expect(bench.told).to.have.length(3);
+  it('do not delay the start when they cannot be listed', async () => {
+    fixture.api.intercept = ({ path }) => (path.includes('identities') ? new Error('forbidden') : undefined);
+    await fixture.run();
+    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal)();
+    expect(await findWithoutReference()).to.have.nested.property('left.reason', 'IdentityUnreadable');
+    expect(await fixture.findProblem(ROLE, 'a')).to.include({ reason: 'IdentityUnreadable' });
+    fixture.api.intercept = () => undefined;
+    await fixture.clock.advance(40 * SECOND);
+    expect(E.isRight(await findWithoutReference())).to.equal(true);
+    expect(await fixture.findProblem(ROLE, 'a')).to.include({ reason: 'IdentityNotFound' });
+    expect(fixture.changes).to.have.length(3);
   });
 });

@@ -1,5 +1,5 @@
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { Identity } from '../../api/external/identity.ts';
+import type { Identity, IdentityKind } from '../../api/external/identity.ts';
 import {
   CONTROLLER_IDENTITY_KIND,
   IDENTITY_GROUP,
@@ -9,38 +9,44 @@ import {
   STATIC_IDENTITY_KIND,
   decodeIdentity,
 } from '../../api/external/identity.ts';
-import type { AssumingConfig } from '../../pkg/cloud/assumed-role.ts';
-import { credentialsName } from '../../pkg/cloud/credentials-name.ts';
-import type { CredentialSource, CredentialSources } from '../../pkg/cloud/credentials.ts';
+import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role.ts';
+import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
+import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { Reflector } from '../../pkg/kube/reflector.ts';
-import type { Change } from '../../pkg/kube/store.ts';
-import { Store } from '../../pkg/kube/store.ts';
+import { Reflector } from '../../pkg/kube/cache/reflector.ts';
+import type { Change } from '../../pkg/kube/cache/store.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/types.ts';
-import { dependants } from './affected.ts';
-import type { World } from './resolve.ts';
-import { refOf } from './resolve.ts';
+import { findDependentIdentities } from './dependent-identities.ts';
+import type { IdentityReader } from './credential-chain.ts';
+import { identityRefOf } from './credential-chain.ts';
 import { Secrets } from './secrets.ts';
-import { identitySources } from './sources.ts';
+import { newCredentialSources } from './credential-sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
 const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 
-/** Whether an identity, used from a namespace, may give other credentials now than before, or some instead of none. */
-export type Affects = (identity: IdentityRef, namespace: string) => boolean;
+/** Whether a change affects the credentials that this identity gives to objects of this namespace. */
+export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
+/** `namespace` is the only namespace whose objects the change affects; undefined: those of all namespaces. */
+type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: string) => void;
 
 export interface Identities {
-  readonly sources: CredentialSources;
-  /** To be started before anybody works with the sources. */
+  readonly sources: AwsCredentialSources;
+  /** The caches and the polling of Secrets, which must be started before `sources` is used. */
   readonly runnables: readonly Runnable[];
-  /** Told of each change of identities, their Secrets or the labels of namespaces that a running manager sees. */
-  onChange(handler: (affects: Affects) => void): void;
+  /**
+   * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace. The
+   * objects in the first list of a cache are not reported.
+   */
+  onChange(handler: IdentityChangeHandler): void;
 }
 
 export interface IdentitiesOptions {
@@ -48,78 +54,97 @@ export interface IdentitiesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The manager's own, where the Secrets of AWSClusterStaticIdentities are. */
+  /** The namespace of the Secrets of AWSClusterStaticIdentities. */
   readonly namespace: string;
-  /** The manager's own credentials. */
-  readonly own: CredentialSource;
-  readonly assuming: AssumingConfig;
+  /** The credentials of the manager. */
+  readonly own: AwsCredentialSource;
+  readonly assuming: AssumedRoleConfig;
 }
 
-/** The identities of Cluster API Provider AWS, whose CRDs may come and go while the manager runs. */
+/** The sources of changes: the caches of identities and Namespaces, and the Secrets that are polled. */
+interface IdentityObjects {
+  readonly identities: Readonly<Record<IdentityKind, Store>>;
+  readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
+  readonly namespaces: Store;
+  readonly secrets: Secrets;
+}
+
+/** Watches the identities of Cluster API Provider AWS. Their CRDs may be installed and removed while the manager runs. */
 export function newIdentities(options: IdentitiesOptions): Identities {
   const { client, clock, logger, namespace, own, assuming } = options;
-  const handlers = new Set<(affects: Affects) => void>();
-  const tell = (affects: Affects): void => {
-    for (const handler of handlers) handler(affects);
+  const handlers = new Set<IdentityChangeHandler>();
+  const notify: IdentityChangeHandler = (...change) => {
+    for (const handler of handlers) handler(...change);
   };
   const newStore = (name: string): Store => new Store({ name, logger });
-  const stores = {
-    [CONTROLLER_IDENTITY_KIND]: newStore(`${IDENTITY_PLURALS[CONTROLLER_IDENTITY_KIND]}.${IDENTITY_GROUP}`),
-    [STATIC_IDENTITY_KIND]: newStore(`${IDENTITY_PLURALS[STATIC_IDENTITY_KIND]}.${IDENTITY_GROUP}`),
-    [ROLE_IDENTITY_KIND]: newStore(`${IDENTITY_PLURALS[ROLE_IDENTITY_KIND]}.${IDENTITY_GROUP}`),
+  const newIdentityStore = (kind: IdentityKind): Store => newStore(`${IDENTITY_PLURALS[kind]}.${IDENTITY_GROUP}`);
+  const identities = {
+    [CONTROLLER_IDENTITY_KIND]: newIdentityStore(CONTROLLER_IDENTITY_KIND),
+    [STATIC_IDENTITY_KIND]: newIdentityStore(STATIC_IDENTITY_KIND),
+    [ROLE_IDENTITY_KIND]: newIdentityStore(ROLE_IDENTITY_KIND),
+  };
+  const typed = {
+    [CONTROLLER_IDENTITY_KIND]: new TypedStore(identities[CONTROLLER_IDENTITY_KIND], decodeIdentity),
+    [STATIC_IDENTITY_KIND]: new TypedStore(identities[STATIC_IDENTITY_KIND], decodeIdentity),
+    [ROLE_IDENTITY_KIND]: new TypedStore(identities[ROLE_IDENTITY_KIND], decodeIdentity),
   };
   const namespaces = newStore('namespaces');
   const secrets = new Secrets({ client, clock, namespace });
-  const world: World = {
-    identity: (kind, name) => stores[kind].lookup({ namespace: '', name }),
-    namespace: (name) => namespaces.lookup({ namespace: '', name }),
+  const reader: IdentityReader = {
+    isServed: (kind) => identities[kind].served,
+    lookupIdentity: (kind, name) => typed[kind].lookup({ namespace: '', name }),
+    lookupNamespace: (name) => namespaces.lookup({ namespace: '', name }),
   };
-
-  const affectedBy = (changed: readonly IdentityRef[]): Affects => {
-    const affected = dependants(changed, identitiesIn(stores[ROLE_IDENTITY_KIND]));
-    return (identity) => affected.has(credentialsName(identity));
-  };
-  for (const kind of KINDS) {
-    stores[kind].onChange((change) => {
-      if (isNews(change, ({ metadata, spec }) => [metadata.uid, spec])) {
-        tell(affectedBy([{ kind, name: change.object.metadata.name }]));
-      }
-    });
-  }
-  namespaces.onChange((change) => {
-    if (!isNews(change, ({ metadata }) => metadata.labels)) return;
-    const { name } = change.object.metadata;
-    tell((_identity, from) => from === name);
-  });
-  secrets.onChange((name) => {
-    const users = identitiesIn(stores[STATIC_IDENTITY_KIND]).filter(
-      (identity) => identity.kind === STATIC_IDENTITY_KIND && identity.spec.secretRef === name,
-    );
-    tell(affectedBy(users.map(refOf)));
-  });
-
-  const served = (plural: string) => (signal: AbortSignal) =>
+  notifyOfChanges({ identities, typed, namespaces, secrets }, notify);
+  const findServedKind = (plural: string) => (signal: AbortSignal) =>
     findServed(client, { group: IDENTITY_GROUP, plural, versions: [IDENTITY_VERSION] }, signal);
   return {
-    sources: identitySources({ own, world, secrets, assuming }),
+    sources: newCredentialSources({ own, reader, secrets, assuming }),
     runnables: [
-      ...KINDS.map((kind) => cache(options, stores[kind], served(IDENTITY_PLURALS[kind]), tell)),
-      cache(options, namespaces, async () => NAMESPACES, tell),
+      ...KINDS.map((kind) => newCache(options, identities[kind], findServedKind(IDENTITY_PLURALS[kind]), notify)),
+      newCache(options, namespaces, async () => NAMESPACES, notify),
       secrets,
     ],
     onChange: (handler) => handlers.add(handler),
   };
 }
 
+function notifyOfChanges(
+  { identities, typed, namespaces, secrets }: IdentityObjects,
+  notify: IdentityChangeHandler,
+): void {
+  const notifyOfIdentities = (changed: readonly IdentityRef[]): void => {
+    const affected = findDependentIdentities(changed, listIdentities(typed[ROLE_IDENTITY_KIND]));
+    notify((identity) => affected.has(credentialsName(identity)));
+  };
+  for (const kind of KINDS) {
+    identities[kind].onChange((change) => {
+      if (!isRelevantChange(change, ({ metadata, spec }) => [metadata.uid, spec])) return;
+      notifyOfIdentities([{ kind, name: change.object.metadata.name }]);
+    });
+  }
+  namespaces.onChange((change) => {
+    if (!isRelevantChange(change, ({ metadata }) => metadata.labels)) return;
+    const { name } = change.object.metadata;
+    notify((_identity, namespace) => namespace === name, name);
+  });
+  secrets.onChange((name) => {
+    const users = listIdentities(typed[STATIC_IDENTITY_KIND]).filter(
+      (identity) => identity.kind === STATIC_IDENTITY_KIND && identity.spec.secretRef === name,
+    );
+    notifyOfIdentities(users.map(identityRefOf));
+  });
+}
+
 /**
- * Most objects need no identity: their work begins also where identities cannot be listed. That these can be again, or
- * for the first time, is told once it is so.
+ * A cache that counts as started after its first attempt to list, even a failed one, because most AWSFargateProfiles need no
+ * identity. Whenever the cache has listed its kind after that, a change is reported that affects all identities.
  */
-function cache(
+function newCache(
   { client, clock, random, logger }: IdentitiesOptions,
   store: Store,
   resolve: (signal: AbortSignal) => Promise<Resource | undefined>,
-  tell: (affects: Affects) => void,
+  notify: IdentityChangeHandler,
 ): Runnable {
   const reflector = new Reflector({ client, store, resolve, clock, random, logger });
   return {
@@ -127,27 +152,28 @@ function cache(
     needsLeadership: false,
     run: (signal) => reflector.run(signal),
     hindrance: () => reflector.hindrance(),
+    outage: () => reflector.outage(),
     async started(signal) {
       await reflector.tried(signal);
       store.onSync((synced) => {
-        if (synced) tell(() => true);
+        if (synced) notify(() => true);
       });
     },
   };
 }
 
-/** The first list is told as a whole. */
-const isNews = (change: Change, view: (object: KubeObject) => unknown): boolean =>
+/**
+ * Whether `view` of an object has changed. The objects of an initial list are no change, because `onSync` reports the list
+ * as a whole.
+ */
+const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))
     : change.type === 'deleted' || !change.isInInitialList;
 
-function identitiesIn(store: Store): readonly Identity[] {
+function listIdentities(store: TypedStore<Identity>): readonly Identity[] {
   const listing = store.list();
   return listing.kind === 'listed'
-    ? listing.objects.flatMap((object) => {
-        const decoded = decodeIdentity(object);
-        return isRight(decoded) ? [decoded.right] : [];
-      })
+    ? listing.entries.flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
     : [];
 }

@@ -13,7 +13,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const dataOf = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, base64(text)]));
 
-describe('Secrets of identities', () => {
+describe('Secrets', () => {
   let clock: VirtualClock;
   let api: FakeApiServer;
   let secrets: Secrets;
@@ -47,7 +47,7 @@ describe('Secrets of identities', () => {
   };
   const KEYS = { AccessKeyID: 'AKIA1', SecretAccessKey: 'first' };
 
-  it('hold keys, and a session token where there is one', async () => {
+  it('returns access keys, and the session token of a Secret that has one', async () => {
     create('keys', KEYS);
     create('session', { ...KEYS, SessionToken: 'token' });
     expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
@@ -58,7 +58,7 @@ describe('Secrets of identities', () => {
     });
   });
 
-  it('may end in a newline, as many a shell adds one', async () => {
+  it('ignores white space around a value', async () => {
     create('keys', { AccessKeyID: 'AKIA1\n', SecretAccessKey: ' first\r\n' });
     expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
   });
@@ -70,16 +70,16 @@ describe('Secrets of identities', () => {
     [{ accessKeyID: 'AKIA1', SecretAccessKey: 'x' }, ['AccessKeyID']],
     [{ AccessKeyID: ' \n', SecretAccessKey: 'x' }, ['AccessKeyID']],
   ] as const)
-    it(`lack ${missing.join(' and ')} with ${JSON.stringify(data)}`, async () => {
+    it(`reports that ${missing.join(' and ')} are missing for ${JSON.stringify(data)}`, async () => {
       create('keys', data);
       expect(await read()).to.deep.include({ kind: 'incomplete', missing });
     });
 
-  it('may be missing', async () => {
+  it('reports that a Secret does not exist', async () => {
     expect(await read()).to.deep.equal({ kind: 'absent' });
   });
 
-  it('are only ever read by name, in the manager’s own namespace', async () => {
+  it('only gets Secrets by name, in the namespace of the manager', async () => {
     create('keys', KEYS);
     await read();
     await clock.advance(5 * MINUTE);
@@ -88,7 +88,7 @@ describe('Secrets of identities', () => {
     );
   });
 
-  it('are read once for all who ask together, and looked at four times a minute', async () => {
+  it('shares one request between concurrent reads, and polls a Secret four times a minute', async () => {
     create('keys', KEYS);
     await Promise.all([read(), read(), read()]);
     await read();
@@ -97,7 +97,7 @@ describe('Secrets of identities', () => {
     expect(api.requests).to.have.length(5);
   });
 
-  it('are looked at no more when nothing has used them for a quarter of an hour', async () => {
+  it('stops polling a Secret that was not used for 15 minutes', async () => {
     create('keys', KEYS);
     await read();
     await clock.advance(20 * MINUTE);
@@ -110,7 +110,7 @@ describe('Secrets of identities', () => {
     expect(api.requests).to.have.length(looks + 5);
   });
 
-  it('that change are told of, and have another version', async () => {
+  it('reports a change of a Secret, which then has another version', async () => {
     create('keys', KEYS);
     const before = await read();
     await clock.advance(MINUTE);
@@ -125,7 +125,7 @@ describe('Secrets of identities', () => {
     expect(changed).to.deep.equal(['keys']);
   });
 
-  it('that come, go, and come back as others are told of', async () => {
+  it('reports that a Secret is created, deleted and created again', async () => {
     await read();
     create('keys', KEYS);
     await clock.advance(15 * SECOND);
@@ -137,7 +137,7 @@ describe('Secrets of identities', () => {
     expect(changed).to.deep.equal(['keys', 'keys', 'keys']);
   });
 
-  it('that AWS refused are read anew at once, and only then', async () => {
+  it('reads a Secret again after forget, and not before', async () => {
     create('keys', KEYS);
     await read();
     change('keys', { SecretAccessKey: 'second' });
@@ -147,7 +147,7 @@ describe('Secrets of identities', () => {
     expect(changed).to.deep.equal(['keys']);
   });
 
-  it('serve for ten minutes while the API server does not answer', async () => {
+  it('returns the last credentials for 10 minutes while the API server does not answer', async () => {
     create('keys', KEYS);
     await read();
     api.intercept = () => new Error('connection refused');
@@ -156,16 +156,16 @@ describe('Secrets of identities', () => {
     await clock.advance(2 * MINUTE);
     expect(await read()).to.deep.equal({
       kind: 'unreadable',
-      why: 'getting secrets capaf-system/keys: no answer: connection refused',
+      reason: 'getting secrets capaf-system/keys: no answer: connection refused',
     });
     expect(changed).to.deep.equal([]);
     api.intercept = () => undefined;
     await clock.advance(15 * SECOND);
     expect(await credentials()).to.deep.equal({ accessKeyId: 'AKIA1', secretAccessKey: 'first' });
-    expect(changed, 'told that it can be read again').to.deep.equal(['keys']);
+    expect(changed, 'the Secret is readable again').to.deep.equal(['keys']);
   });
 
-  it('are not asked for again by each object while the API server does not answer', async () => {
+  it('sends one request per 5 seconds while the API server does not answer', async () => {
     api.intercept = () => new Error('connection refused');
     await read();
     await read();
@@ -175,7 +175,7 @@ describe('Secrets of identities', () => {
     expect(api.requests).to.have.length(2);
   });
 
-  it('are quoted from no answer that cannot be understood', async () => {
+  it('does not quote an answer that is not valid JSON', async () => {
     api.intercept = () => ({
       status: 200,
       headers: {},
@@ -185,11 +185,11 @@ describe('Secrets of identities', () => {
     });
     expect(await read()).to.deep.equal({
       kind: 'unreadable',
-      why: 'the answer of the API server cannot be understood',
+      reason: 'the answer of the API server is not valid',
     });
   });
 
-  it('are not waited for longer than the caller likes', async () => {
+  it('stops waiting when the signal of the caller aborts', async () => {
     api.latency = MINUTE;
     const pass = new AbortController();
     const reading = secrets.read('keys', pass.signal).catch((error: unknown) => error);

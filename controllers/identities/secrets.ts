@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { map, object, optional, string } from '../../api/schema/field.ts';
-import type { AwsCredentials } from '../../pkg/cloud/credentials.ts';
-import { RecentlyUsed } from '../../pkg/cloud/recently-used.ts';
+import type { AwsCredentials } from '../../pkg/cloud/credentials/credential-pool.ts';
+import { Lru } from '../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { sleep, untilAborted } from '../../pkg/env/deadline.ts';
+import { SingleFlight } from '../../pkg/async/single-flight.ts';
+import { sleep, untilAborted } from '../../pkg/async/deadline.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { isUndecodable } from '../../pkg/kube/errors.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
@@ -11,62 +12,74 @@ import type { Runnable } from '../../pkg/runtime/types.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 
-/** The keys of a Secret, as Cluster API Provider AWS names them. */
+/** The keys that Cluster API Provider AWS reads from the data of a Secret. */
 const ACCESS_KEY_ID = 'AccessKeyID';
 const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
-/** Keys are believed for so long; a Secret in use is looked at more often than that. */
-const BELIEVED: Ms = 60_000;
-/** That something is missing is believed for so long: not each of a thousand objects asks again at once. */
-const DISBELIEVED: Ms = 5_000;
-/** How often a Secret in use is looked at. */
-const LOOK_PERIOD: Ms = 15_000;
-/** A Secret that no object has needed for so long is looked at no more: longer than objects wait between two passes. */
-const KEPT_UNUSED: Ms = 15 * 60_000;
-/** What was read serves for so long while the API server does not answer. */
-const KEPT_UNREADABLE: Ms = 10 * 60_000;
+/**
+ * How long the credentials of a Secret are used without a new read. This is longer than {@link POLL_PERIOD}, the interval at
+ * which they are read again.
+ */
+const CREDENTIALS_TTL: Ms = 60_000;
+/**
+ * How long the error of a failed read of a Secret is returned without a new read. Otherwise a thousand objects with one
+ * Secret would send a request each.
+ */
+const PROBLEM_TTL: Ms = 5_000;
+/** The pause between two polls, each of which reads all Secrets in use. */
+const POLL_PERIOD: Ms = 15_000;
+/**
+ * The time without use after which a Secret is no longer polled. This is longer than the longest pause between two passes
+ * over an object.
+ */
+const UNUSED_RETENTION: Ms = 15 * 60_000;
+/** How long credentials are used while their Secret cannot be read, counted from the last answer of the API server. */
+const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
-/** What a Secret holds. `version` is another one after each change of it. */
-export type SecretReading =
+/**
+ * The content of a Secret with AWS access keys. `version` (uid and resourceVersion) differs after each change of the Secret.
+ */
+export type SecretState =
   | { readonly kind: 'complete'; readonly version: string; readonly credentials: AwsCredentials }
   | { readonly kind: 'incomplete'; readonly version: string; readonly missing: readonly string[] }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly reason: string };
 
-/** What is known of one Secret. */
-class Known {
-  /** `undefined`: to be read anew. */
-  reading: SecretReading | undefined;
-  /** Monotonic. */
-  believedUntil: Ms = 0;
-  /** When the API server answered last, monotonic. */
+class CachedSecret {
+  /** The content of the Secret; `undefined`: the next use reads the Secret. */
+  state: SecretState | undefined;
+  /** The time (monotonic) before which the Secret is not read again. */
+  freshUntil: Ms = 0;
+  /** The time (monotonic) of the last answer of the API server about the Secret. */
   answeredAt: Ms = 0;
-  looking: Promise<SecretReading> | undefined;
-  /** Tells one reading from another, also after it was forgotten. */
-  lastState: string | undefined;
+  /**
+   * A fingerprint of the last content of the Secret, to detect a change. The fingerprint stays when `state` becomes
+   * `undefined`.
+   */
+  lastFingerprint: string | undefined;
 }
 
 export interface SecretsOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** The manager's own. */
+  /** The namespace of the Secrets. */
   readonly namespace: string;
 }
 
 /**
- * AWS access keys in Secrets of the manager's own namespace, read one by one and only those that an identity names: the
- * manager may `get` Secrets there, not list or watch them. Those in use are looked at again and again, so that whoever
- * waits for a change of one is told.
+ * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets,
+ * not to list or watch them, so it reads only Secrets that identities name. It polls the Secrets in use, to report changes.
  */
 export class Secrets implements Runnable {
-  readonly name = 'reader of identities’ Secrets';
+  readonly name = 'reader of Secrets of identities';
   readonly needsLeadership = false;
   readonly namespace: string;
   private readonly client: KubeClient;
   private readonly clock: Clock;
-  private readonly known: RecentlyUsed<Known>;
+  private readonly cached: Lru<CachedSecret>;
   private readonly handlers = new Set<(name: string) => void>();
+  private readonly reads = new SingleFlight<SecretState>();
   private stop = new AbortController().signal;
   private wake: (() => void) | undefined;
 
@@ -74,43 +87,43 @@ export class Secrets implements Runnable {
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
-    this.known = new RecentlyUsed(clock, KEPT_UNUSED);
+    this.cached = new Lru({ expireAfterAccess: { clock, span: UNUSED_RETENTION } });
   }
 
-  /** Told the name of each Secret that is found changed. */
+  /** Registers a handler that is called with the name of a changed Secret. */
   onChange(handler: (name: string) => void): void {
     this.handlers.add(handler);
   }
 
-  /** Rejects only with the signal's reason. */
-  async read(name: string, signal: AbortSignal): Promise<SecretReading> {
-    const known = this.known.get(name, () => new Known());
+  /** Reads the content of a Secret. The promise rejects only if the signal aborts, with the signal's reason. */
+  async read(name: string, signal: AbortSignal): Promise<SecretState> {
+    const entry = this.cached.getOrCreate(name, () => new CachedSecret());
     this.wake?.();
-    if (known.reading !== undefined && this.clock.monotonic() < known.believedUntil) return known.reading;
-    return untilAborted(signal, () => this.look(name, known));
+    if (entry.state !== undefined && this.clock.monotonic() < entry.freshUntil) return entry.state;
+    return untilAborted(signal, () => this.refresh(name, entry));
   }
 
-  /** AWS has refused what it holds: it is read anew when it is needed next. */
+  /** Forgets the content of a Secret, because AWS rejected its credentials: the next use reads the Secret again. */
   forget(name: string): void {
-    const known = this.known.peek(name);
-    if (known !== undefined) known.reading = undefined;
+    const entry = this.cached.peek(name);
+    if (entry !== undefined) entry.state = undefined;
   }
 
-  /** Looks at what is in use, as long as something is. */
+  /** Polls the Secrets in use. While no Secret is in use, no timer runs. */
   async run(signal: AbortSignal): Promise<void> {
     this.stop = signal;
     while (!signal.aborted) {
       try {
-        if (this.known.all().length === 0) await untilAborted(signal, () => this.someUse());
-        await sleep(this.clock, LOOK_PERIOD, signal);
+        if (this.cached.entries().length === 0) await untilAborted(signal, () => this.waitForUse());
+        await sleep(this.clock, POLL_PERIOD, signal);
       } catch {
         return;
       }
-      for (const [name, known] of this.known.all()) await this.look(name, known);
+      for (const [name, entry] of this.cached.entries()) await this.refresh(name, entry);
     }
   }
 
-  private someUse(): Promise<void> {
+  private waitForUse(): Promise<void> {
     return new Promise((resolve) => {
       this.wake = () => {
         this.wake = undefined;
@@ -119,51 +132,50 @@ export class Secrets implements Runnable {
     });
   }
 
-  /** One request for all who want to know. */
-  private look(name: string, known: Known): Promise<SecretReading> {
-    known.looking ??= this.fetch(name)
-      .then((reading) => this.keep(name, known, reading))
-      .finally(() => {
-        known.looking = undefined;
-      });
-    return known.looking;
+  /**
+   * Reads a Secret. Concurrent calls share one request, which continues when a caller aborts, because its result is cached.
+   */
+  private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
+    return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));
   }
 
-  private keep(name: string, known: Known, reading: SecretReading): SecretReading {
+  private record(name: string, entry: CachedSecret, state: SecretState): SecretState {
     const now = this.clock.monotonic();
-    const before = known.reading;
-    known.believedUntil = now + (reading.kind === 'complete' ? BELIEVED : DISBELIEVED);
-    if (reading.kind !== 'unreadable') known.answeredAt = now;
-    else if (before?.kind === 'complete' && now - known.answeredAt < KEPT_UNREADABLE) return before;
-    const state = stateOf(reading);
-    // That it cannot be read now moves nobody; that it can again does.
-    const isNews = reading.kind !== 'unreadable' && known.lastState !== undefined && known.lastState !== state;
-    known.reading = reading;
-    known.lastState = state;
-    if (isNews) for (const handler of this.handlers) handler(name);
-    return reading;
+    const before = entry.state;
+    entry.freshUntil = now + (state.kind === 'complete' ? CREDENTIALS_TTL : PROBLEM_TTL);
+    if (state.kind !== 'unreadable') entry.answeredAt = now;
+    else if (before?.kind === 'complete' && now - entry.answeredAt < UNREADABLE_TOLERANCE) return before;
+    const fingerprint = fingerprintOf(state);
+    // A Secret that becomes unreadable is not reported as changed, because a pass could do nothing new. A Secret that
+    // becomes readable again is reported.
+    const isChange =
+      state.kind !== 'unreadable' && entry.lastFingerprint !== undefined && entry.lastFingerprint !== fingerprint;
+    entry.state = state;
+    entry.lastFingerprint = fingerprint;
+    if (isChange) for (const handler of this.handlers) handler(name);
+    return state;
   }
 
-  private async fetch(name: string): Promise<SecretReading> {
+  private async fetch(name: string): Promise<SecretState> {
     try {
       const secret = await this.client.get(SECRETS, { namespace: this.namespace, name }, { signal: this.stop });
-      return secret === undefined ? { kind: 'absent' } : readingOf(secret);
+      return secret === undefined ? { kind: 'absent' } : secretStateOf(secret);
     } catch (error) {
-      // An answer that is no JSON is quoted by the parser, and this one may hold a key.
-      const why = isUndecodable(error) ? 'the answer of the API server cannot be understood' : errorMessage(error);
-      return { kind: 'unreadable', why };
+      // The error message of a JSON parser is not shown: it quotes the answer, which may contain an access key.
+      const reason = isUndecodable(error) ? 'the answer of the API server is not valid' : errorMessage(error);
+      return { kind: 'unreadable', reason };
     }
   }
 }
 
-const Data = object({ data: optional(map(string())) });
+const SecretData = object({ data: optional(map(string())) });
 
-function readingOf(secret: KubeObject): SecretReading {
+function secretStateOf(secret: KubeObject): SecretState {
   const { uid, resourceVersion } = secret.metadata;
   const version = `${uid}/${resourceVersion}`;
-  const decoded = Data.decode(secret);
+  const decoded = SecretData.decode(secret);
   const data = E.isRight(decoded) ? (decoded.right.data ?? {}) : {};
-  // No key of AWS has a space, and a newline at the end comes in easily.
+  // White space is removed: shell commands often add a newline to a value, and AWS keys contain no white space.
   const valueOf = (key: string): string =>
     Buffer.from(data[key] ?? '', 'base64')
       .toString('utf8')
@@ -179,5 +191,5 @@ function readingOf(secret: KubeObject): SecretReading {
     : { kind: 'incomplete', version, missing };
 }
 
-const stateOf = (reading: SecretReading): string =>
-  'version' in reading ? `${reading.kind} ${reading.version}` : reading.kind;
+const fingerprintOf = (state: SecretState): string =>
+  'version' in state ? `${state.kind} ${state.version}` : state.kind;

@@ -34,7 +34,8 @@ describe('the bundle', function () {
   let inputs: readonly string[] = [];
 
   before(async () => {
-    // Within the repository, where the entry's imports are found as the manager's are.
+    // The directory is inside the repository, so that the imports of the bundle's entry resolve to the repository's
+    // node_modules.
     await mkdir(join(root, '.tmp'), { recursive: true });
     directory = await mkdtemp(join(root, '.tmp/bundle-'));
     const entry = join(directory, 'entry.ts');
@@ -46,7 +47,7 @@ describe('the bundle', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('runs by itself in an empty directory, and knows its version', async () => {
+  it('runs in an empty directory, and prints its version', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'bundle-'));
     try {
       const alone = join(elsewhere, 'manager.mjs');
@@ -65,12 +66,12 @@ describe('the bundle', function () {
     }
   });
 
-  it('holds one build of fp-ts and io-ts', () => {
+  it('contains one build of fp-ts and io-ts', () => {
     const builds = inputs.flatMap((input) => /node_modules\/(?:fp|io)-ts\/[^/]+/.exec(input) ?? []);
     expect([...new Set(builds)].toSorted()).to.deep.equal(['node_modules/fp-ts/es6', 'node_modules/io-ts/es6']);
   });
 
-  it('has its source map beside it, with the sources in it', async () => {
+  it('has a source map that contains the sources', async () => {
     const code = await readFile(join(directory, 'out/manager.mjs'), 'utf8');
     expect(code).to.match(/\n\/\/# sourceMappingURL=manager\.mjs\.map\n$/);
     const map: unknown = JSON.parse(await readFile(join(directory, 'out/manager.mjs.map'), 'utf8'));
@@ -79,17 +80,17 @@ describe('the bundle', function () {
       .that.includes(await readFile(join(root, 'pkg/version.ts'), 'utf8'));
   });
 
-  it('is in ASCII: one character beyond it would double its size in memory', async () => {
+  it('is ASCII, so that Node.js keeps one byte per character', async () => {
     expect((await readFile(join(directory, 'out/manager.mjs'))).every((byte) => byte < 0x80)).to.equal(true);
   });
 
-  it('leaves out what is not used of Kubernetes’ many kinds', () => {
+  it('contains no model class of client-node', () => {
     const ofClient = inputs.filter((input) => input.includes('@kubernetes/client-node'));
     expect(ofClient).to.include('node_modules/@kubernetes/client-node/dist/config.js');
     expect(ofClient.filter((input) => input.includes('/models/'))).to.deep.equal([]);
   });
 
-  it('leaves out what is not used of undici', () => {
+  it('contains no unused part of undici', () => {
     const ofUndici = inputs.filter((input) => input.includes('/undici/lib/'));
     expect(ofUndici).to.include('node_modules/undici/lib/dispatcher/client.js');
     expect(
@@ -97,7 +98,7 @@ describe('the bundle', function () {
     ).to.deep.equal([]);
   });
 
-  it('is of packages that may be shipped', () => {
+  it('contains only packages with permissive licences', () => {
     const names = collectNotices(root, inputs).map(({ name }) => name);
     expect(names).to.include.members(['@aws-sdk/client-sts', '@kubernetes/client-node', 'fp-ts', 'winston']);
   });

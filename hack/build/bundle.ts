@@ -6,61 +6,71 @@ import { build, type BuildOptions, type Plugin } from 'esbuild';
 export interface BundleRequest {
   readonly entry: string;
   readonly outfile: string;
-  /** What `VERSION` of pkg/version.ts becomes. */
+  /** The version of the build, which replaces `VERSION` of pkg/version.ts in the bundle. */
   readonly version: string;
-  /** The directory against which the paths of the answer are relative. */
+  /** The directory of the repository. `entry`, `outfile` and the paths in the result are relative to it. */
   readonly root: string;
 }
 
 export interface Bundle {
-  /** Every file whose code is in the bundle, relative to `root`. */
+  /** The paths, relative to `root`, of all files whose code is in the bundle. */
   readonly inputs: readonly string[];
   readonly bytes: number;
 }
 
-/** An older Node would fail somewhere inside a library, with words that name anything but the cause. */
+/**
+ * Code at the start of the bundle that refuses an old Node.js. Without it an older Node.js fails inside a library, with an
+ * error that does not name the cause.
+ */
 const refuseOldNode = `const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
   console.error('The manager needs Node.js 22.19 or newer; this is ' + process.version + '.');
   process.exit(1);
 }`;
 
-/** CommonJS packages in the bundle call require() for Node's own modules, which an ES module does not have. */
+/**
+ * Code at the start of the bundle that defines require(): CommonJS packages in the bundle call it for Node's own modules,
+ * and an ES module has none.
+ */
 const makeRequire = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);`;
 
-/** Packages whose modules only declare, though they do not say so: what is not used of them can be left out. */
-const DECLARING = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
+/** The path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not say so. */
+const WITHOUT_SIDE_EFFECTS = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 
 /**
- * client-node comes with a class for each kind of Kubernetes. KubeConfig needs none of the 758, and evaluating them costs
- * 14 MiB for as long as the manager runs.
+ * Drops unused modules of @kubernetes/client-node from the bundle. The package has a class for each of 758 Kubernetes types.
+ * The manager needs none of them, and evaluating them takes 14 MiB for the life of the process.
  */
-const leaveOutUnused: Plugin = {
-  name: 'leave out what is not used',
+const dropUnusedModels: Plugin = {
+  name: 'drop unused modules of client-node',
   setup(building) {
     building.onResolve({ filter: /^@kubernetes\/client-node/ }, async ({ path, pluginData, kind, ...from }) => {
-      // This very question, asked below.
-      if (pluginData === leaveOutUnused || kind !== 'import-statement') return undefined;
-      const found = await building.resolve(path, { ...from, kind, pluginData: leaveOutUnused });
-      return DECLARING.test(found.path) ? { ...found, sideEffects: false } : found;
+      // The plugin data marks imports that this plugin resolves itself with building.resolve(), because the plugin would
+      // otherwise call itself for ever.
+      if (pluginData === dropUnusedModels || kind !== 'import-statement') return undefined;
+      const found = await building.resolve(path, { ...from, kind, pluginData: dropUnusedModels });
+      return WITHOUT_SIDE_EFFECTS.test(found.path) ? { ...found, sideEffects: false } : found;
     });
-    // Its own modules name each other by their files. To ask esbuild for each of them would have it list a folder of 758
-    // each time: ten seconds of processor time.
+    // Modules of @kubernetes/client-node import each other by file name. esbuild would list a folder of 758 files for each
+    // import, which takes ten seconds of processor time; joining the paths gives the same result.
     building.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, kind, resolveDir }) => {
-      if (kind !== 'import-statement' || !DECLARING.test(importer)) return undefined;
+      if (kind !== 'import-statement' || !WITHOUT_SIDE_EFFECTS.test(importer)) return undefined;
       return { path: join(resolveDir, path), sideEffects: false };
     });
   },
 };
 
-const CLIENTS_OF_UNDICI = fileURLToPath(new URL('undici.mjs', import.meta.url));
+const UNDICI_CLIENTS = fileURLToPath(new URL('undici.mjs', import.meta.url));
 
-/** A build that asks it for more fails, with the name that it does not export. */
-const leaveOutFetch: Plugin = {
-  name: 'leave out of undici what is not used',
+/**
+ * Replaces undici by hack/build/undici.mjs, which exports only the clients that the manager uses. An import of another name
+ * fails the build.
+ */
+const dropUnusedUndici: Plugin = {
+  name: 'drop unused parts of undici',
   setup(building) {
-    building.onResolve({ filter: /^undici$/ }, () => ({ path: CLIENTS_OF_UNDICI }));
+    building.onResolve({ filter: /^undici$/ }, () => ({ path: UNDICI_CLIENTS }));
   },
 };
 
@@ -68,16 +78,16 @@ const options: BuildOptions = {
   bundle: true,
   platform: 'node',
   format: 'esm',
-  // The oldest Node that package.json's `engines` lets in.
+  // The oldest Node.js that `engines` of package.json allows.
   target: 'node22.19',
-  // The AWS SDK and fp-ts can be shaken only in their ES modules; esbuild's own order for Node prefers CommonJS.
+  // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
   mainFields: ['module', 'main'],
-  // The sources name fp-ts's CommonJS build, which Node can run unbundled; io-ts's ES modules import it too. One copy of
-  // one build, or their types would meet at run time as strangers.
+  // Bundles only one build of fp-ts and io-ts. The sources of the manager import the CommonJS build, which Node.js can run
+  // without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would not be compatible.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
   banner: { js: `${makeRequire}\n${refuseOldNode}` },
-  // Names stay as they are: a stack trace in somebody's log must be readable without the map. Node.js keeps the text in
-  // memory for as long as the manager runs: without indentation and comments it is a third shorter.
+  // Removes indentation and comments from the bundle: Node.js keeps its text in memory, and the text is a third shorter
+  // without them. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
   charset: 'ascii',
   lineLimit: 120,
@@ -85,17 +95,23 @@ const options: BuildOptions = {
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
-  plugins: [leaveOutUnused, leaveOutFetch],
+  plugins: [dropUnusedModels, dropUnusedUndici],
 };
 
-/** One character beyond ASCII would make Node hold the whole text with two bytes for each: 3 MiB. esbuild escapes them all. */
-function mustBeAscii(code: string): string {
+/**
+ * Throws if the bundle has a character beyond ASCII. With one such character, Node.js keeps the text with two bytes per
+ * character, which takes 3 MiB more. esbuild escapes all such characters.
+ */
+function assertAscii(code: string): string {
   const at = code.search(/[^\0-\x7f]/);
   if (at !== -1) throw new Error(`a character beyond ASCII in the bundle: ${code.slice(at - 40, at + 40)}`);
   return code;
 }
 
-/** Writes `outfile` and `outfile`.map. Throws esbuild's own error, already printed, when a source does not build. */
+/**
+ * Writes the bundle to `outfile`, and its source map to `outfile`.map. If a source does not build, throws esbuild's own
+ * error, which is already printed.
+ */
 export async function bundle({ entry, outfile, version, root }: BundleRequest): Promise<Bundle> {
   const { metafile, outputFiles } = await build({
     ...options,
@@ -108,7 +124,7 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   });
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, path.endsWith('.map') ? text : mustBeAscii(text));
+    await writeFile(path, path.endsWith('.map') ? text : assertAscii(text));
   }
   const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
   if (written === undefined) throw new Error(`esbuild wrote no output for ${entry}`);

@@ -12,7 +12,7 @@ describe('isPermissive', () => {
     'GPL-2.0-only OR ISC',
     '(MIT AND Apache-2.0)',
   ]) {
-    it(`takes ${expression}`, () => expect(isPermissive(expression)).to.equal(true));
+    it(`accepts ${expression}`, () => expect(isPermissive(expression)).to.equal(true));
   }
   for (const expression of [
     'GPL-3.0-only',
@@ -26,11 +26,11 @@ describe('isPermissive', () => {
   }
 });
 
-describe('the notices of a bundle', () => {
+describe('collectNotices and renderNotices', () => {
   let root = '';
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'notices-'));
-    await writeFile(join(root, 'LICENSE'), 'the words of Apache');
+    await writeFile(join(root, 'LICENSE'), 'the text of Apache-2.0');
   });
   after(async () => {
     await rm(root, { recursive: true });
@@ -44,10 +44,10 @@ describe('the notices of a bundle', () => {
     const directory = join(root, 'node_modules', name);
     await mkdir(directory, { recursive: true });
     await writeFile(join(directory, 'package.json'), JSON.stringify({ name, version: '1.0.0', license }));
-    for (const [file, words] of Object.entries(files)) await writeFile(join(directory, file), words);
+    for (const [file, content] of Object.entries(files)) await writeFile(join(directory, file), content);
   }
 
-  it('are of each package once, scoped and nested ones too', () => {
+  it('find each package once, including scoped and nested packages', () => {
     const directories = packageDirectories('/r', [
       'pkg/version.ts',
       'node_modules/a/lib/x.js',
@@ -62,32 +62,32 @@ describe('the notices of a bundle', () => {
     ]);
   });
 
-  it('hold name, version, licence, and the texts, NOTICE included; equal texts once', async () => {
+  it('render name, version, licence and texts, and equal texts once', async () => {
     await install('a', 'MIT', { 'LICENSE.md': 'Copyright A' });
-    await install('b', 'Apache-2.0', { LICENSE: 'long words', NOTICE: 'made by B' });
+    await install('b', 'Apache-2.0', { LICENSE: 'long text', NOTICE: 'made by B' });
     await install('c', 'MIT', { LICENCE: 'Copyright A' });
     const inputs = ['node_modules/a/x.js', 'node_modules/b/x.js', 'node_modules/c/x.js'];
     const notices = renderNotices(collectNotices(root, inputs));
     expect(notices).to.contain('a 1.0.0 (MIT)\nc 1.0.0 (MIT)\n\nCopyright A\n');
-    expect(notices).to.contain('b 1.0.0 (Apache-2.0)\n\nlong words\n\nmade by B\n');
+    expect(notices).to.contain('b 1.0.0 (Apache-2.0)\n\nlong text\n\nmade by B\n');
   });
 
-  it('add the words of Apache where the package forgot them', async () => {
-    await install('forgetful', 'Apache-2.0', {});
-    expect(collectNotices(root, ['node_modules/forgetful/x.js'])[0]?.texts).to.deep.equal(['the words of Apache']);
+  it('add the text of Apache-2.0 if the package has none', async () => {
+    await install('textless', 'Apache-2.0', {});
+    expect(collectNotices(root, ['node_modules/textless/x.js'])[0]?.texts).to.deep.equal(['the text of Apache-2.0']);
   });
 
-  it('refuse copyleft, the unknown and the unnamed, all at once', async () => {
+  it('report all packages with an unknown, a missing or a copyleft licence at once', async () => {
     await install('copyleft', 'GPL-3.0-only', { LICENSE: 'x' });
     await install('unnamed', undefined, { LICENSE: 'x' });
-    await install('wordless', 'MIT', {});
-    const inputs = ['node_modules/copyleft/x.js', 'node_modules/unnamed/x.js', 'node_modules/wordless/x.js'];
+    await install('without-text', 'MIT', {});
+    const inputs = ['node_modules/copyleft/x.js', 'node_modules/unnamed/x.js', 'node_modules/without-text/x.js'];
     expect(() => collectNotices(root, inputs)).to.throw(
       Error,
       'The bundle may not be shipped:\n' +
         '  copyleft@1.0.0: licence "GPL-3.0-only" is not known to be permissive\n' +
         '  unnamed@1.0.0: licence "" is not known to be permissive\n' +
-        '  wordless@1.0.0: ships no licence text',
+        '  without-text@1.0.0: ships no licence text',
     );
   });
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Licences that let us ship the code inside an Apache-2.0 work for no more than the notice. */
+/** Licences under which an Apache-2.0 work may contain the code if it includes the notice; no other condition applies. */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -17,13 +17,13 @@ const PERMISSIVE: ReadonlySet<string> = new Set([
 export interface Notice {
   readonly name: string;
   readonly version: string;
-  /** An SPDX expression. */
+  /** The licence, as an SPDX expression. */
   readonly licence: string;
-  /** What the package itself ships: its LICENSE, and its NOTICE where there is one. */
+  /** The texts of the package's own LICENSE file and, if there is one, NOTICE file. */
   readonly texts: readonly string[];
 }
 
-/** Whether an SPDX expression can be met with permissive licences alone: one side of an OR is enough, an AND needs both. */
+/** Whether permissive licences fulfil the SPDX expression: one side of an OR is enough, an AND needs both. */
 export function isPermissive(expression: string): boolean {
   const bare = expression.trim().replace(/^\((.*)\)$/, '$1');
   return bare
@@ -31,7 +31,7 @@ export function isPermissive(expression: string): boolean {
     .some((choice) => choice.split(/\s+AND\s+/).every((licence) => PERMISSIVE.has(licence.replace(/^\(|\)$/g, ''))));
 }
 
-/** The packages whose files are among `inputs` (paths relative to `root`), as directories, each once and in order. */
+/** The directories of the packages to which the files in `inputs` belong, sorted. `inputs` are relative to `root`. */
 export function packageDirectories(root: string, inputs: readonly string[]): readonly string[] {
   const directories = inputs
     .map((input) => input.replaceAll('\\', '/'))
@@ -56,10 +56,13 @@ function readManifest(directory: string): {
   return { name: text(fields.get('name')), version: text(fields.get('version')), licence: text(fields.get('license')) };
 }
 
-/** Licences that ask for nothing, not even their own words. */
+/** Licences that do not require a copy of the licence text. */
 const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicense']);
 
-/** The words of a package's licence: its own files, or, where it ships none, what its licence leaves us to add. */
+/**
+ * The texts of a package's licence files. If the package has none: the text of Apache-2.0 if that is its licence, or a note
+ * that no notice is required.
+ */
 function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
   const own = readdirSync(directory)
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
@@ -71,8 +74,8 @@ function licenceTexts(root: string, directory: string, licence: string): readonl
 }
 
 /**
- * The notices of all packages in a bundle. Throws one error that names every package whose licence is not known to be
- * permissive or whose text cannot be found.
+ * Collects the notices of all packages in a bundle. Throws one error that names each package without a permissive licence or
+ * without a licence text.
  */
 export function collectNotices(root: string, inputs: readonly string[]): readonly Notice[] {
   const problems: string[] = [];
@@ -89,7 +92,7 @@ export function collectNotices(root: string, inputs: readonly string[]): readonl
 
 const RULE = '-'.repeat(80);
 
-/** Packages under word-for-word the same texts share one entry. */
+/** Formats the notices as text, with one entry for all packages that have the same licence texts. */
 export function renderNotices(notices: readonly Notice[]): string {
   const byText = new Map<string, Notice[]>();
   for (const notice of notices) {

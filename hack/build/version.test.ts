@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { versionOf } from './version.ts';
 
-describe('the stamped version', () => {
+describe('versionOf', () => {
   let directory = '';
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'version-'));
@@ -25,11 +25,11 @@ describe('the stamped version', () => {
     return git('rev-parse', '--short=12', 'HEAD');
   }
 
-  it("is package.json's where there is no checkout", () => {
+  it('is the version of package.json outside of a git checkout', () => {
     expect(versionOf(directory, '0.1.0')).to.equal('v0.1.0');
   });
 
-  it('names the commit between releases, and says when the sources differ from it', () => {
+  it('has the commit between releases, and .dirty if the sources differ from the commit', () => {
     git('init', '-q');
     const first = commit('one');
     expect(versionOf(directory, '0.1.0')).to.equal(`v0.1.0+${first}`);
@@ -37,7 +37,7 @@ describe('the stamped version', () => {
     expect(versionOf(directory, '0.1.0')).to.equal(`v0.1.0+${first}.dirty`);
   });
 
-  it('is bare on its own tag alone', () => {
+  it('has no suffix on its own tag only', () => {
     git('init', '-q');
     commit('one');
     git('tag', 'v0.1.0');

@@ -4,14 +4,14 @@ function git(root: string, ...args: readonly string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
-    // No git, or a source archive: the version of package.json is all that is known.
+    // Without git, or in a source archive, only the version in package.json is known.
     return undefined;
   }
 }
 
 /**
- * The version to stamp: `v0.1.0` on its own tag and outside a checkout, else `v0.1.0+<commit>`, with `.dirty` behind it
- * when the sources differ from the commit.
+ * The version of a build. On the tag `v0.1.0` and outside of a git checkout it is `v0.1.0`, otherwise `v0.1.0+<commit>`. If
+ * the sources differ from the commit, `.dirty` follows.
  */
 export function versionOf(root: string, packageVersion: string): string {
   const version = `v${packageVersion}`;

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** One offence a file: `code` is the rule that must refuse it. */
+/** Source files that oxlint must refuse, each with one violation. `code` is the rule that must report it. */
 const refused: readonly { readonly file: string; readonly source: string; readonly code: string }[] = [
   { file: 'pkg/kube/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
   { file: 'api/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
@@ -158,7 +158,7 @@ describe('the lint configuration', () => {
     });
   }
   for (const { file, source } of accepted) {
-    it(`lets ${file} pass: ${source.replaceAll('\n', ' ')}`, () => {
+    it(`accepts ${file}: ${source.replaceAll('\n', ' ')}`, () => {
       expect(codesOf(file)).to.deep.equal([]);
     });
   }

@@ -7,16 +7,18 @@ import { newClients } from './clients.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { resolveEndpoints } from './endpoints.ts';
 import { podExecutionRoles } from './iam/roles.ts';
-import { answerOf, Workbench } from './testing/calls.ts';
-import { FakeTransport, json, result } from './testing/fake-transport.ts';
+import { expectResponse, CallHarness } from './testing/calls.ts';
+import { FakeTransport, jsonResponse, queryResponse } from './testing/fake-transport.ts';
 
 const cluster = EksClusterName.of('c');
 const answer = (): FakeTransport =>
   new FakeTransport(({ path }) =>
-    path.includes('/clusters/') ? json({ cluster: { name: 'c', arn: 'a', status: 'ACTIVE' } }) : result('DeleteRole'),
+    path.includes('/clusters/')
+      ? jsonResponse({ cluster: { name: 'c', arn: 'a', status: 'ACTIVE' } })
+      : queryResponse('DeleteRole'),
   );
 
-describe('the clients of the SDK', () => {
+describe('The SDK clients', () => {
   function clients(transport: FakeTransport, environment: Readonly<Record<string, string>>): Clients {
     const endpoints = resolveEndpoints({ serviceEndpoints: [], environment });
     if (E.isLeft(endpoints)) throw new Error(endpoints.left);
@@ -31,20 +33,20 @@ describe('the clients of the SDK', () => {
 
   async function send(environment: Readonly<Record<string, string>>): Promise<FakeTransport> {
     const transport = answer();
-    const bench = new Workbench(transport);
+    const harness = new CallHarness(transport);
     const { eks, iam } = clients(transport, environment);
-    await answerOf(eksClusters(eks, bench.calling('eks')).describe(cluster));
-    await answerOf(podExecutionRoles(iam, bench.calling('iam')).delete(RoleName.of('r')));
+    await expectResponse(eksClusters(eks, harness.newCalls('eks')).describe(cluster));
+    await expectResponse(podExecutionRoles(iam, harness.newCalls('iam')).delete(RoleName.of('r')));
     return transport;
   }
 
-  it('sign with the whole of the credentials', async () => {
+  it('sign with access key, secret key and session token', async () => {
     const { requests } = await send({});
     expect(requests[0]?.headers).to.include({ 'x-amz-security-token': 'token' });
     expect(requests[0]?.headers['authorization']).to.contain('Credential=AKIDEXAMPLE/');
   });
 
-  it("go to AWS' own endpoints, FIPS ones where the environment says so", async () => {
+  it("use AWS's own endpoints, and FIPS endpoints if the environment says so", async () => {
     expect((await send({})).requests.map(({ hostname }) => hostname)).to.deep.equal([
       'eks.us-gov-east-1.amazonaws.com',
       'iam.us-gov.amazonaws.com',
@@ -57,7 +59,7 @@ describe('the clients of the SDK', () => {
     );
   });
 
-  it('go to a configured endpoint, and sign for the region that they would have there', async () => {
+  it("use a configured endpoint and sign for AWS's region of the service", async () => {
     const { requests } = await send({ AWS_ENDPOINT_URL: 'http://127.0.0.1:4566/aws' });
     expect(requests.map(({ protocol, hostname, port, path }) => [protocol, hostname, port, path])).to.deep.equal([
       ['http:', '127.0.0.1', 4566, '/aws/clusters/c'],
@@ -67,7 +69,7 @@ describe('the clients of the SDK', () => {
     expect(requests[1]?.headers['authorization']).to.contain('/us-gov-west-1/iam/aws4_request');
   });
 
-  it("do not look up endpoints behind the manager's back", async () => {
+  it('do not read endpoints from the environment or the configuration files', async () => {
     process.env['AWS_ENDPOINT_URL_EKS'] = 'http://elsewhere.invalid';
     try {
       expect((await send({})).requests[0]?.hostname).to.equal('eks.us-gov-east-1.amazonaws.com');
@@ -76,7 +78,7 @@ describe('the clients of the SDK', () => {
     }
   });
 
-  it('refuse to send anything that does not come through the wrapper of calls', async () => {
+  it('reject a call without dispatch options', async () => {
     const transport = answer();
     const { eks } = clients(transport, {});
     const { DescribeClusterCommand } = await import('@aws-sdk/client-eks');
@@ -84,28 +86,29 @@ describe('the clients of the SDK', () => {
       () => 'sent',
       (error: unknown) => (error instanceof Error ? error.message : 'no error'),
     );
-    expect(refused).to.contain('a call of AWS came without its guard');
+    expect(refused).to.contain('an AWS call without its dispatch options');
     expect(transport.requests).to.deep.equal([]);
   });
 
-  it('touch no file, no timer and no socket for a call: nothing but the transport', async () => {
+  it('use no file, no timer and no socket for a call', async () => {
     const transport = answer();
-    const bench = new Workbench(transport);
+    const harness = new CallHarness(transport);
     const all = clients(transport, {});
     const touched: string[] = [];
-    // The SDK keeps what it has read of a file: at a place of its own nothing is kept from another test.
+    // The SDK caches the configuration files that it has read, so this test uses a path that no other test uses.
     process.env['AWS_CONFIG_FILE'] = '/of/this/test/alone';
-    // mocha arms its own timer as soon as the test hands over.
-    await bench.clock.settle();
+    // Mocha sets a timer of its own at the first await of a test. The test awaits here, before it observes timers.
+    await harness.clock.settle();
     const hook = createHook({
       init: (_id, type) => {
-        // Promises are everywhere; random bytes are the invocation id, which is a header and nothing else.
+        // The SDK may use promises and microtasks. It uses random bytes only for the invocation ID, which becomes a
+        // header.
         if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
       },
     }).enable();
     try {
-      await answerOf(eksClusters(all.eks, bench.calling('eks')).describe(cluster));
-      await answerOf(podExecutionRoles(all.iam, bench.calling('iam')).delete(RoleName.of('r')));
+      await expectResponse(eksClusters(all.eks, harness.newCalls('eks')).describe(cluster));
+      await expectResponse(podExecutionRoles(all.iam, harness.newCalls('iam')).delete(RoleName.of('r')));
     } finally {
       hook.disable();
       delete process.env['AWS_CONFIG_FILE'];

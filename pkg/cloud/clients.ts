@@ -1,14 +1,14 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
-import type { AwsCredentials } from './credentials.ts';
+import type { AwsCredentials } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
-import type { AwsService } from './failure.ts';
+import type { AwsService } from './errors/failure.ts';
 import { iamRegionOf } from './partition.ts';
-import { guardedHandler } from './sdk-handler.ts';
-import type { AwsTransport } from './transport.ts';
+import { newCheckedHandler } from './transport/sdk-handler.ts';
+import type { AwsTransport } from './transport/transport.ts';
 
-/** The name under which this manager's calls stand in CloudTrail. */
+/** The user agent of the manager's AWS calls, as CloudTrail shows it. */
 const USER_AGENT = 'cluster-api-provider-aws-fargate';
 
 export interface Clients {
@@ -25,23 +25,28 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/** The SDK's clients of one identity in one region, each made when it is needed. They hold no connections: these are the transport's. */
+/**
+ * Creates the AWS SDK clients of one identity in one region; each client is created at its first use. The HTTP
+ * connections belong to the transport, not to the clients.
+ */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
-    const endpoint = endpoints.of(service, region);
+    const endpoint = endpoints.urlFor(service, region);
     return {
-      // Said outright, because a configured endpoint makes the SDK sign for the client's own region.
+      // With a configured endpoint, the SDK would sign IAM requests for the client's own region instead of IAM's
+      // region.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Marked, or the SDK keeps what it was given first: for ever, where that has no expiration.
+      // Without the mark `memoized`, the SDK caches the first credentials: for ever, if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
-      requestHandler: guardedHandler(transport),
-      // One attempt is one metric, one log line, one outcome: the workqueue is the only one who tries again.
+      requestHandler: newCheckedHandler(transport),
+      // The SDK must not retry, so that each AWS call has one metric, one log line and one outcome. Only the workqueue
+      // retries.
       maxAttempts: 1,
       retryMode: 'standard',
       defaultsMode: 'standard' as const,
       customUserAgent: [[USER_AGENT, version] satisfies [string, string]],
       ...(endpoint === undefined ? {} : { endpoint }),
-      // What the SDK would otherwise look up, at its first call, in the environment and the shared configuration files.
+      // Without the settings below, the SDK reads the environment and the shared configuration files at its first call.
       useFipsEndpoint: endpoints.fips,
       useDualstackEndpoint: endpoints.dualStack,
       ignoreConfiguredEndpointUrls: true,

@@ -24,7 +24,7 @@ describe('--service-endpoints', () => {
     ],
   };
   for (const [flag, wanted] of Object.entries(read)) {
-    it(`reads ${JSON.stringify(flag)}`, () => {
+    it(`accepts ${JSON.stringify(flag)}`, () => {
       expect(parseServiceEndpoints(flag)).to.deep.equal(E.right(wanted));
     });
   }
@@ -41,13 +41,13 @@ describe('--service-endpoints', () => {
     'us-iso:eks=https://a;us-iso:eks=https://b': 'eks is named twice for the signing region us-iso',
   };
   for (const [flag, error] of Object.entries(refused)) {
-    it(`refuses ${JSON.stringify(flag)}`, () => {
+    it(`rejects ${JSON.stringify(flag)}`, () => {
       expect(parseServiceEndpoints(flag)).to.deep.equal(E.left(error));
     });
   }
 });
 
-describe('endpoints', () => {
+describe('Endpoints', () => {
   function endpoints(
     environment: Readonly<Record<string, string>>,
     serviceEndpoints: readonly ServiceEndpoint[] = [],
@@ -57,46 +57,46 @@ describe('endpoints', () => {
     return resolved.right;
   }
 
-  it("are AWS' own where nothing else is said", () => {
-    expect(endpoints({}).of('eks', 'eu-west-1')).to.equal(undefined);
-    expect(endpoints({ AWS_ENDPOINT_URL: '' }).of('eks', 'eu-west-1')).to.equal(undefined);
+  it("default to AWS's own endpoints", () => {
+    expect(endpoints({}).urlFor('eks', 'eu-west-1')).to.equal(undefined);
+    expect(endpoints({ AWS_ENDPOINT_URL: '' }).urlFor('eks', 'eu-west-1')).to.equal(undefined);
   });
 
-  it('come from the environment, the one of the service first', () => {
+  it('come from the environment, with that of the service before the general one', () => {
     const all = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_ENDPOINT_URL_IAM: 'http://iam' });
-    expect(all.of('eks', 'eu-west-1')).to.equal('http://all/');
-    expect(all.of('sts', 'eu-west-1')).to.equal('http://all/');
-    expect(all.of('iam', 'eu-west-1')).to.equal('http://iam/');
+    expect(all.urlFor('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(all.urlFor('sts', 'eu-west-1')).to.equal('http://all/');
+    expect(all.urlFor('iam', 'eu-west-1')).to.equal('http://iam/');
   });
 
-  it('come from the command line before the environment, for their own region alone', () => {
+  it('come from the command line before the environment, for their own region only', () => {
     const all = endpoints({ AWS_ENDPOINT_URL: 'http://all' }, [
       entry('us-east-1', 'eks', 'http://eks-us'),
       entry('eu-west-1', 'ec2', 'http://ec2-eu'),
     ]);
-    expect(all.of('eks', 'us-east-1')).to.equal('http://eks-us');
-    expect(all.of('eks', 'eu-west-1')).to.equal('http://all/');
-    expect(all.of('sts', 'us-east-1')).to.equal('http://all/');
+    expect(all.urlFor('eks', 'us-east-1')).to.equal('http://eks-us');
+    expect(all.urlFor('eks', 'eu-west-1')).to.equal('http://all/');
+    expect(all.urlFor('sts', 'us-east-1')).to.equal('http://all/');
   });
 
-  it('of IAM, which is global, count for their whole partition', () => {
+  it('for IAM, which is global, apply to their whole partition', () => {
     const all = endpoints({}, [entry('us-east-1', 'iam', 'http://iam')]);
-    expect(all.of('iam', 'eu-west-1')).to.equal('http://iam');
-    expect(all.of('iam', 'cn-north-1')).to.equal(undefined);
+    expect(all.urlFor('iam', 'eu-west-1')).to.equal('http://iam');
+    expect(all.urlFor('iam', 'cn-north-1')).to.equal(undefined);
   });
 
-  it('of the environment can be switched off, as in the SDKs', () => {
+  it('of the environment can be ignored, as in the SDKs', () => {
     const all = endpoints({ AWS_ENDPOINT_URL: 'http://all', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
-    expect(all.of('eks', 'eu-west-1')).to.equal(undefined);
+    expect(all.urlFor('eks', 'eu-west-1')).to.equal(undefined);
   });
 
-  it('may have to be FIPS or dual stack', () => {
+  it('can be FIPS or dual-stack endpoints', () => {
     expect(endpoints({})).to.include({ fips: false, dualStack: false });
     expect(endpoints({ AWS_USE_FIPS_ENDPOINT: 'true' })).to.include({ fips: true, dualStack: false });
     expect(endpoints({ AWS_USE_DUALSTACK_ENDPOINT: 'true' })).to.include({ fips: false, dualStack: true });
   });
 
-  it('that are no URL are refused in words', () => {
+  it('that are no URLs are rejected with a message', () => {
     expect(
       resolveEndpoints({ serviceEndpoints: [], environment: { AWS_ENDPOINT_URL_STS: 'localhost:4566' } }),
     ).to.deep.equal(E.left('AWS_ENDPOINT_URL_STS is "localhost:4566", which is not an http or https URL'));

@@ -1,30 +1,31 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { AwsService } from './failure.ts';
+import type { AwsService } from './errors/failure.ts';
 import { partitionOf } from './partition.ts';
 
-/** One entry of `--service-endpoints`. */
+/** One entry of the flag `--service-endpoints`. */
 export interface ServiceEndpoint {
   readonly signingRegion: string;
-  /** AWS' name of a service in the SDKs: `eks`, `iam`, `sts`, `ec2`, … */
+  /** The ID of the service in the AWS SDKs: `eks`, `iam`, `sts`, `ec2`, … */
   readonly service: string;
   readonly url: string;
 }
 
-/** Where the services are reached. */
+/** The endpoints at which the manager calls the AWS services. */
 export interface Endpoints {
-  /** `undefined` for where AWS has it. */
-  of(service: AwsService, region: string): string | undefined;
-  /** Of AWS' own endpoints, those that are FIPS 140 validated (`AWS_USE_FIPS_ENDPOINT`). */
+  /** Returns the configured endpoint of an AWS service; `undefined`: the SDK uses AWS's own endpoint. */
+  urlFor(service: AwsService, region: string): string | undefined;
+  /** Whether to use AWS's FIPS 140 validated endpoints (`AWS_USE_FIPS_ENDPOINT`). */
   readonly fips: boolean;
-  /** Of AWS' own endpoints, those that speak IPv6 too (`AWS_USE_DUALSTACK_ENDPOINT`). */
+  /** Whether to use AWS's dual-stack endpoints, for IPv4 and IPv6 (`AWS_USE_DUALSTACK_ENDPOINT`). */
   readonly dualStack: boolean;
 }
 
 const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
 
 /**
- * Reads `--service-endpoints` as Cluster API Provider AWS does. Entries of services that this manager does not call are
- * read too, so that one value serves both. The error is a sentence for the command line.
+ * Parses the flag `--service-endpoints` as Cluster API Provider AWS does. Entries of services that this manager does
+ * not call are accepted, so that this manager and Cluster API Provider AWS can use the same value. Returns Left with an
+ * error message for the command line when the value is invalid.
  */
 export function parseServiceEndpoints(flag: string): E.Either<string, readonly ServiceEndpoint[]> {
   const endpoints: ServiceEndpoint[] = [];
@@ -32,7 +33,7 @@ export function parseServiceEndpoints(flag: string): E.Either<string, readonly S
     const colon = group.indexOf(':');
     const signingRegion = group.slice(0, Math.max(colon, 0));
     if (!/^[a-z0-9-]+$/.test(signingRegion)) {
-      return E.left(`${quoted(group)} does not begin with a signing region; the format is ${FORMAT}`);
+      return E.left(`${quote(group)} does not begin with a signing region; the format is ${FORMAT}`);
     }
     for (const pair of group.slice(colon + 1).split(',')) {
       const endpoint = parsePair(signingRegion, pair);
@@ -52,11 +53,11 @@ export function parseServiceEndpoints(flag: string): E.Either<string, readonly S
 function parsePair(signingRegion: string, pair: string): E.Either<string, ServiceEndpoint> {
   const [, service, url] = /^([a-z0-9.-]+)=(.+)$/.exec(pair) ?? [];
   if (service === undefined || url === undefined) {
-    return E.left(`${quoted(pair)} is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`);
+    return E.left(`${quote(pair)} is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`);
   }
   const endpoint = parseUrl(url);
   return endpoint === undefined
-    ? E.left(`${quoted(url)}, the endpoint of ${service} in ${signingRegion}, is not an http or https URL`)
+    ? E.left(`${quote(url)}, the endpoint of ${service} in ${signingRegion}, is not an http or https URL`)
     : E.right({ signingRegion, service, url: endpoint });
 }
 
@@ -66,9 +67,11 @@ export interface EndpointSources {
 }
 
 /**
- * Endpoints of the command line before those of the environment (`AWS_ENDPOINT_URL_EKS`, …, `AWS_ENDPOINT_URL`), which
- * the SDKs share. An entry of the command line counts for its own region alone, for the global IAM for its partition:
- * one region's objects are never looked for in another's. The error is a sentence for the command line.
+ * Combines the endpoints of the flag `--service-endpoints` with the environment variables of the AWS SDKs
+ * (`AWS_ENDPOINT_URL_EKS`, …, `AWS_ENDPOINT_URL`). The flag takes precedence. An entry of the flag applies to its own
+ * region only, so that the manager never looks for a region's objects at another region's endpoint. IAM is global, so
+ * an entry for IAM applies to all regions of its partition. Returns Left with an error message for the command line
+ * when an endpoint is invalid.
  */
 export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSources): E.Either<string, Endpoints> {
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';
@@ -82,7 +85,7 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
       }
       const url = parseUrl(text);
       if (url === undefined) {
-        return E.left(`${variable} is ${quoted(text)}, which is not an http or https URL`);
+        return E.left(`${variable} is ${quote(text)}, which is not an http or https URL`);
       }
       configured.set(service, url);
     }
@@ -93,7 +96,7 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
       ? partitionOf(endpoint.signingRegion) === partitionOf(region)
       : endpoint.signingRegion === region);
   return E.right({
-    of: (service, region) =>
+    urlFor: (service, region) =>
       serviceEndpoints.find((endpoint) => applies(endpoint, service, region))?.url ?? configured.get(service),
     fips: isTrue('AWS_USE_FIPS_ENDPOINT'),
     dualStack: isTrue('AWS_USE_DUALSTACK_ENDPOINT'),
@@ -105,4 +108,4 @@ function parseUrl(text: string): string | undefined {
   return url !== undefined && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : undefined;
 }
 
-const quoted = (text: string): string => JSON.stringify(text);
+const quote = (text: string): string => JSON.stringify(text);

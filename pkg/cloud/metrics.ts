@@ -1,26 +1,28 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Ms } from '../env/clock.ts';
-import type { AwsService } from './failure.ts';
+import type { AwsService } from './errors/failure.ts';
 
-/** Seconds. AWS answers in 20 ms to 2 s, and a call is given up after 10. */
-const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */
+const DURATION_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface SentCall {
   readonly service: AwsService;
   readonly operation: string;
-  /** Absent when no answer came. */
+  /** The HTTP status of the response; `undefined` if AWS did not respond. */
   readonly statusCode: number | undefined;
-  /** `''` for a success. */
+  /** The error code of the AWS call; `''` if the call succeeded. */
   readonly errorCode: string;
   readonly took: Ms;
 }
 
 export interface AwsMetrics {
-  sent(call: SentCall): void;
+  recordCall(call: SentCall): void;
 }
 
-/** Metrics of each request that was sent to AWS, under the names of Cluster API Provider AWS. */
+/**
+ * Registers the metrics that count and time the requests to AWS, under the metric names of Cluster API Provider AWS.
+ */
 export function awsMetrics(registry: Registry): AwsMetrics {
   const requests = new Counter({
     name: 'aws_api_requests_total',
@@ -32,11 +34,11 @@ export function awsMetrics(registry: Registry): AwsMetrics {
     name: 'aws_api_request_duration_seconds',
     help: 'From sending a request to AWS to the end of its answer, in seconds.',
     labelNames: ['service', 'operation'],
-    buckets: BUCKETS,
+    buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   });
   return {
-    sent: ({ service, operation, statusCode, errorCode, took }) => {
+    recordCall: ({ service, operation, statusCode, errorCode, took }) => {
       requests.inc({ service, operation, status_code: statusCode ?? '', error_code: errorCode });
       durations.observe({ service, operation }, took / 1000);
     },

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { iamRegionOf, partitionOf } from './partition.ts';
 
-describe('partitions', () => {
+describe('Partitions', () => {
   for (const [region, partition, iamRegion] of [
     ['eu-west-1', 'aws', 'us-east-1'],
     ['us-east-1', 'aws', 'us-east-1'],
@@ -13,7 +13,7 @@ describe('partitions', () => {
     ['eusc-de-east-1', 'aws-eusc', 'eusc-de-east-1'],
     ['mars-north-1', 'aws', 'us-east-1'],
   ] as const) {
-    it(`${region} is in ${partition}, whose IAM is signed for in ${iamRegion}`, () => {
+    it(`${region} is in ${partition}, whose IAM requests are signed for ${iamRegion}`, () => {
       expect(partitionOf(region)).to.equal(partition);
       expect(iamRegionOf(region)).to.equal(iamRegion);
     });

@@ -1,16 +1,16 @@
-/** A part of AWS with accounts, endpoints and an IAM of its own. */
+/** A partition of AWS, which has its own accounts, endpoints and IAM. */
 interface Partition {
   readonly name: string;
-  /** The beginning of its regions' names. */
+  /** Matches the names of the partition's regions. */
   readonly regions: RegExp;
-  /** Where requests to its IAM, which is global, are signed for; one of its oldest regions. */
+  /** The region for which IAM requests are signed in this partition. */
   readonly iamRegion: string;
 }
 
 const AWS: Partition = { name: 'aws', regions: /^/, iamRegion: 'us-east-1' };
 
-/** `partitions.json` and the endpoint rules of IAM in the AWS SDKs. */
-const OTHERS: readonly Partition[] = [
+/** All AWS partitions except `aws`. Source: `partitions.json` and IAM's endpoint rules in the AWS SDKs. */
+const OTHER_PARTITIONS: readonly Partition[] = [
   { name: 'aws-cn', regions: /^cn-/, iamRegion: 'cn-north-1' },
   { name: 'aws-us-gov', regions: /^us-gov-/, iamRegion: 'us-gov-west-1' },
   { name: 'aws-iso', regions: /^us-iso-/, iamRegion: 'us-iso-east-1' },
@@ -20,17 +20,31 @@ const OTHERS: readonly Partition[] = [
   { name: 'aws-eusc', regions: /^eusc-/, iamRegion: 'eusc-de-east-1' },
 ];
 
-/** The partition of a region; regions nobody has heard of are in `aws`. */
-export const partitionOf = (region: string): string => partition(region).name;
+/** Returns the AWS partition of a region; `aws` for an unknown region. */
+export const partitionOf = (region: string): string => findPartition(region).name;
 
-/** The region that requests to IAM are signed for, seen from a region of the same partition. */
-export const iamRegionOf = (region: string): string => partition(region).iamRegion;
+/** Returns the region for which IAM requests are signed in the partition of `region`. */
+export const iamRegionOf = (region: string): string => findPartition(region).iamRegion;
 
-/** Where STS is asked for a session of a role: in `region`, unless the role is in another partition than that. */
-export function stsRegionFor(roleArn: string, region: string | undefined): string {
-  const named = roleArn.split(':')[1];
-  if (region !== undefined && partitionOf(region) === named) return region;
-  return (OTHERS.find(({ name }) => name === named) ?? AWS).iamRegion;
+/**
+ * Returns the region whose STS endpoint is called in an AWS partition: `region`, or the IAM region of the partition if
+ * `region` is undefined or in another partition.
+ */
+export function stsRegionOf(partition: string, region: string | undefined): string {
+  if (region !== undefined && partitionOf(region) === partition) return region;
+  return (OTHER_PARTITIONS.find(({ name }) => name === partition) ?? AWS).iamRegion;
 }
 
-const partition = (region: string): Partition => OTHERS.find(({ regions }) => regions.test(region)) ?? AWS;
+/** Returns the AWS partition of an ARN; `aws` if the text is no ARN. */
+export const partitionOfArn = (arn: string): string => arn.split(':')[1] || AWS.name;
+
+/**
+ * The form of the name of an AWS region: a lower-case label of a host name. The AWS SDKs refuse most other names before they
+ * send a request.
+ */
+const REGION_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const isRegionName = (region: string): boolean => REGION_NAME.test(region);
+
+const findPartition = (region: string): Partition =>
+  OTHER_PARTITIONS.find(({ regions }) => regions.test(region)) ?? AWS;

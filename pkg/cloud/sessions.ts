@@ -3,29 +3,36 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AccountId } from '../../api/names.ts';
 import type { Clock, Ms } from '../env/clock.ts';
-import { untilAborted } from '../env/deadline.ts';
+import { untilAborted } from '../async/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
-import type { CallEnv, Caller, Calling } from './call.ts';
-import { calling } from './call.ts';
+import type { CallEnv, CallContext, CallFactory } from './call/call.ts';
+import { newCallFactory } from './call/call.ts';
 import type { Clients } from './clients.ts';
 import { newClients } from './clients.ts';
-import type { AwsCredentials, CredentialPool, CredentialSource, CredentialSources } from './credentials.ts';
-import { credentialsName } from './credentials-name.ts';
+import type {
+  AwsCredentials,
+  CredentialPool,
+  AwsCredentialSource,
+  AwsCredentialSources,
+} from './credentials/credential-pool.ts';
+import type { CallerAccounts } from './credentials/caller-accounts.ts';
+import { credentialsName } from './credentials/credentials-name.ts';
+import { accessEntries } from './eks/access-entries.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
 import type { Endpoints } from './endpoints.ts';
-import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors.ts';
-import type { AwsFailure, AwsService } from './failure.ts';
+import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/errors.ts';
+import type { AwsFailure, AwsService } from './errors/failure.ts';
 import { podExecutionRoles } from './iam/roles.ts';
-import type { Limiter } from './limiter.ts';
+import type { Limiter } from './call/limiter.ts';
 import type { AwsMetrics } from './metrics.ts';
-import { RecentlyUsed } from './recently-used.ts';
-import { NoCredentials } from './sdk-failure.ts';
-import { callerAccount } from './sts/caller.ts';
-import type { AwsTransport } from './transport.ts';
+import { Lru } from '../collections/lru.ts';
+import { NoCredentials } from './errors/sdk-failure.ts';
+import { isRegionName } from './partition.ts';
+import type { AwsTransport } from './transport/transport.ts';
 import type { CredentialsProblem, Session, SessionRequest, Sessions } from './types.ts';
 
 export interface SessionsConfig {
@@ -36,45 +43,56 @@ export interface SessionsConfig {
   readonly limiter: Limiter;
   readonly metrics: AwsMetrics;
   readonly endpoints: Endpoints;
-  readonly sources: CredentialSources;
+  readonly sources: AwsCredentialSources;
   readonly pool: CredentialPool;
-  /** Of this manager, for the user agent. */
+  readonly accounts: CallerAccounts;
+  /** The version of the manager, for the user agent of AWS calls. */
   readonly version: string;
-  /** Aborted when the manager stops: ends what is done for several sessions at once. */
-  readonly signal: AbortSignal;
 }
 
-/** Clients and account of an identity that nobody uses any more go after this; to have them again costs one call. */
+/**
+ * The SDK clients and the account of an identity are removed from the cache when they were not used for this long.
+ * Getting them again costs one STS call.
+ */
 const KEPT_UNUSED: Ms = 30 * 60_000;
+/**
+ * The maximum number of regions and accounts whose SDK clients are cached per identity: more than AWS has regions. The clients
+ * of one region take 28 KiB, and the region is a text that a user writes.
+ */
+const MAX_CLIENTS = 64;
 
-/** Opens sessions; credentials, accounts and clients are kept and shared between them. */
+/** Returns an object that opens AWS sessions. The sessions share credentials, account lookups and SDK clients. */
 export function newSessions(config: SessionsConfig): Sessions {
-  const identities = new RecentlyUsed<Identity>(config.clock, KEPT_UNUSED);
-  const identityOf = (source: CredentialSource): Identity =>
-    identities.get(source.key, () => new Identity(config, source));
+  const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
+  const identityOf = (source: AwsCredentialSource): IdentitySessions =>
+    identities.getOrCreate(source.key, () => new IdentitySessions(config, source));
   return {
     open: (request) =>
-      pipe(
-        config.sources.find(request.identity, request.namespace, request.signal),
-        TE.chain((source) => identityOf(source).open(request)),
-      ),
+      isRegionName(request.region)
+        ? pipe(
+            config.sources.find(request.identity, request.namespace, request.signal),
+            TE.chain((source) => identityOf(source).open(request)),
+          )
+        : TE.left({ reason: 'RegionInvalid', message: `"${request.region}" is not the name of an AWS region` }),
   };
 }
 
 type Whose = SessionRequest['identity'];
 
-/** What is kept of one source of credentials. */
-class Identity {
+/** Opens the AWS sessions of one source of credentials, and caches the account and the SDK clients of this source. */
+class IdentitySessions {
   private readonly config: SessionsConfig;
-  private readonly source: CredentialSource;
-  /** By region, and by the account that they are for; those that ask which it is are for any. */
-  private readonly clients = new Map<string, Clients>();
-  /** By access key; only one at a time. */
-  private account: { readonly accessKeyId: string; readonly id: Promise<E.Either<AwsFailure, AccountId>> } | undefined;
+  private readonly source: AwsCredentialSource;
+  /** The SDK clients by region and account. */
+  private readonly clients: Lru<Clients>;
+  /** The AWS account to which the current access key belongs. */
+  private account: { readonly accessKeyId: string; readonly id: AccountId } | undefined;
 
-  constructor(config: SessionsConfig, source: CredentialSource) {
+  constructor(config: SessionsConfig, source: AwsCredentialSource) {
     this.config = config;
     this.source = source;
+    const expireAfterAccess = { clock: config.clock, span: KEPT_UNUSED };
+    this.clients = new Lru({ maxEntries: MAX_CLIENTS, expireAfterAccess });
   }
 
   open(request: SessionRequest): TE.TaskEither<CredentialsProblem, Session> {
@@ -83,83 +101,84 @@ class Identity {
         const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
         const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
         return E.isLeft(account)
-          ? E.left(problemOf(account.left, request.identity))
-          : E.right(this.session(request, account.right));
+          ? E.left(toCredentialsProblem(account.left, request.identity))
+          : E.right(this.newSession(request, account.right));
       } catch (error) {
         if (error instanceof NoCredentials) return E.left(error.problem);
-        // A mistake of ours is nobody's credentials: it is counted as one, and logged with its stack.
+        // A bug of the manager is not reported as a credentials problem: the controller counts it as a panic and logs
+        // its stack.
         if (isPanic(error)) throw error;
         return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
       }
     };
   }
 
-  private accountOf({ accessKeyId }: AwsCredentials, region: string): Promise<E.Either<AwsFailure, AccountId>> {
-    if (this.account?.accessKeyId !== accessKeyId) {
-      this.account = { accessKeyId, id: this.askForAccount(accessKeyId, region) };
-    }
-    return this.account.id;
+  private async accountOf(credentials: AwsCredentials, region: string): Promise<E.Either<AwsFailure, AccountId>> {
+    const { accessKeyId } = credentials;
+    if (this.account?.accessKeyId === accessKeyId) return E.right(this.account.id);
+    const found = await this.config.accounts.find(this.source, credentials, region);
+    if (E.isRight(found)) this.account = { accessKeyId, id: found.right };
+    return found;
   }
 
-  /** For all sessions that wait for it, and so under the manager's own signal. */
-  private async askForAccount(accessKeyId: string, region: string): Promise<E.Either<AwsFailure, AccountId>> {
-    const call = this.calls('sts', {
-      limitedAs: `${this.source.key} ${region}`,
-      signal: this.config.signal,
-      mutationBudget: () => 0,
-      polling: false,
-      logger: this.config.logger,
-    });
-    let account: E.Either<AwsFailure, AccountId> | undefined;
-    try {
-      account = await callerAccount(this.clientsOfAny(region).sts, call)();
-      return account;
-    } finally {
-      const isKnown = account !== undefined && E.isRight(account);
-      if (!isKnown && this.account?.accessKeyId === accessKeyId) this.account = undefined;
-    }
-  }
-
-  private session(request: SessionRequest, account: AccountId): Session {
+  private newSession(request: SessionRequest, account: AccountId): Session {
     const { region, signal, mutationBudget } = request;
-    const caller = (limitedAs: string): Caller => ({
-      limitedAs,
+    const contextFor = (limiterScope: string): CallContext => ({
+      limiterScope,
       signal,
       mutationBudget,
       polling: request.polling ?? false,
       logger: (request.logger ?? this.config.logger).with({ account, region }),
     });
-    const { eks, iam } = this.clientsOf(account, region, request.identity);
-    const callEks = this.calls('eks', caller(`${account} ${region}`));
-    const callIam = this.calls('iam', caller(account));
+    const { eks, iam } = this.clientsForAccount(account, region, request.identity);
+    const callEks = this.newCalls('eks', region, contextFor(`${account} ${region}`));
+    const callIam = this.newCalls('iam', region, contextFor(account));
     return {
       account,
       region,
       profiles: fargateProfiles(eks, callEks, this.config.random),
       clusters: eksClusters(eks, callEks),
+      accessEntries: accessEntries(eks, callEks, this.config.random),
       roles: podExecutionRoles(iam, callIam),
     };
   }
 
-  private calls(service: AwsService, caller: Omit<Caller, 'onFailure'>): Calling {
+  private newCalls(service: AwsService, region: string, context: CallContext): CallFactory {
     const env: CallEnv = this.config;
-    return calling(env, service, { ...caller, onFailure: (failure) => this.onFailure(failure) });
+    return newCallFactory(env, service, {
+      ...context,
+      examine: (failure) => this.examine(failure, region, context.signal),
+    });
   }
 
-  private onFailure(failure: AwsFailure): void {
-    if (isCredentialsInvalid(failure) && !isNotDispatched(failure)) {
-      this.config.pool.refused(this.source);
+  /**
+   * Verifies the credentials if AWS rejects them. If AWS accepts them in another region, the failure says so: then the
+   * problem is the region, and the credentials stay in use for all other regions.
+   */
+  private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
+    if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
+    try {
+      const verdict = await untilAborted(signal, async () => {
+        const credentials = await this.config.pool.get(this.source);
+        return this.config.accounts.verify(this.source, credentials, { region, failure });
+      });
+      const isElsewhere = verdict.kind === 'accepted' && verdict.region !== region;
+      return isElsewhere ? { ...failure, acceptedIn: verdict.region } : failure;
+    } catch (error) {
+      if (isPanic(error)) throw error;
+      return failure;
     }
   }
 
   /**
-   * The credentials of the moment, if they are still of the account. Others may take their place while a pass is under way,
-   * in a file for instance: it must not go on in their account with what it has found out in another.
+   * Returns the current credentials. Throws when these credentials do not belong to `account`: the credentials in a
+   * file can be replaced by those of another account during a pass (one reconcile), and the pass must not apply what it
+   * read in one account to another account.
    */
-  private async credentialsOf(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
+  private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);
     const now = await this.accountOf(credentials, region);
-    if (E.isLeft(now)) throw new NoCredentials(problemOf(now.left, identity));
+    if (E.isLeft(now)) throw new NoCredentials(toCredentialsProblem(now.left, identity));
     if (now.right === account) return credentials;
     const words = `belong to account ${now.right} by now, and no longer to ${account}`;
     throw new NoCredentials({
@@ -168,27 +187,23 @@ class Identity {
     });
   }
 
-  private clientsOf(account: AccountId, region: string, identity: Whose): Clients {
-    return this.clientsIn(region, account, () => this.credentialsOf(account, region, identity));
-  }
-
-  private clientsOfAny(region: string): Clients {
-    return this.clientsIn(region, 'any', () => this.config.pool.get(this.source));
-  }
-
-  private clientsIn(region: string, account: AccountId | 'any', credentials: () => Promise<AwsCredentials>): Clients {
+  private clientsForAccount(account: AccountId, region: string, identity: Whose): Clients {
     const { transport, endpoints, version } = this.config;
-    const key = `${region} ${account}`;
-    const clients = this.clients.get(key) ?? newClients({ region, transport, endpoints, version, credentials });
-    this.clients.set(key, clients);
-    return clients;
+    const credentials = (): Promise<AwsCredentials> => this.credentialsForAccount(account, region, identity);
+    return this.clients.getOrCreate(`${region} ${account}`, () =>
+      newClients({ region, transport, endpoints, version, credentials }),
+    );
   }
 }
 
-function problemOf(failure: AwsFailure, identity: Whose): CredentialsProblem {
+function toCredentialsProblem(failure: AwsFailure, identity: Whose): CredentialsProblem {
   const words = describeFailure(failure);
   const whose = credentialsName(identity);
   return isCredentialsInvalid(failure)
-    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials of ${whose}: ${words}`, failure }
-    : { reason: 'AccountUnknown', message: `the account of the credentials could not be asked for: ${words}`, failure };
+    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials of ${whose}. AWS says: ${words}`, failure }
+    : {
+        reason: 'AccountUnknown',
+        message: `the controller cannot find out the account of the credentials: ${words}`,
+        failure,
+      };
 }

@@ -1,14 +1,13 @@
-import type { Option } from 'fp-ts/lib/Option.js';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 import type { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
-import type { AwsFailure } from './failure.ts';
+import type { AwsFailure } from './errors/failure.ts';
 
-/** The answer of one AWS call. */
+/** One AWS call, which returns its response or its failure. */
 export type Call<A> = TaskEither<AwsFailure, A>;
 
-export interface Selector {
+export interface FargateSelector {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -21,21 +20,24 @@ export interface HealthIssue {
   readonly resourceIds: readonly string[];
 }
 
-/** A Fargate profile as EKS describes it. Lists and maps that EKS leaves out are empty. */
+/** A Fargate profile as EKS describes it. A list or map that EKS omits is empty. */
 export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
   readonly cluster: EksClusterName;
-  /** A status word that is not known yet is kept as it is. */
+  /** The status of the Fargate profile: a status that the manager knows, or a status that EKS has introduced later. */
   readonly status: ProfileStatus | (string & {});
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
-  readonly selectors: readonly Selector[];
+  readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
   readonly health: readonly HealthIssue[];
 }
 
-/** EKS says ResourceNotFound for a missing profile and for a missing cluster: two different facts. */
+/**
+ * The result of DescribeFargateProfile. EKS uses the error ResourceNotFound for a missing profile and for a missing
+ * cluster; the message distinguishes them.
+ */
 export type ProfileLookup =
   | { readonly kind: 'found'; readonly profile: FargateProfile }
   | { readonly kind: 'absent' }
@@ -49,14 +51,14 @@ export interface NewFargateProfile {
   readonly name: ProfileName;
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
-  readonly selectors: readonly Selector[];
+  readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What the manager calls of EKS for profiles. */
+/** EKS's API for Fargate profiles. */
 export interface FargateProfiles {
   describe(cluster: EksClusterName, name: ProfileName): Call<ProfileLookup>;
-  /** All pages. */
+  /** Reads all pages of the cluster's list of profiles. */
   list(cluster: EksClusterName): Call<ProfileListing>;
   create(profile: NewFargateProfile): Call<FargateProfile>;
   delete(cluster: EksClusterName, name: ProfileName): Call<void>;
@@ -68,20 +70,48 @@ export interface EksCluster {
   readonly name: EksClusterName;
   readonly arn: string;
   readonly status: string;
-  /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; absent where EKS does not say. */
+  /**
+   * The authentication mode of the EKS cluster: `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it.
+   */
   readonly authenticationMode?: string;
 }
 
 export interface EksClusters {
-  describe(name: EksClusterName): Call<Option<EksCluster>>;
+  describe(name: EksClusterName): Call<EksCluster | undefined>;
 }
 
-/** A role as IAM describes it; `trust` is decoded from its URL encoding, and is text because it may be no JSON at all. */
+/** An access entry of an EKS cluster, as EKS describes it. EKS does not show the unique id of the role that it serves. */
+export interface AccessEntry {
+  readonly principalArn: RoleArn;
+  /** The type: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
+  readonly type: string;
+  /** When the entry was created, in milliseconds since 1970. */
+  readonly createdAt: Ms;
+}
+
+export type AccessEntryLookup =
+  | { readonly kind: 'found'; readonly entry: AccessEntry }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'clusterGone' };
+
+/** EKS's API for the access entries of pod execution roles. */
+export interface AccessEntries {
+  describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
+  /** Creates an entry of type `FARGATE_LINUX`. */
+  create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
+  delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
+}
+
+/**
+ * A role as IAM describes it. The trust policy `trust` is URL-decoded; it is text, because it is not always valid JSON.
+ */
 export interface Role {
   readonly name: RoleName;
   readonly arn: RoleArn;
-  /** IAM's unique id (AROA…): a role made anew under the same name has another one. */
+  /** IAM's unique ID of the role (AROA…). A role that is deleted and created again gets a new ID. */
   readonly id: string;
+  /** When the role was created, in milliseconds since 1970. IAM gives the time in whole seconds. */
+  readonly createdAt: Ms;
   readonly path: string;
   readonly trust: string;
   readonly permissionsBoundary?: string;
@@ -96,14 +126,14 @@ export interface NewRole {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What the manager calls of IAM. "NoSuchEntity" of `detach`, `untag` and `removeBoundary` is success: it is gone. */
+/** IAM's API for roles. `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
 export interface PodExecutionRoles {
-  get(name: RoleName): Call<Option<Role>>;
-  /** ARNs, all pages. */
+  get(name: RoleName): Call<Role | undefined>;
+  /** Returns the ARNs of all managed policies that are attached to the role, from all pages. */
   attachedPolicies(name: RoleName): Call<readonly string[]>;
-  /** Names, all pages. */
+  /** Returns the names of all inline policies of the role, from all pages. */
   inlinePolicies(name: RoleName): Call<readonly string[]>;
-  /** Names, all pages. */
+  /** Returns the names of all instance profiles of the role, from all pages. */
   instanceProfiles(name: RoleName): Call<readonly string[]>;
   create(role: NewRole): Call<Role>;
   delete(name: RoleName): Call<void>;
@@ -116,16 +146,20 @@ export interface PodExecutionRoles {
   untag(name: RoleName, keys: readonly string[]): Call<void>;
 }
 
-/** One identity at work in one region. Its calls abort with the signal it was opened with. */
+/** AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts the session's calls. */
 export interface Session {
   readonly account: AccountId;
   readonly region: string;
   readonly profiles: FargateProfiles;
   readonly clusters: EksClusters;
+  readonly accessEntries: AccessEntries;
   readonly roles: PodExecutionRoles;
 }
 
-/** Whose credentials: the manager's own (`undefined` identityRef), or an AWSCluster…Identity named by the control plane. */
+/**
+ * The `identityRef` of a control plane, which names an AWSCluster…Identity. A control plane without an `identityRef`
+ * uses the manager's own credentials.
+ */
 export interface IdentityRef {
   readonly kind: string;
   readonly name: string;
@@ -134,48 +168,57 @@ export interface IdentityRef {
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The namespace that asks, for `allowedNamespaces`. */
+  /** The namespace of the reconciled object, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;
   readonly signal: AbortSignal;
   /**
-   * How long a mutation may take from now, in ms: the smaller of 10 s and what is left of the lease less 2 s. Asked
-   * synchronously right before each dispatch; 0 or less and the call is not sent (`NotDispatched`).
+   * Returns how long a mutation (a call that changes AWS) may take from now: 10 s, but at most the remaining time of
+   * the leader's lease minus 2 s. Called synchronously right before each mutation is sent. With 0 or less the mutation
+   * is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /** This pass only looks whether something has finished: its reads give way to those of other passes. */
+  /**
+   * True: this pass (one reconcile) only checks whether a change in AWS has finished, so the limiter gives the reads of
+   * this pass the lowest priority.
+   */
   readonly polling?: boolean;
-  /** For the lines of its calls, with what tells the pass apart; without, the manager's. */
+  /** The logger of the pass (one reconcile), for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;
 }
 
-/** What keeps credentials from being had. */
+/** Why there are no usable credentials. */
 export type CredentialsProblemReason =
-  /** The manager has none of its own. */
+  /** The manager has no AWS credentials. */
   | 'CredentialsMissing'
-  /** AWS knows them not, or no longer. */
+  /** AWS rejects the credentials: they are wrong, deleted or expired. */
   | 'CredentialsInvalid'
-  /** Whose they are could not be asked; `failure` says why. */
+  /**
+   * The account of the credentials could not be looked up (see `failure`), or has changed during the pass (one
+   * reconcile).
+   */
   | 'AccountUnknown'
-  /** The caller's signal aborted first: this says nothing about the credentials. */
+  /** No region of AWS can have the name of the requested region. */
+  | 'RegionInvalid'
+  /** The signal of the {@link SessionRequest} aborted before the session was opened. The credentials may be fine. */
   | 'Interrupted'
-  /** The API server does not let identities, namespaces or the Secret be read now. */
+  /** The manager cannot read the identities, namespaces or the Secret of the credentials from the API server now. */
   | 'IdentityUnreadable'
   | 'IdentityNotFound'
-  /** `allowedNamespaces` of an identity of the chain. */
+  /** The `allowedNamespaces` of an identity in the chain of identities exclude the namespace of the object. */
   | 'IdentityNotAllowed'
   | 'IdentityLoop'
-  /** It cannot be understood as it stands. */
+  /** The identity object (AWSCluster…Identity) has invalid fields. */
   | 'IdentityInvalid'
   | 'SecretNotFound'
   | 'SecretIncomplete'
-  /** AWS does not let the role be assumed, or there is no such role: it does not tell which. */
+  /** The role to assume does not exist, or does not trust the credentials; AWS uses the same error for both. */
   | 'AssumeRoleDenied'
-  /** AWS does not take the request as the identity words it. */
+  /** AWS rejects a parameter of AssumeRole that comes from the identity, e.g. its session policy. */
   | 'AssumeRoleRefused'
-  /** AWS gave no usable answer; `failure` says which. */
+  /** STS AssumeRole failed or STS did not respond; see `failure`. */
   | 'AssumeRoleFailed';
 
-/** Why there is no session. `message` is what is the matter, without a full stop, and never holds a secret. */
+/** Why an AWS session could not be opened. `message` is a clause without a full stop, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;

@@ -1,20 +1,20 @@
-/** A span or an instant in milliseconds. */
+/** A duration, or a point in time, in milliseconds. */
 export type Ms = number;
 
-/** A timer that was armed and can be disarmed. Cancelling twice, or after it fired, does nothing. */
+/** An armed timer. Cancelling a timer twice, or after it has fired, does nothing. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * The only source of time in the product. Tests drive it by hand.
+ * The only source of time in the manager. Tests use a VirtualClock.
  *
- * `now` is the wall clock (whole milliseconds since 1970), good for what people read and for comparing with timestamps of
- * Kubernetes and AWS. `monotonic` never jumps, good for spans: leases, deadlines, latencies.
+ * - `now` is the wall clock, in whole milliseconds since 1970. It is for messages and for timestamps of Kubernetes and AWS.
+ * - `monotonic` never jumps. It measures durations, for leases, deadlines and latencies.
  */
 export interface Clock {
   now(): Ms;
   monotonic(): Ms;
-  /** Runs `fire` once, `delay` ms from now. Any non-negative delay is allowed, also above 2^31-1. */
+  /** Calls `fire` once, after `delay` ms. Unlike with `setTimeout`, the delay may be longer than 2^31-1 ms. */
   after(delay: Ms, fire: () => void): Timer;
 }

@@ -1,9 +1,9 @@
 import { toJson } from './to-json.ts';
 
-/** Causes deeper than this are cut: a chain may be a circle. */
+/** The maximum number of errors that are read from a chain of `cause`s, which may be very long. */
 const DEEPEST_CAUSE = 16;
 
-/** The error and its causes, outermost first. */
+/** Returns an error, its `cause`, the `cause` of that error, and so on. */
 function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [error];
   for (let next = causeOf(error); next !== undefined && next !== null && chain.length < DEEPEST_CAUSE;) {
@@ -25,16 +25,16 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * One line for an error with all its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`. A cause
- * that its wrapper already quotes is not said twice.
+ * Joins the messages of an error and its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`. Leaves
+ * out the message of a cause when the text joined so far contains it.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
     .map(messageOf)
-    .reduce((said, next) => (said === '' ? next : said.includes(next) ? said : `${said}: ${next}`), '');
+    .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : `${text}: ${next}`), '');
 }
 
-/** The stacks of an error and its causes; `undefined` when there is none. */
+/** Joins the stacks of an error and its causes; `undefined` when none of them has a stack. */
 export function errorStack(error: unknown): string | undefined {
   const stacks = chainOf(error).flatMap((link) =>
     link instanceof Error && link.stack !== undefined ? [link.stack] : [],

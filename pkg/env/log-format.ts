@@ -1,13 +1,14 @@
 import type { Ms } from './clock.ts';
 import { errorMessage, errorStack } from './error-text.ts';
 import type { LogKeys } from './logger.ts';
+import { escapeHidden, hasHidden } from './printable.ts';
 import { toJson } from './to-json.ts';
 
 export type Severity = 'error' | 'warn' | 'info' | 'debug';
 
 export interface LogRecord {
   readonly severity: Severity;
-  /** When, in ms since 1970. */
+  /** The wall clock time at which the line was logged, in ms since 1970. */
   readonly at: Ms;
   readonly message: string;
   readonly keys: LogKeys;
@@ -18,9 +19,9 @@ const LETTERS: Readonly<Record<Severity, string>> = { error: 'E', warn: 'W', inf
 const VERBOSITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 0, info: 0, debug: 4 };
 
 /**
- * One line as klog's text format writes it, which the other managers of a management cluster print and log collectors
- * know: `I1121 03:25:00.123000       1 manager] "Reconciling" AWSFargateProfile="default/batch" reconcileID="…"`.
- * Times are UTC. What spans lines is indented by a tab, so that no value can pass for a line of its own.
+ * Formats a log record in klog's text format, which the other managers of a Cluster API management cluster use: `I1121
+ * 03:25:00.123000       1 manager] "Reconciling" AWSFargateProfile="default/batch" reconcileID="…"`. Times are in UTC. The
+ * lines of a multi-line value are indented by a tab, so that a value cannot imitate a log line.
  */
 export function formatText(record: LogRecord): string {
   const [date = '', time = ''] = new Date(record.at).toISOString().split('T');
@@ -31,10 +32,10 @@ export function formatText(record: LogRecord): string {
     pairs.unshift(pair('err', errorMessage(record.error)));
     if (stack !== undefined) pairs.push(pair('stack', stack));
   }
-  return [header, quote(record.message), ...pairs.filter((text) => text !== '')].join(' ');
+  return escapeHidden([header, quote(record.message), ...pairs.filter((text) => text !== '')].join(' '));
 }
 
-/** klog right-aligns the process id to seven columns. */
+/** klog right-aligns the process ID to seven columns. */
 const PID = String(process.pid).padStart(7);
 
 function pair(key: string, value: unknown): string {
@@ -55,7 +56,7 @@ function textValue(value: unknown): string | number | boolean | null {
   return toJson(value);
 }
 
-/** klog writes a reference to an object as `namespace/name`. */
+/** Whether a value is a reference to an object, which klog writes as `namespace/name`. */
 function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   return (
@@ -64,12 +65,12 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 }
 
 const quote = (text: string): string => JSON.stringify(text);
-/** What a terminal would act on is escaped; a tab is harmless. */
-const printable = (line: string): string => (/[^\P{Cc}\t]/u.test(line) ? quote(line) : line);
+/** Puts a line in quotes when it contains hidden characters, which the log shows as escape sequences. */
+const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
 /**
- * One JSON object a line with the fields of Kubernetes' own JSON logging (component-base): `ts` in ms since 1970, `msg`,
- * `v`, `err`, and the keys; `level` and `stack` on top.
+ * Formats a log record as a JSON object with the fields of Kubernetes' JSON logging (component-base): `ts` in ms since 1970,
+ * `msg`, `v`, `err`, and a field per key of the log call. The fields `level` and `stack` are additions to that format.
  */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
@@ -82,14 +83,14 @@ export function formatJson(record: LogRecord): string {
     ...withoutReserved(record.keys),
     stack,
   };
-  // Field by field, so that one that cannot be shown does not cost the others.
+  // Each field is converted to JSON separately, so that a value without a JSON form does not affect the other fields.
   const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return `{${shown.map(([key, value]) => `${quote(key)}:${toJson(value)}`).join(',')}}`;
+  return escapeHidden(`{${shown.map(([key, value]) => `${quote(key)}:${toJson(value)}`).join(',')}}`);
 }
 
 const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
 
-/** A key must not pass for a field of the line itself. */
+/** Appends `_` to the keys of a log call that have the name of a field of the log format, e.g. `msg`. */
 function withoutReserved(keys: LogKeys): LogKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),

@@ -12,7 +12,7 @@ const thrownBy = (work: () => unknown): unknown => {
 };
 
 describe('isPanic', () => {
-  it('knows mistakes of the program', () => {
+  it('is true for bugs in the program', () => {
     const nothing: unknown = undefined;
     expect(isPanic(thrownBy(() => (nothing as { field: string }).field))).to.equal(true);
     expect(isPanic(thrownBy(() => 'x'.repeat(-1)))).to.equal(true);
@@ -21,7 +21,7 @@ describe('isPanic', () => {
     for (const value of ['text', undefined, null, { message: 'like an error' }]) expect(isPanic(value)).to.equal(true);
   });
 
-  it('leaves failures of the world alone, also when a mistake of the platform is their cause', () => {
+  it('is false for failures of the environment, also when their cause has a class of JavaScript', () => {
     class Refused extends Error {}
     expect(isPanic(new Refused('GET …'))).to.equal(false);
     expect(isPanic(new Error('reading', { cause: new TypeError('fetch failed') }))).to.equal(false);

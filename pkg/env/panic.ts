@@ -1,14 +1,16 @@
 /**
- * Whether a thrown value betrays a mistake in the program rather than a failure of the world: what Go would panic on.
+ * Whether a thrown value shows a bug in the program, for which Go would panic, and not a failure of its environment (network,
+ * API server, AWS).
  *
- * The language's own error classes are thrown for mistakes only; the product throws classes of its own for what the world
- * does. A failed assertion is a mistake, and so is throwing what is no Error. Errors of the platform that only borrow a
- * class (`TypeError: fetch failed`) are wrapped by the transports that meet them, and a wrapper is judged, not its cause.
+ * A bug is an error of one of JavaScript's own classes, a failed assertion, or a thrown value that is no Error. The manager
+ * has error classes of its own for failures of the environment. Node.js reports some of those failures with a class of
+ * JavaScript (`TypeError: fetch failed`). The transports wrap such an error; this function looks at the wrapper, not at its
+ * cause.
  */
 export function isPanic(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;
-  if (MISTAKES.some((mistake) => thrown instanceof mistake)) return true;
+  if (BUG_CLASSES.some((bugClass) => thrown instanceof bugClass)) return true;
   return 'code' in thrown && thrown.code === 'ERR_ASSERTION';
 }
 
-const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError] as const;
+const BUG_CLASSES = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError] as const;

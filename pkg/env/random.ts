@@ -1,7 +1,7 @@
-/** The only source of randomness in the product. */
+/** The only source of randomness in the manager. Tests use a SeededRandom. */
 export interface Random {
-  /** Uniform in [0, 1). */
+  /** Returns a uniformly distributed number in [0, 1). */
   next(): number;
-  /** A version 4 UUID. */
+  /** Returns a random UUID (version 4). */
   uuid(): string;
 }

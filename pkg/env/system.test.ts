@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { systemClock, systemRandom } from './system.ts';
 
 describe('systemClock', () => {
-  it('never fires before the span is over on the monotonic clock', async () => {
+  it('never fires a timer before its delay is over on the monotonic clock', async () => {
     for (const span of [0, 1, 3.7, 12]) {
       const start = systemClock.monotonic();
       await new Promise<void>((resolve) => systemClock.after(span, resolve));
@@ -11,7 +11,7 @@ describe('systemClock', () => {
     }
   });
 
-  it('keeps a timer above 2^31-1 ms armed, which setTimeout fires at once', async () => {
+  it('keeps a timer above 2^31-1 ms armed', async () => {
     const fired: string[] = [];
     const warned: string[] = [];
     const onWarning = ({ name }: Error): void => void warned.push(name);
@@ -21,11 +21,11 @@ describe('systemClock', () => {
     for (const timer of timers) timer.cancel();
     process.off('warning', onWarning);
     expect(fired).to.deep.equal([]);
-    expect(warned, 'of Node, about a delay that does not fit').to.deep.equal([]);
+    expect(warned, 'warnings of Node about a delay that is too long').to.deep.equal([]);
   });
 
-  it('arms again when Node fires too soon', () => {
-    // Node's timers jump ahead here, the monotonic clock does not.
+  it('arms a timer again that Node fires too early', () => {
+    // The test advances Node's mocked timers but not `performance.now`. By `performance.now` the timers then fire too early.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const fired: string[] = [];
@@ -38,7 +38,7 @@ describe('systemClock', () => {
     }
   });
 
-  it('does not fire what was cancelled, and takes a second cancel', async () => {
+  it('does not fire a cancelled timer, and ignores a second cancel', async () => {
     let fired = false;
     const timer = systemClock.after(1, () => (fired = true));
     timer.cancel();
@@ -47,13 +47,13 @@ describe('systemClock', () => {
     expect(fired).to.equal(false);
   });
 
-  it('refuses a delay that is no number', () => {
+  it('throws for a delay that is NaN', () => {
     expect(() => systemClock.after(NaN, () => {})).to.throw(RangeError);
   });
 });
 
 describe('systemRandom', () => {
-  it('gives numbers in [0, 1) and version 4 UUIDs', () => {
+  it('returns numbers in [0, 1) and version 4 UUIDs', () => {
     expect(systemRandom.next()).to.be.within(0, 1);
     expect(systemRandom.uuid()).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });

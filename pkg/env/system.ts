@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Clock, Ms, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** `setTimeout` keeps its delay in 32 bits: anything longer (24.8 days) fires after 1 ms. */
+/** The longest delay of `setTimeout`, which stores it in 32 bits. A timer with a longer delay (24.8 days) fires after 1 ms. */
 const LONGEST_TIMEOUT: Ms = 2 ** 31 - 1;
 
-/**
- * The machine's clock. Its timers keep the process alive, as any armed work should: whoever arms one cancels it when
- * the work is over, and a manager that has stopped leaves none behind.
- */
+/** The real clock. Its timers keep the process alive until they fire or are cancelled. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -20,7 +17,7 @@ export const systemClock: Clock = {
       const remaining = due - performance.now();
       handle = setTimeout(onTimeout, Math.min(Math.max(Math.ceil(remaining), 0), LONGEST_TIMEOUT));
     };
-    // Also covers the millisecond by which Node's timers may be early: an expiry must never be judged too soon.
+    // Node's timers may fire up to a millisecond early, but a deadline must never expire early.
     const onTimeout = (): void => (performance.now() < due ? arm() : fire());
     arm();
     return { cancel: () => clearTimeout(handle) };

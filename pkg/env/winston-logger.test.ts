@@ -30,8 +30,8 @@ const circular = (): object => {
   return circle;
 };
 
-describe('the text format', () => {
-  it('is klog’s: header, quoted message, keys; an object key as namespace/name', async () => {
+describe('the text logging format', () => {
+  it('has klog’s header, quoted message and keys, and object keys as namespace/name', async () => {
     const text = await linesOf('text', (logger) =>
       logger.with({ controller: 'awsfargateprofile' }).info('Reconciling', {
         AWSFargateProfile: { namespace: 'default', name: 'batch' },
@@ -59,7 +59,7 @@ describe('the text format', () => {
     expect(text).to.equal('W1121 04:25:00.123000       1 manager] "Late"\n');
   });
 
-  it('shows an error with its causes in one line, then the stacks', async () => {
+  it('prints an error with its causes in one line, then the stacks', async () => {
     const error = new Error('patching the status', { cause: new Error('connect ECONNREFUSED') });
     const text = await linesOf('text', (logger) => logger.error('Reconciler error', error, { name: 'batch' }));
     expect(text).to.match(
@@ -70,7 +70,7 @@ describe('the text format', () => {
     expect(text.endsWith('\n >\n')).to.equal(true);
   });
 
-  it('lets no value pass for a line of its own or reach the terminal', async () => {
+  it('does not let a value imitate a log line or send control characters to the terminal', async () => {
     const text = await linesOf('text', (logger) =>
       logger.info('Refused', { message: 'no\nE1121 03:25:00 1 manager] "forged"\n\u001b[31mred', tab: 'a\tb' }),
     );
@@ -78,9 +78,17 @@ describe('the text format', () => {
     expect(text).not.to.contain('\u001b');
     expect(text).to.contain('tab="a\\tb"');
   });
+
+  it('shows C1 control characters and bidi overrides as escape sequences', async () => {
+    const text = await linesOf('text', (logger) =>
+      logger.info('Refused', { name: 'a\u009b31mred', tags: { key: 'b\u202ecod.exe' }, lines: 'one\n\u2066two' }),
+    );
+    expect(text).not.to.match(/[\u0080-\u009f]|\p{Bidi_Control}/u);
+    expect(text).to.contain('name="a\\u009b31mred"').and.to.contain('b\\u202ecod.exe').and.to.contain('\t"\\u2066two"');
+  });
 });
 
-describe('the JSON format', () => {
+describe('the JSON logging format', () => {
   it('has the fields of Kubernetes’ JSON logging', async () => {
     const text = await linesOf('json', (logger) =>
       logger.info('Reconciling', { AWSFargateProfile: { namespace: 'default', name: 'batch' }, count: 3 }),
@@ -95,7 +103,7 @@ describe('the JSON format', () => {
     });
   });
 
-  it('shows an error with causes and stacks, also one among the keys', async () => {
+  it('prints an error with causes and stacks, also an error among the keys', async () => {
     const error = new Error('outer', { cause: new Error('inner') });
     const text = await linesOf('json', (logger) => logger.error('Failed', error, { other: new Error('second') }));
     expect(text.split('\n')).to.have.length(2);
@@ -104,12 +112,18 @@ describe('the JSON format', () => {
     expect(line).to.have.property('stack').that.contains('Caused by: Error: inner');
   });
 
-  it('keeps keys from passing for fields of the line', async () => {
+  it('shows C1 control characters and bidi overrides as escape sequences of the same value', async () => {
+    const text = await linesOf('json', (logger) => logger.info('Refused', { name: 'a\u009b31m\u202eb' }));
+    expect(text).not.to.match(/[\u0080-\u009f]|\p{Bidi_Control}/u);
+    expect(JSON.parse(text)).to.include({ name: 'a\u009b31m\u202eb' });
+  });
+
+  it('renames keys that have the name of a field', async () => {
     const text = await linesOf('json', (logger) => logger.info('Real', { msg: 'forged', level: 'error', err: 'x' }));
     expect(JSON.parse(text)).to.include({ msg: 'Real', level: 'info', msg_: 'forged', level_: 'error', err_: 'x' });
   });
 
-  it('never throws, whatever the keys are', async () => {
+  it('never throws for any keys', async () => {
     const text = await linesOf('json', (logger) => {
       logger.info('Circle', { circle: circular() });
       logger.info('Getter', {
@@ -124,15 +138,15 @@ describe('the JSON format', () => {
   });
 });
 
-describe('every format', () => {
-  it('shows debug from --v 4 on', async () => {
+describe('every logging format', () => {
+  it('prints debug lines from --v 4 on', async () => {
     const log = (logger: ClosableLogger): void => logger.debug('Details');
     expect(await linesOf('text', log, 3)).to.equal('');
     expect(await linesOf('text', log, 4)).to.contain('"Details"');
     expect(await linesOf('json', log, 4)).to.contain('"v":4');
   });
 
-  it('writes every line before flush resolves, also to a slow stream, and lines that come later', async () => {
+  it('writes all lines before flush resolves, also to a slow stream, and later lines too', async () => {
     let text = '';
     const stream = new Writable({
       highWaterMark: 16,
@@ -155,7 +169,7 @@ describe('every format', () => {
 });
 
 describe('errorMessage', () => {
-  it('joins causes, says nothing twice and ends on a circle', () => {
+  it('joins causes, leaves out repeated messages, and stops at a circular cause', () => {
     expect(errorMessage(new Error('a', { cause: new Error('b', { cause: 'c' }) }))).to.equal('a: b: c');
     expect(errorMessage(new Error('a: b', { cause: new Error('b') }))).to.equal('a: b');
     const circle = new Error('round');
@@ -163,7 +177,7 @@ describe('errorMessage', () => {
     expect(errorMessage(circle)).to.equal('round');
   });
 
-  it('says something of whatever was thrown', () => {
+  it('returns a text for any thrown value', () => {
     expect(errorMessage(new AggregateError([new Error('one'), new Error('two')]))).to.equal('one; two');
     expect(errorMessage({ code: 7 })).to.equal('{"code":7}');
     expect(errorMessage(new TypeError())).to.equal('TypeError');

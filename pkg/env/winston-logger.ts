@@ -12,19 +12,22 @@ export type LoggingFormat = 'text' | 'json';
 export interface WinstonLoggerOptions {
   readonly clock: Clock;
   readonly format: LoggingFormat;
-  /** The number of `--v`, as klog's: `debug` lines appear from 4 on, Cluster API's level for debugging. */
+  /** The value of the manager's flag `--v`, as in klog. Debug lines are printed from `--v=4` on. */
   readonly verbosity: number;
-  /** Where lines go: standard error in the manager, as klog does. */
+  /** The stream to which the log lines are written: standard error in the manager, as with klog. */
   readonly stream: Writable;
 }
 
-/** A logger whose lines can be brought out for certain before the process exits. */
+/** A logger that can be flushed before the process exits. */
 export interface ClosableLogger extends Logger {
-  /** Resolves when every line so far is written. Lines logged later are written at once, one by one. */
+  /** Resolves when all log lines are written. Lines that are logged afterwards are written without winston's buffer. */
   flush(): Promise<void>;
 }
 
-/** Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is trace. */
+/**
+ * The log verbosity of debug lines. Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is
+ * trace.
+ */
 const DEBUG_VERBOSITY = 4;
 
 const SEVERITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
@@ -35,7 +38,7 @@ export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogg
   const sink = winston.createLogger({
     levels: SEVERITIES,
     level: options.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info',
-    // Rendered when it is logged, so that the keys are as they were then; winston orders, buffers and writes.
+    // winston only buffers and writes the line, which was formatted during the log call with the values of that moment.
     format: { transform: (entry) => ({ ...entry, [MESSAGE]: entry.message }) },
     transports: [new winston.transports.Stream({ stream, eol: '\n' })],
   });

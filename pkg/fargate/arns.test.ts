@@ -1,28 +1,27 @@
 import { expect } from 'chai';
-import * as O from 'fp-ts/lib/Option.js';
 import { AccountId, EksClusterName, RoleName } from '../../api/names.ts';
 import { clusterArn, parseRoleArn, podExecutionPolicyArn, roleArn } from './arns.ts';
 
 const account = AccountId.of('111122223333');
 
-describe('arns', () => {
-  it('the managed policy is of the partition', () => {
+describe('ARNs', () => {
+  it('of the managed policy contain the partition', () => {
     expect(podExecutionPolicyArn('aws-cn')).to.equal(
       'arn:aws-cn:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy',
     );
   });
 
-  it('a cluster', () => {
+  it('of a cluster contain partition, region and account', () => {
     expect(clusterArn({ partition: 'aws', region: 'eu-west-1', account }, EksClusterName.of('default_prod'))).to.equal(
       'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod',
     );
   });
 
-  it('a role with and without a path, there and back', () => {
+  it('of a role are formatted and parsed, with and without a path', () => {
     for (const path of ['/', '/eks/', '/a/b/']) {
       const name = RoleName.of('prod-default_web_fargate');
       const parts = { partition: 'aws', account, path, name };
-      expect(parseRoleArn(roleArn(parts, path, name))).to.deep.equal(O.some(parts));
+      expect(parseRoleArn(roleArn(parts, path, name))).to.deep.equal(parts);
     }
   });
 
@@ -40,8 +39,8 @@ describe('arns', () => {
     'arn:aws:iam::111122223333:role/x\n',
     `arn:aws:iam::111122223333:role/${'x'.repeat(65)}`,
   ]) {
-    it(`${JSON.stringify(odd)} is not the ARN of a role`, () => {
-      expect(parseRoleArn(odd)).to.deep.equal(O.none);
+    it(`of a role do not match ${JSON.stringify(odd)}`, () => {
+      expect(parseRoleArn(odd)).to.deep.equal(undefined);
     });
   }
 });

@@ -1,9 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ClusterName, EksClusterName, ProfileName } from '../../api/names.ts';
-import { eksClusterNameDefault, generateName, profileNameFor, roleNameFor, roleNamesOfCapa } from './names.ts';
+import {
+  defaultEksClusterName,
+  generateName,
+  profileNameFor,
+  roleNameFor,
+  roleNamesOfCapa,
+  isSameRoleName,
+} from './names.ts';
 
-describe('names', () => {
+describe('Names', () => {
   describe('generateName', () => {
     const vectors: readonly (readonly [string, string, number, string])[] = [
       ['foo', 'default', 100, 'default_foo'],
@@ -23,7 +30,7 @@ describe('names', () => {
       });
     }
 
-    it('hashes a name that is exactly as long as allowed, and keeps one that is a byte shorter', () => {
+    it('hashes a name that is exactly as long as the limit, and keeps a name that is a byte shorter', () => {
       expect(generateName('a'.repeat(97), 'ns', 100)).to.match(/^capa_[0-9a-z]{27}$/);
       expect(generateName('a'.repeat(96), 'ns', 100)).to.equal(`ns_${'a'.repeat(96)}`);
     });
@@ -33,7 +40,7 @@ describe('names', () => {
       expect(generateName('ä'.repeat(48), 'ns', 100)).to.equal(`ns_${'ä'.repeat(48)}`);
     });
 
-    it('always fits', () => {
+    it('always returns a name within the limit', () => {
       fc.assert(
         fc.property(fc.string(), fc.string(), fc.constantFrom(64, 100), (resource, namespace, max) => {
           expect(new TextEncoder().encode(generateName(resource, namespace, max)).length).to.be.below(max);
@@ -42,15 +49,15 @@ describe('names', () => {
     });
   });
 
-  it('profiles are named after namespace and name', () => {
+  it('of profiles consist of namespace and name', () => {
     expect(profileNameFor({ name: 'foo', namespace: 'default' })).to.equal('default_foo');
   });
 
-  it('roles are named after cluster and profile', () => {
+  it('of roles consist of cluster and profile', () => {
     expect(roleNameFor(ClusterName.of('prod'), ProfileName.of('default_foo'))).to.equal('prod-default_foo_fargate');
   });
 
-  it("knows both generations of Cluster API Provider AWS' role names, each once", () => {
+  it('of roles of Cluster API Provider AWS include both generations, without duplicates', () => {
     const profileName = ProfileName.of('default_foo');
     const clusterName = ClusterName.of('prod');
     expect(
@@ -61,7 +68,13 @@ describe('names', () => {
     ]);
   });
 
-  it('the EKS cluster is named after its control plane unless that says otherwise', () => {
-    expect(eksClusterNameDefault('prod-control-plane', 'default')).to.equal('default_prod-control-plane');
+  it('of roles are the same without regard to case', () => {
+    expect(isSameRoleName('Pods', 'pODS')).to.equal(true);
+    expect(isSameRoleName('pods', 'pod')).to.equal(false);
+    expect(isSameRoleName(undefined, 'pods')).to.equal(false);
+  });
+
+  it('of EKS clusters default to namespace and name of the control plane', () => {
+    expect(defaultEksClusterName('prod-control-plane', 'default')).to.equal('default_prod-control-plane');
   });
 });

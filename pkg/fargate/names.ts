@@ -2,26 +2,32 @@ import { blake2b } from '@noble/hashes/blake2.js';
 import { EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { ClusterName } from '../../api/names.ts';
 
-/** EKS refuses names of clusters and Fargate profiles above 100 characters. */
+/** EKS's limit for the names of clusters and Fargate profiles. */
 const MAX_EKS_NAME_BYTES = 100;
-/** IAM refuses role names above 64 characters. */
+/** IAM's limit for role names. */
 const MAX_ROLE_NAME_BYTES = 64;
 
-/** Cluster API Provider AWS: `hash.Base36TruncatedHash(name, 32 - len("capa_"))`. */
+/**
+ * The length of the hash in a generated name. Cluster API Provider AWS uses the same length:
+ * `hash.Base36TruncatedHash(name, 32 - len("capa_"))`.
+ */
 const HASH_BYTES = 27;
 const HASH_PREFIX = 'capa_';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** The role that Cluster API Provider AWS shares between all profiles when it may not make roles. It is never ours. */
+/**
+ * The name of the one IAM role that Cluster API Provider AWS uses for all profiles when that provider is not allowed to
+ * create roles.
+ */
 export const CAPA_SHARED_ROLE = 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io';
 
 const utf8 = new TextEncoder();
 
 /**
- * A name in AWS for a namespaced resource: byte for byte what `GenerateEKSName` of Cluster API Provider AWS
- * (pkg/eks/eks.go) makes, so that profiles and roles it left are found again.
+ * Generates the AWS name of a namespaced Kubernetes object. The result is identical to that of `GenerateEKSName` in
+ * Cluster API Provider AWS (pkg/eks/eks.go), so that this controller finds the profiles and roles of that provider.
  *
- * A name of exactly `maxBytes` is hashed too; dots of the namespace stay.
+ * As in `GenerateEKSName`, a name of exactly `maxBytes` is hashed too, and dots in the namespace are kept.
  */
 export function generateName(resourceName: string, namespace: string, maxBytes: number): string {
   const plain = `${namespace}_${resourceName.replaceAll('.', '_')}`;
@@ -29,40 +35,44 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
   if (bytes.length < maxBytes) {
     return plain;
   }
-  // A BLAKE2b digest of 27 bytes is not the beginning of one of 64: its length goes into the hash.
+  // The digest length is a parameter of BLAKE2b, so a digest of 27 bytes is not a prefix of a longer digest.
   const digest = blake2b(bytes, { dkLen: HASH_BYTES });
   return HASH_PREFIX + Array.from(digest, (byte) => BASE36.charAt(byte % BASE36.length)).join('');
 }
 
-/** The profile's name where `spec.profileName` is empty. */
+/** Returns the default of an AWSFargateProfile's `spec.profileName`. */
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME_BYTES));
 }
 
-/** The name of the role made for a profile where `spec.roleName` is empty. */
+/** Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. */
 export function roleNameFor(cluster: ClusterName, profile: ProfileName): RoleName {
-  return roleName(cluster, profile);
+  return generateRoleName(cluster, profile);
 }
 
 /**
- * Each name that Cluster API Provider AWS can have given to the role it made for a profile: from the Cluster's name, and
- * before v2.7.0 from the name of the EKS cluster.
+ * Returns the names that Cluster API Provider AWS may have given to the IAM role of a profile. That provider derives
+ * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster.
  */
 export function roleNamesOfCapa(of: {
   readonly clusterName: ClusterName;
   readonly eksClusterName: EksClusterName;
   readonly profileName: ProfileName;
 }): readonly RoleName[] {
-  return [...new Set([roleName(of.clusterName, of.profileName), roleName(of.eksClusterName, of.profileName)])];
+  return [
+    ...new Set([generateRoleName(of.clusterName, of.profileName), generateRoleName(of.eksClusterName, of.profileName)]),
+  ];
 }
 
-/** The EKS cluster's name where the control plane's `spec.eksClusterName` is empty. */
-export function eksClusterNameDefault(controlPlaneName: string, namespace: string): EksClusterName {
+/** Returns the default of the control plane's `spec.eksClusterName`. */
+export function defaultEksClusterName(controlPlaneName: string, namespace: string): EksClusterName {
   return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME_BYTES));
 }
 
-/** EKS's rule, in its own words where it is broken; `undefined`: the name is good. */
-export function problemOfProfileName(name: string): string | undefined {
+/**
+ * Checks EKS's rule for profile names. Returns EKS's error message for an invalid name, `undefined` for a valid one.
+ */
+export function findProfileNameProblem(name: string): string | undefined {
   if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
   if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {
     return (
@@ -75,13 +85,17 @@ export function problemOfProfileName(name: string): string | undefined {
     : undefined;
 }
 
-/** IAM's rule; `undefined`: the name is good. */
-export function problemOfRoleName(name: string): string | undefined {
+/** Checks IAM's rule for role names. Returns an error message for an invalid name, `undefined` for a valid one. */
+export function findRoleNameProblem(name: string): string | undefined {
   return /^[\w+=,.@-]{1,64}$/.test(name)
     ? undefined
-    : `"${name}" is not a name of an IAM role: up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
+    : `"${name}" is not a valid IAM role name: use up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
 }
 
-function roleName(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
+/** Whether IAM takes the two names for the name of the same role: role names are unique without regard to case. */
+export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
+  a?.toLowerCase() === b?.toLowerCase();
+
+function generateRoleName(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return RoleName.of(generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES));
 }

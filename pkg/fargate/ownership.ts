@@ -4,85 +4,149 @@ import type { KeyFold, Tags } from './tags.ts';
 import {
   CLUSTER_TAG_PREFIX,
   EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
   OWNED,
   OWNER_TAG,
   clusterTag,
-  exactly,
+  keepCase,
   foldCase,
   ownerTagValue,
   tagValue,
 } from './tags.ts';
 
-export type Owner =
-  /** `stamped`: our own tag says so. Otherwise Cluster API Provider AWS made it for this object, and our tag comes first. */
+/**
+ * The names under which a profile and roles that Cluster API Provider AWS created count as those of one AWSFargateProfile.
+ * That provider's tags do not name the AWSFargateProfile.
+ */
+export interface AdoptableNames {
+  readonly profile: ProfileName;
+  readonly roles: readonly RoleName[];
+}
+
+export type Ownership =
+  /**
+   * The AWS resource belongs to this controller. `stamped`: the resource carries this controller's tag. Not `stamped`:
+   * Cluster API Provider AWS created the resource for the same Kubernetes object, and this controller must tag the
+   * resource before any other change.
+   */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
-   * Never changed, never deleted. `whose` ends a sentence: "it belongs to …". `claimed`: a tag names an owner; without,
-   * nobody is known to mind an adoption.
+   * The controller must neither change nor delete the AWS resource. `whose` completes the sentence "it belongs to …".
+   * `claimed`: a tag of the resource names an owner; a resource without such a tag can be adopted.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
-/** A profile is ours if its owner tag names the object, or it has none and Cluster API Provider AWS made it for it. */
+/**
+ * Tells whether a Fargate profile belongs to this controller. It does if its owner tag names the AWSFargateProfile. A
+ * profile without an owner tag belongs to this controller if Cluster API Provider AWS created it for the
+ * AWSFargateProfile: the profile then carries that provider's cluster tag and has the name `adoptable.profile`.
+ */
 export function profileOwner(
   found: { readonly name: ProfileName; readonly tags: Tags },
   object: {
     readonly namespace: string;
     readonly name: string;
     readonly clusterName: ClusterName;
-    /** The name that the object's profile has. */
-    readonly profileName: ProfileName;
+    readonly adoptable: Pick<AdoptableNames, 'profile'>;
   },
-): Owner {
-  const owner = tagValue(found.tags, OWNER_TAG, exactly);
+): Ownership {
+  const owner = tagValue(found.tags, OWNER_TAG, keepCase);
   if (owner !== undefined) {
     return owner === ownerTagValue(object)
       ? { kind: 'ours', stamped: true }
-      : { kind: 'foreign', whose: `the AWSFargateProfile ${owner}`, claimed: true };
+      : { kind: 'foreign', whose: `AWSFargateProfile ${owner}`, claimed: true };
   }
-  return ownedByCluster(found.tags, object.clusterName, exactly) && found.name === object.profileName
+  return hasClusterTag(found.tags, object.clusterName, keepCase) && found.name === object.adoptable.profile
     ? { kind: 'ours', stamped: false }
-    : unstamped(found.tags, exactly);
+    : ownershipByClusterTags(found.tags, keepCase);
 }
 
 /**
- * A role is ours if its tag names the EKS cluster, or it has none and Cluster API Provider AWS made it for this object:
- * its tag and one of the names that it gives.
+ * Tells whether an IAM role belongs to this controller. It does if this controller's tags on the role name the EKS cluster
+ * and the namespace of the AWSFargateProfile: the control plane of another namespace may name the same EKS cluster, and
+ * gets none of its roles.
+ *
+ * A role without the namespace tag belongs to this controller if Cluster API Provider AWS created it for the
+ * AWSFargateProfile: the role then carries that provider's cluster tag and has one of the names `adoptable.roles`.
  */
 export function roleOwner(
   found: { readonly name: RoleName; readonly tags: Tags },
   object: {
+    readonly namespace: string;
     readonly clusterName: ClusterName;
     readonly eksClusterArn: string;
-    /** Each name that Cluster API Provider AWS can have given to this object's role. */
-    readonly namesOfCapa: readonly RoleName[];
+    readonly adoptable: Pick<AdoptableNames, 'roles'>;
   },
-): Owner {
+): Ownership {
   if (isSharedByCapa(found.name)) {
     return {
       kind: 'foreign',
-      whose: 'every profile of Cluster API Provider AWS: it is their shared role',
+      whose: 'all Fargate profiles of Cluster API Provider AWS, which share this role',
       claimed: true,
     };
   }
   const cluster = tagValue(found.tags, EKS_CLUSTER_TAG, foldCase);
-  if (cluster !== undefined) {
-    return cluster === object.eksClusterArn
-      ? { kind: 'ours', stamped: true }
-      : { kind: 'foreign', whose: `the profiles of EKS cluster ${cluster}`, claimed: true };
+  if (cluster !== undefined && cluster !== object.eksClusterArn) {
+    return { kind: 'foreign', whose: `the profiles of EKS cluster ${cluster}`, claimed: true };
   }
-  return ownedByCluster(found.tags, object.clusterName, foldCase) && object.namesOfCapa.includes(found.name)
+  const namespace = tagValue(found.tags, NAMESPACE_TAG, foldCase);
+  if (namespace !== undefined && namespace !== object.namespace) {
+    return { kind: 'foreign', whose: `the AWSFargateProfiles of namespace ${namespace}`, claimed: true };
+  }
+  if (cluster !== undefined && namespace !== undefined) return { kind: 'ours', stamped: true };
+  return hasClusterTag(found.tags, object.clusterName, foldCase) && object.adoptable.roles.includes(found.name)
     ? { kind: 'ours', stamped: false }
-    : unstamped(found.tags, foldCase);
+    : ownershipByClusterTags(found.tags, foldCase);
 }
 
-/** Whether it is the one role that Cluster API Provider AWS uses for every profile where it makes none: never ours. */
+/** A tag by which this controller recognizes its own resources in AWS. */
+export interface OwnershipTag {
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * The tags of this controller that a Fargate profile of the AWSFargateProfile lacks. Empty if it lacks none, or if one of
+ * these tags names another owner.
+ */
+export const missingProfileTags = (
+  tags: Tags,
+  object: { readonly namespace: string; readonly name: string },
+): readonly OwnershipTag[] => missingTags(tags, [{ key: OWNER_TAG, value: ownerTagValue(object) }], keepCase);
+
+/**
+ * The tags of this controller that a role of the AWSFargateProfile lacks. Empty if it lacks none, or if one of these tags
+ * names another owner.
+ */
+export const missingRoleTags = (
+  tags: Tags,
+  { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
+): readonly OwnershipTag[] =>
+  missingTags(
+    tags,
+    [
+      { key: EKS_CLUSTER_TAG, value: eksClusterArn },
+      { key: NAMESPACE_TAG, value: namespace },
+    ],
+    foldCase,
+  );
+
+function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): readonly OwnershipTag[] {
+  const isForeign = wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
+  return isForeign ? [] : wanted.filter(({ key }) => tagValue(found, key, fold) === undefined);
+}
+
+/**
+ * Whether `name` is the name of the role that Cluster API Provider AWS shares among profiles. This role never belongs
+ * to this controller. IAM compares role names without case.
+ */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
-function ownedByCluster(tags: Tags, cluster: ClusterName, fold: KeyFold): boolean {
+function hasClusterTag(tags: Tags, cluster: ClusterName, fold: KeyFold): boolean {
   return tagValue(tags, clusterTag(cluster), fold) === OWNED;
 }
 
-function unstamped(tags: Tags, fold: KeyFold): Owner {
+function ownershipByClusterTags(tags: Tags, fold: KeyFold): Ownership {
   const owners = Object.entries(tags)
     .filter(([key, value]) => fold(key).startsWith(CLUSTER_TAG_PREFIX) && value === OWNED)
     .map(([key]) => key.slice(CLUSTER_TAG_PREFIX.length))
@@ -90,8 +154,8 @@ function unstamped(tags: Tags, fold: KeyFold): Owner {
   return owners.length > 0
     ? {
         kind: 'foreign',
-        whose: `something else of the cluster ${owners.join(', ')} (tag ${CLUSTER_TAG_PREFIX}${owners[0]}=${OWNED})`,
+        whose: `cluster ${owners.join(', ')} (tag ${CLUSTER_TAG_PREFIX}${owners[0]}=${OWNED}), but not to this object`,
         claimed: true,
       }
-    : { kind: 'foreign', whose: 'somebody else: no tag names an owner', claimed: false };
+    : { kind: 'foreign', whose: 'an unknown owner (no tag names the owner)', claimed: false };
 }

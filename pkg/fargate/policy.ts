@@ -1,48 +1,45 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 
-/**
- * The part of IAM's policy language that trust policies use:
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
- */
+/** A statement of a trust policy: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html */
 export interface Statement {
   readonly effect: string;
-  /** `Service`, `AWS`, … with their values; `Principal: "*"` is type `*`. */
+  /** The principals of the statement by type, such as `Service` or `AWS`. `Principal: "*"` has the type `*`. */
   readonly principals: readonly { readonly type: string; readonly values: readonly string[] }[];
-  /** The statement names its principals by NotPrincipal. */
-  readonly exceptPrincipals: boolean;
+  /** Whether the principals come from the element NotPrincipal instead of Principal. */
+  readonly isNotPrincipal: boolean;
   readonly actions: readonly string[];
-  /** The statement names its actions by NotAction. */
-  readonly exceptActions: boolean;
-  readonly conditions: readonly Condition[];
-  /** Whatever else stands in the statement, `Sid` aside, as sorted JSON. */
-  readonly rest: string;
+  /** Whether the actions come from the element NotAction instead of Action. */
+  readonly isNotAction: boolean;
+  readonly conditions: readonly PolicyCondition[];
+  /** The fields of the policy statement that no other property contains, except `Sid`, as sorted JSON. */
+  readonly otherFields: string;
 }
 
-export interface Condition {
+export interface PolicyCondition {
   readonly operator: string;
   readonly key: string;
   readonly values: readonly string[];
 }
 
-const Texts = t.union([t.string, t.array(t.string)]);
-const Scalar = t.union([t.string, t.boolean, t.number]);
-const Values = t.union([Scalar, t.array(Scalar)]);
-const Principal = t.union([t.string, t.record(t.string, Texts)]);
+const StringOrList = t.union([t.string, t.array(t.string)]);
+const ConditionValue = t.union([t.string, t.boolean, t.number]);
+const ConditionValues = t.union([ConditionValue, t.array(ConditionValue)]);
+const Principal = t.union([t.string, t.record(t.string, StringOrList)]);
 const RawStatement = t.intersection([
   t.type({ Effect: t.string }),
   t.partial({
     Principal,
     NotPrincipal: Principal,
-    Action: Texts,
-    NotAction: Texts,
-    Condition: t.record(t.string, t.record(t.string, Values)),
+    Action: StringOrList,
+    NotAction: StringOrList,
+    Condition: t.record(t.string, t.record(t.string, ConditionValues)),
   }),
 ]);
 type RawStatement = t.TypeOf<typeof RawStatement>;
-const Document = t.type({ Statement: t.union([RawStatement, t.array(RawStatement)]) });
+const PolicyDocument = t.type({ Statement: t.union([RawStatement, t.array(RawStatement)]) });
 
-const UNDERSTOOD: readonly string[] = [
+const PARSED_FIELDS: readonly string[] = [
   'Sid',
   'Effect',
   'Principal',
@@ -52,30 +49,30 @@ const UNDERSTOOD: readonly string[] = [
   'Condition',
 ];
 
-/** The statements of a policy document, or `undefined` where the text is none. */
+/** Returns the statements of a policy document; `undefined` if the text is no policy document. */
 export function parseStatements(document: string): readonly Statement[] | undefined {
   const decoded = E.tryCatch(
     (): unknown => JSON.parse(document),
     () => undefined,
   );
-  const policy = E.isRight(decoded) ? Document.decode(decoded.right) : decoded;
-  return E.isRight(policy) ? list<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
+  const policy = E.isRight(decoded) ? PolicyDocument.decode(decoded.right) : decoded;
+  return E.isRight(policy) ? toList<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
 }
 
-/** Whether a statement speaks of this service and this action, whatever its effect and conditions. */
-export function names(statement: Statement, service: string, action: string): boolean {
+/** Whether a policy statement applies to the given service and action, regardless of its effect and conditions. */
+export function isStatementFor(statement: Statement, service: string, action: string): boolean {
   const principal = statement.principals.some(
     ({ type, values }) => type === '*' || (type === 'Service' && values.some((value) => value === service)),
   );
-  const named = statement.actions.some((pattern) => wildcard(pattern.toLowerCase(), action.toLowerCase()));
-  return principal !== statement.exceptPrincipals && named !== statement.exceptActions;
+  const named = statement.actions.some((pattern) => matchesWildcard(pattern.toLowerCase(), action.toLowerCase()));
+  return principal !== statement.isNotPrincipal && named !== statement.isNotAction;
 }
 
 /**
- * Whether a condition is met by a request, whose keys are in lower case; `undefined` where that cannot be told: a key
- * that the request does not say, an operator or a policy variable that is not understood.
+ * Evaluates a policy condition in a request context whose keys are in lower case. Returns `undefined` for a key that
+ * the request context does not contain, for an unknown operator, and for a policy variable.
  */
-export function conditionHolds(condition: Condition, request: ReadonlyMap<string, string>): boolean | undefined {
+export function isConditionMet(condition: PolicyCondition, request: ReadonlyMap<string, string>): boolean | undefined {
   const found = request.get(condition.key.toLowerCase());
   const operator = condition.operator
     .toLowerCase()
@@ -96,19 +93,20 @@ type Matcher = (pattern: string, value: string) => boolean;
 const MATCHERS: ReadonlyMap<string, Matcher> = new Map([
   ['stringequals', (wanted, value) => wanted === value],
   ['stringequalsignorecase', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],
-  ['stringlike', wildcard],
-  // IAM's documentation: "ArnEquals and ArnLike behave identically"; each of the six parts is matched on its own.
-  ['arnequals', arnMatches],
-  ['arnlike', arnMatches],
+  ['stringlike', matchesWildcard],
+  // IAM's documentation says: "ArnEquals and ArnLike behave identically". Each of the six parts of an ARN is matched
+  // separately.
+  ['arnequals', matchesArn],
+  ['arnlike', matchesArn],
   ['bool', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],
 ]);
 
 const ARN_PARTS = 6;
 
-function arnMatches(pattern: string, arn: string): boolean {
+function matchesArn(pattern: string, arn: string): boolean {
   const patterns = arnParts(pattern);
   const parts = arnParts(arn);
-  return patterns.length === ARN_PARTS && patterns.every((each, i) => wildcard(each, parts[i] ?? ''));
+  return patterns.length === ARN_PARTS && patterns.every((each, i) => matchesWildcard(each, parts[i] ?? ''));
 }
 
 function arnParts(arn: string): readonly string[] {
@@ -119,8 +117,8 @@ function arnParts(arn: string): readonly string[] {
   ];
 }
 
-/** `*` is any run of characters, `?` exactly one. */
-function wildcard(pattern: string, text: string): boolean {
+/** Matches IAM's wildcards: `*` matches any number of characters, `?` exactly one. */
+export function matchesWildcard(pattern: string, text: string): boolean {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
     .replaceAll('*', '.*')
@@ -129,27 +127,27 @@ function wildcard(pattern: string, text: string): boolean {
 }
 
 function toStatement(raw: RawStatement): Statement {
-  const rest = Object.entries(raw).filter(([key]) => !UNDERSTOOD.includes(key));
+  const rest = Object.entries(raw).filter(([key]) => !PARSED_FIELDS.includes(key));
   return {
     effect: raw.Effect,
     principals: toPrincipals(raw.Principal ?? raw.NotPrincipal ?? {}),
-    exceptPrincipals: raw.NotPrincipal !== undefined,
-    actions: list(raw.Action ?? raw.NotAction ?? []),
-    exceptActions: raw.NotAction !== undefined,
+    isNotPrincipal: raw.NotPrincipal !== undefined,
+    actions: toList(raw.Action ?? raw.NotAction ?? []),
+    isNotAction: raw.NotAction !== undefined,
     conditions: Object.entries(raw.Condition ?? {}).flatMap(([operator, byKey]) =>
-      Object.entries(byKey).map(([key, values]) => ({ operator, key, values: list(values).map(String) })),
+      Object.entries(byKey).map(([key, values]) => ({ operator, key, values: toList(values).map(String) })),
     ),
-    rest: JSON.stringify(rest.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    otherFields: JSON.stringify(rest.toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
 
 function toPrincipals(principal: t.TypeOf<typeof Principal>): Statement['principals'] {
   return typeof principal === 'string'
     ? [{ type: principal, values: [] }]
-    : Object.entries(principal).map(([type, values]) => ({ type, values: list(values) }));
+    : Object.entries(principal).map(([type, values]) => ({ type, values: toList(values) }));
 }
 
-function list<A>(one: A | readonly A[]): readonly A[] {
+function toList<A>(one: A | readonly A[]): readonly A[] {
   return isList(one) ? one : [one];
 }
 

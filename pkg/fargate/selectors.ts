@@ -1,22 +1,22 @@
-import type { Selector } from '../cloud/types.ts';
+import type { FargateSelector } from '../cloud/types.ts';
 
-/** A selector as it stands in a spec: labels may be left out. */
-export interface LooseSelector {
+/** A selector in the spec of an AWSFargateProfile, where labels are optional. */
+export interface SpecSelector {
   readonly namespace?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-export function toSelectors(selectors: readonly LooseSelector[]): readonly Selector[] {
+export function toSelectors(selectors: readonly SpecSelector[]): readonly FargateSelector[] {
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
-/** Whether two sets of selectors pick the same pods: neither order nor repetition nor empty labels matter. */
-export function sameSelectors(a: readonly LooseSelector[], b: readonly LooseSelector[]): boolean {
+/** Compares two lists of selectors as sets. Missing labels equal empty labels. */
+export function areSelectorsEqual(a: readonly SpecSelector[], b: readonly SpecSelector[]): boolean {
   return canonicalSelectors(a) === canonicalSelectors(b);
 }
 
-/** For people: `namespace shop with app=web, tier=1; namespace batch`. */
-export const selectorWords = (selectors: readonly LooseSelector[]): string =>
+/** Describes selectors for messages, e.g. `namespace shop with app=web, tier=1; namespace batch`. */
+export const describeSelectors = (selectors: readonly SpecSelector[]): string =>
   toSelectors(selectors)
     .map(({ namespace, labels }) => {
       const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
@@ -24,8 +24,8 @@ export const selectorWords = (selectors: readonly LooseSelector[]): string =>
     })
     .join('; ');
 
-/** One text for each set of selectors: equal texts, equal sets. */
-function canonicalSelectors(selectors: readonly LooseSelector[]): string {
+/** Returns a text that is the same for equal sets of selectors. */
+function canonicalSelectors(selectors: readonly SpecSelector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>
     JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { privateSubnets, sameSubnets } from './subnets.ts';
+import { privateSubnets, areSubnetsEqual } from './subnets.ts';
 
-describe('subnets', () => {
-  it('takes the id of a subnet brought along and the resourceID of one that was made', () => {
+describe('Subnets', () => {
+  it('have their AWS ID in id or in resourceID', () => {
     expect(
       privateSubnets([
         { id: 'subnet-1' },
@@ -12,7 +12,7 @@ describe('subnets', () => {
     ).to.deep.equal(['subnet-1', 'subnet-2', 'subnet-3']);
   });
 
-  it('leaves out public subnets, edge zones and secondary CNI subnets', () => {
+  it('exclude public subnets, edge zones and secondary CNI subnets', () => {
     expect(
       privateSubnets([
         { id: 'subnet-public', isPublic: true },
@@ -24,19 +24,19 @@ describe('subnets', () => {
     ).to.deep.equal(['subnet-zone']);
   });
 
-  it('leaves out what has no AWS id yet', () => {
+  it('exclude subnets without an AWS ID', () => {
     expect(privateSubnets([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal(['subnet-1']);
   });
 
-  it('names each once', () => {
+  it('are listed once', () => {
     expect(privateSubnets([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }])).to.deep.equal(['subnet-1']);
   });
 
   it('are equal as sets', () => {
-    expect(sameSubnets(['subnet-1', 'subnet-2'], ['subnet-2', 'subnet-1', 'subnet-1'])).to.equal(true);
-    expect(sameSubnets(['subnet-1'], ['subnet-2'])).to.equal(false);
-    expect(sameSubnets(['subnet-1'], ['subnet-1', 'subnet-2'])).to.equal(false);
-    expect(sameSubnets(['subnet-1', 'subnet-2'], ['subnet-1'])).to.equal(false);
-    expect(sameSubnets([], [])).to.equal(true);
+    expect(areSubnetsEqual(['subnet-1', 'subnet-2'], ['subnet-2', 'subnet-1', 'subnet-1'])).to.equal(true);
+    expect(areSubnetsEqual(['subnet-1'], ['subnet-2'])).to.equal(false);
+    expect(areSubnetsEqual(['subnet-1'], ['subnet-1', 'subnet-2'])).to.equal(false);
+    expect(areSubnetsEqual(['subnet-1', 'subnet-2'], ['subnet-1'])).to.equal(false);
+    expect(areSubnetsEqual([], [])).to.equal(true);
   });
 });

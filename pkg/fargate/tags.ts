@@ -4,20 +4,31 @@ import type { ClusterName } from '../../api/names.ts';
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** On a profile: the object it belongs to, `<namespace>/<name>`. */
+/** The key of the tag of a Fargate profile whose value names the AWSFargateProfile: `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
-/** On a role: the ARN of the EKS cluster it serves. IAM is global: two regions must not share a role by accident. */
+/**
+ * The key of the tag of an IAM role whose value is the ARN of the EKS cluster. IAM is global, so this tag prevents that
+ * two clusters of the same name in different regions share a role.
+ */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
-/** Cluster API Provider AWS' tag, on profile and role alike; the Cluster's name follows. */
+/**
+ * The key of the tag of an IAM role whose value is the namespace of the AWSFargateProfiles. This tag prevents that a
+ * control plane in another namespace that names the same EKS cluster gets the role.
+ */
+export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
+/**
+ * The prefix of the tag key that Cluster API Provider AWS sets on profiles and roles. The rest of the tag key is the
+ * name of the Cluster.
+ */
 export const CLUSTER_TAG_PREFIX = 'kubernetes.io/cluster/';
 export const OWNED = 'owned';
 
-/** Limits of EKS and IAM alike. */
+/** The limits for tags, which EKS and IAM have in common. */
 const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
 const MAX_VALUE_CHARACTERS = 256;
 const RESERVED_PREFIX = 'aws:';
-/** What IAM's and EKS' tag models allow in keys and values. */
+/** The characters that IAM and EKS allow in the keys and values of tags. */
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
 export function clusterTag(cluster: ClusterName): string {
@@ -25,19 +36,19 @@ export function clusterTag(cluster: ClusterName): string {
 }
 
 /**
- * The owner tag's value for an object: `<namespace>/<name>`, or, where that exceeds the 256 characters of a tag,
- * `<namespace>/sha256-<40 hexadecimal digits>` of it.
+ * Returns the value of the owner tag: `<namespace>/<name>`. If this text is longer than the 256 characters of a tag
+ * value, the value is `<namespace>/sha256-<the first 40 hexadecimal digits of the hash of this text>`.
  */
 export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
   const plain = `${object.namespace}/${object.name}`;
-  if (characters(plain) <= MAX_VALUE_CHARACTERS) {
+  if (countCharacters(plain) <= MAX_VALUE_CHARACTERS) {
     return plain;
   }
   const digest = createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 40);
   return `${object.namespace}/sha256-${digest}`;
 }
 
-/** The tags that AWS would refuse, all of them at once, each in words for a condition. */
+/** The error for tags that AWS would reject. Each problem is a clause for the message of a condition. */
 export interface TagsInvalid {
   readonly kind: 'TagsInvalid';
   readonly problems: readonly string[];
@@ -45,70 +56,83 @@ export interface TagsInvalid {
 
 export interface TagSources {
   readonly clusterName: ClusterName;
-  /** `spec.additionalTags` of the object. */
+  /** The `spec.additionalTags` of the AWSFargateProfile. */
   readonly object: Tags;
-  /** `spec.additionalTags` of the control plane. */
+  /** The `spec.additionalTags` of the control plane. */
   readonly controlPlane: Tags;
 }
 
-/** All tags of a profile; they go into the create call itself. */
+/** Returns all tags that a Fargate profile must have. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
 ): E.Either<TagsInvalid, Tags> {
-  return merge({ [OWNER_TAG]: ownerTagValue(owner), [clusterTag(sources.clusterName)]: OWNED }, sources, exactly);
+  return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), [clusterTag(sources.clusterName)]: OWNED }, sources, keepCase);
 }
 
-/** All tags of a role. IAM takes keys that differ in case alone for one key. */
-export function roleTags(eksClusterArn: string, sources: TagSources): E.Either<TagsInvalid, Tags> {
-  return merge({ [EKS_CLUSTER_TAG]: eksClusterArn, [clusterTag(sources.clusterName)]: OWNED }, sources, foldCase);
+/** Returns all tags that an IAM role must have. IAM treats keys that differ only in case as the same key. */
+export function roleTags(
+  { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
+  sources: TagSources,
+): E.Either<TagsInvalid, Tags> {
+  const ours = { ...roleOwnershipTags({ eksClusterArn, namespace }), [clusterTag(sources.clusterName)]: OWNED };
+  return mergeTags(ours, sources, foldCase);
 }
 
-/** How a service compares tag keys. */
+/** The tags that make an IAM role belong to this controller. */
+export const roleOwnershipTags = ({
+  eksClusterArn,
+  namespace,
+}: {
+  readonly eksClusterArn: string;
+  readonly namespace: string;
+}): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
+
+/** Normalizes a tag key, so that keys can be compared as EKS or IAM compares them. */
 export type KeyFold = (key: string) => string;
-/** EKS: two keys that differ in case are two keys. */
-export const exactly: KeyFold = (key) => key;
-/** IAM. */
+/** Normalizes tag keys for EKS, whose tag keys are case-sensitive. */
+export const keepCase: KeyFold = (key) => key;
+/** Normalizes tag keys for IAM, whose tag keys are case-insensitive. */
 export const foldCase: KeyFold = (key) => key.toLowerCase();
 
 export interface TagDrift {
-  /** To be set: missing, or of another value. */
+  /** The tags to set: the AWS resource does not have these tags yet, or has them with other values. */
   readonly set: Tags;
-  /** To be removed, spelled as found. */
+  /** The keys of the tags to remove, spelled as in AWS. */
   readonly remove: readonly string[];
 }
 
 /**
- * What has to change so that `found` holds `wanted`. Only keys in `ownedKeys` (those this controller once set) are ever
- * removed; tags of other people and of AWS itself stay.
+ * Returns the changes that make the tags `found` contain the tags `wanted`. Removes only keys of `ownedKeys`, which
+ * this controller has set before; the tags of users and of AWS stay.
  */
 export function tagDrift(wanted: Tags, found: Tags, ownedKeys: readonly string[], fold: KeyFold): TagDrift {
   const wantedKeys = new Set(Object.keys(wanted).map(fold));
   const owned = new Set(ownedKeys.map(fold));
   const foundValues = new Map(Object.entries(found).map(([key, value]) => [fold(key), value]));
   return {
-    set: Object.fromEntries(sorted(wanted).filter(([key, value]) => foundValues.get(fold(key)) !== value)),
+    set: Object.fromEntries(sortedEntries(wanted).filter(([key, value]) => foundValues.get(fold(key)) !== value)),
     remove: Object.keys(found)
       .filter((key) => owned.has(fold(key)) && !wantedKeys.has(fold(key)) && !isReserved(key))
       .toSorted(),
   };
 }
 
-/** A tag's value by its key as the service compares keys. */
+/** Returns the value of a tag. The keys are compared as EKS or IAM compares them. */
 export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {
   return Object.entries(tags).find(([candidate]) => fold(candidate) === fold(key))?.[1];
 }
 
-interface Sourced {
+interface SourcedTag {
   readonly key: string;
   readonly value: string;
   readonly source: string;
 }
 
-function merge(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInvalid, Tags> {
-  const merged = new Map<string, Sourced>();
+function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInvalid, Tags> {
+  const merged = new Map<string, SourcedTag>();
   const add = (tags: Tags, source: string): void => {
-    for (const [key, value] of sorted(tags)) {
+    for (const [key, value] of sortedEntries(tags)) {
       if (!merged.has(fold(key))) {
         merged.set(fold(key), { key, value, source });
       }
@@ -119,39 +143,41 @@ function merge(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInv
   add(sources.controlPlane, 'the control plane');
 
   const all = [...merged.values()];
-  const problems = all.flatMap(problemsOf);
+  const problems = all.flatMap(validateTag);
   if (all.length > MAX_TAGS) {
     const own = Object.keys(ours).length;
     problems.push(
-      `${all.length} tags, of which ${own} are this controller's own, are more than the ${MAX_TAGS} AWS allows`,
+      `there are ${all.length} tags (${own} of them from this controller), but AWS allows only ${MAX_TAGS}`,
     );
   }
   return problems.length > 0
     ? E.left({ kind: 'TagsInvalid', problems })
-    : E.right(Object.fromEntries(sorted(Object.fromEntries(all.map(({ key, value }) => [key, value])))));
+    : E.right(Object.fromEntries(sortedEntries(Object.fromEntries(all.map(({ key, value }) => [key, value])))));
 }
 
-function problemsOf({ key, value, source }: Sourced): readonly string[] {
-  const tag = `tag ${JSON.stringify(abbreviated(key))} of ${source}`;
+function validateTag({ key, value, source }: SourcedTag): readonly string[] {
+  const tag = `tag ${JSON.stringify(abbreviate(key))} of ${source}`;
   const problems: string[] = [];
   if (key === '') {
     problems.push(`a tag of ${source} has an empty key`);
   }
-  if (characters(key) > MAX_KEY_CHARACTERS) {
-    problems.push(`${tag}: the key has ${characters(key)} characters, AWS allows ${MAX_KEY_CHARACTERS}`);
+  if (countCharacters(key) > MAX_KEY_CHARACTERS) {
+    problems.push(`${tag}: the key has ${countCharacters(key)} characters, but AWS allows only ${MAX_KEY_CHARACTERS}`);
   }
-  if (characters(value) > MAX_VALUE_CHARACTERS) {
-    problems.push(`${tag}: the value has ${characters(value)} characters, AWS allows ${MAX_VALUE_CHARACTERS}`);
+  if (countCharacters(value) > MAX_VALUE_CHARACTERS) {
+    problems.push(
+      `${tag}: the value has ${countCharacters(value)} characters, but AWS allows only ${MAX_VALUE_CHARACTERS}`,
+    );
   }
   if (isReserved(key)) {
-    problems.push(`${tag}: keys that begin with "${RESERVED_PREFIX}" are reserved for AWS`);
+    problems.push(`${tag}: AWS reserves keys that begin with "${RESERVED_PREFIX}"`);
   }
   for (const [part, text] of [
     ['key', key],
     ['value', value],
   ] as const) {
     if (!ALLOWED.test(text)) {
-      problems.push(`${tag}: the ${part} may hold letters, digits, spaces and _ . : / = + - @ only`);
+      problems.push(`${tag}: the ${part} may contain only letters, digits, spaces and _ . : / = + - @`);
     }
   }
   return problems;
@@ -159,10 +185,10 @@ function problemsOf({ key, value, source }: Sourced): readonly string[] {
 
 const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
 
-/** AWS counts code points. */
-const characters = (text: string): number => [...text].length;
+/** Counts the code points of a text, as AWS counts the characters of tags. */
+const countCharacters = (text: string): number => [...text].length;
 
-const abbreviated = (key: string): string => (characters(key) > 64 ? `${[...key].slice(0, 61).join('')}...` : key);
+const abbreviate = (key: string): string => (countCharacters(key) > 64 ? `${[...key].slice(0, 61).join('')}...` : key);
 
-const sorted = (tags: Tags): (readonly [string, string])[] =>
+const sortedEntries = (tags: Tags): (readonly [string, string])[] =>
   Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
-import { sameTrust, trustPolicy, trusts } from './trust.ts';
+import { areTrustPoliciesEqual, trustPolicy, checkTrust } from './trust.ts';
 
 const expected = {
   partition: 'aws',
@@ -19,8 +19,8 @@ const policy = (...statements: readonly object[]): string =>
 const withCondition = (operator: string, value: unknown, key = 'aws:SourceArn'): string =>
   policy({ ...allow, Condition: { [operator]: { [key]: value } } });
 
-describe('trust policy', () => {
-  it("is AWS' own, with the confused-deputy condition", () => {
+describe('The trust policy', () => {
+  it("is that of AWS's documentation, with the condition against confused deputies", () => {
     expect(JSON.parse(wanted)).to.deep.equal({
       Version: '2012-10-17',
       Statement: [
@@ -36,7 +36,7 @@ describe('trust policy', () => {
     });
   });
 
-  describe('trusts', () => {
+  describe('checkTrust', () => {
     const accepted: Readonly<Record<string, string>> = {
       'what this controller writes': wanted,
       'one statement, no list': policy(allow),
@@ -74,7 +74,7 @@ describe('trust policy', () => {
       'a condition that cannot be judged here': withCondition('StringEquals', 'o-1234', 'aws:SourceOrgID'),
       'an operator that is not known': withCondition('Sometimes', 'x'),
       'a policy variable': withCondition('StringEquals', '${aws:PrincipalAccount}', 'aws:SourceAccount'),
-      'a Deny of somebody else': policy(allow, { ...allow, Effect: 'Deny', Principal: { AWS: '*' } }),
+      'a Deny for another principal': policy(allow, { ...allow, Effect: 'Deny', Principal: { AWS: '*' } }),
       'a Deny for another account': policy(allow, {
         ...allow,
         Effect: 'Deny',
@@ -83,8 +83,10 @@ describe('trust policy', () => {
       }),
     };
     for (const [what, document] of Object.entries(accepted)) {
-      it(`yes: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({ kind: 'yes' });
+      it(`trusts ${what}`, () => {
+        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({
+          kind: 'trusted',
+        });
       });
     }
 
@@ -93,38 +95,41 @@ describe('trust policy', () => {
       'JSON that is no policy': ['{"Statement": 7}', 'the trust policy is not a JSON policy document'],
       'another service': [
         policy({ ...allow, Principal: { Service: 'eks.amazonaws.com' } }),
-        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
       'the principal under AWS': [
         policy({ ...allow, Principal: { AWS: 'eks-fargate-pods.amazonaws.com' } }),
-        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
       'another action': [
         policy({ ...allow, Action: 'sts:TagSession' }),
-        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
       'every action but this': [
         policy({ Effect: 'Allow', Principal: allow.Principal, NotAction: 'sts:AssumeRole' }),
-        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
-      'everybody but this': [
+      'every principal but this': [
         policy({ Effect: 'Allow', NotPrincipal: allow.Principal, Action: 'sts:AssumeRole' }),
-        'the trust policy does not allow sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
       'a Deny': [
         policy(allow, { ...allow, Effect: 'Deny' }),
-        'the trust policy denies sts:AssumeRole to eks-fargate-pods.amazonaws.com',
+        'the trust policy denies eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
       ],
       'another region': [
         withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
-        'the trust policy allows eks-fargate-pods.amazonaws.com only where aws:SourceArn is ArnLike ' +
-          '"arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS asks for ' +
+        'the trust policy allows eks-fargate-pods.amazonaws.com to call sts:AssumeRole only under the condition ' +
+          'ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn ' +
           'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
       ],
     };
     for (const [what, [document, reason]] of Object.entries(refused)) {
-      it(`no: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({ kind: 'no', reason });
+      it(`does not trust ${what}`, () => {
+        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({
+          kind: 'untrusted',
+          reason,
+        });
       });
     }
 
@@ -152,13 +157,16 @@ describe('trust policy', () => {
       }),
     };
     for (const [what, document] of Object.entries(unmet)) {
-      it(`no: ${what}`, () => {
-        expect(trusts(document, { ...expected, profile: ProfileName.of('web') })).to.have.property('kind', 'no');
+      it(`does not trust ${what}`, () => {
+        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.have.property(
+          'kind',
+          'untrusted',
+        );
       });
     }
   });
 
-  describe('sameTrust', () => {
+  describe('areTrustPoliciesEqual', () => {
     const same: Readonly<Record<string, readonly [string, string]>> = {
       'other white space and order of fields': [
         wanted,
@@ -186,8 +194,8 @@ describe('trust policy', () => {
       'the same text that is no JSON': ['rubbish', 'rubbish'],
     };
     for (const [what, [a, b]] of Object.entries(same)) {
-      it(`same: ${what}`, () => {
-        expect(sameTrust(a, b)).to.equal(true);
+      it(`is true for ${what}`, () => {
+        expect(areTrustPoliciesEqual(a, b)).to.equal(true);
       });
     }
 
@@ -208,15 +216,15 @@ describe('trust policy', () => {
       'two texts that are no JSON': ['rubbish', 'nonsense'],
     };
     for (const [what, [a, b]] of Object.entries(other)) {
-      it(`not the same: ${what}`, () => {
-        expect(sameTrust(a, b)).to.equal(false);
-        expect(sameTrust(b, a)).to.equal(false);
+      it(`is false for ${what}`, () => {
+        expect(areTrustPoliciesEqual(a, b)).to.equal(false);
+        expect(areTrustPoliciesEqual(b, a)).to.equal(false);
       });
     }
   });
 });
 
-/** All field names of a document, last first, for JSON.stringify to write them in another order. */
+/** Returns all field names of a JSON document in reverse order, for the replacer of JSON.stringify. */
 function keysOf(document: string): string[] {
   const keys: string[] = [];
   JSON.parse(document, (key, value: unknown) => {

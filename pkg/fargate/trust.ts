@@ -1,22 +1,23 @@
 import type { EksClusterName, ProfileName } from '../../api/names.ts';
-import type { Place } from './arns.ts';
+import type { AwsLocation } from './arns.ts';
 import type { Statement } from './policy.ts';
-import { conditionHolds, names, parseStatements } from './policy.ts';
+import { isConditionMet, isStatementFor, parseStatements } from './policy.ts';
 
-/** Who assumes a pod execution role; the same in every partition. */
+/** The AWS service that assumes pod execution roles. Its name is the same in every partition. */
 const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
-/** Whose profiles a role serves. */
-export interface TrustedFor extends Place {
+/** The EKS cluster whose Fargate profiles use a role. */
+export interface TrustScope extends AwsLocation {
   readonly cluster: EksClusterName;
 }
 
 /**
- * The trust policy of a role of ours, with the condition that keeps EKS from being talked into using it for somebody
- * else's profile (the "confused deputy"): https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
+ * Returns the trust policy of a role that this controller creates. The condition of the policy restricts the role to
+ * profiles of the EKS cluster, as AWS recommends against the "confused deputy" problem:
+ * https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
  */
-export function trustPolicy({ partition, region, account, cluster }: TrustedFor): string {
+export function trustPolicy({ partition, region, account, cluster }: TrustScope): string {
   return JSON.stringify({
     Version: '2012-10-17',
     Statement: [
@@ -32,43 +33,50 @@ export function trustPolicy({ partition, region, account, cluster }: TrustedFor)
   });
 }
 
-export type TrustVerdict = { readonly kind: 'yes' } | { readonly kind: 'no'; readonly reason: string };
+export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrusted'; readonly reason: string };
 
 /**
- * Whether a trust policy lets Fargate assume the role for a profile of the cluster (for that one profile, where named).
+ * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster or, without a
+ * given profile, for an example profile with the name `profile`.
  *
- * Conditions on things that cannot be known here (an organisation, a policy variable) are taken as met in an Allow and
- * as not met in a Deny: EKS, which asks IAM itself, has the last word.
+ * Some conditions of a policy cannot be evaluated here, e.g. an organization or a policy variable. Such a condition
+ * counts as met in an Allow and as not met in a Deny, because IAM makes the final decision when EKS assumes the role.
  */
-export function trusts(document: string, expected: TrustedFor & { readonly profile?: ProfileName }): TrustVerdict {
+export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);
   if (statements === undefined) {
-    return no('the trust policy is not a JSON policy document');
+    return untrusted('the trust policy is not a JSON policy document');
   }
-  const forPrincipal = statements.filter((statement) => names(statement, FARGATE_PODS_PRINCIPAL, ASSUME_ROLE));
-  const requests = requestsOf(expected);
-  const denying = forPrincipal.filter((s) => s.effect === 'Deny' && unmet(s, requests, false).length === 0);
+  const forPrincipal = statements.filter((statement) => isStatementFor(statement, FARGATE_PODS_PRINCIPAL, ASSUME_ROLE));
+  const requests = requestContextsFor(expected);
+  const denying = forPrincipal.filter(
+    (s) => s.effect === 'Deny' && describeUnmetConditions(s, requests, false).length === 0,
+  );
   if (denying.length > 0) {
-    return no(`the trust policy denies ${ASSUME_ROLE} to ${FARGATE_PODS_PRINCIPAL}`);
+    return untrusted(`the trust policy denies ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
   }
   const allowing = forPrincipal.filter((statement) => statement.effect === 'Allow');
   if (allowing.length === 0) {
-    return no(`the trust policy does not allow ${ASSUME_ROLE} to ${FARGATE_PODS_PRINCIPAL}`);
+    return untrusted(`the trust policy does not allow ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
   }
-  const obstacles = allowing.map((statement) => unmet(statement, requests, true));
+  const obstacles = allowing.map((statement) => describeUnmetConditions(statement, requests, true));
   return obstacles.some((each) => each.length === 0)
-    ? { kind: 'yes' }
-    : no(
-        `the trust policy allows ${FARGATE_PODS_PRINCIPAL} only where ${obstacles.map((each) => each.join(' and ')).join(', or ')}; ` +
-          `EKS asks for ${sourceArn(expected)}`,
+    ? { kind: 'trusted' }
+    : untrusted(
+        `the trust policy allows ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE} only under the condition ` +
+          `${obstacles.map((each) => each.join(' and ')).join(', or ')}; ` +
+          `EKS sends aws:SourceArn ${sourceArn(expected)}`,
       );
 }
 
-/** What IAM knows when EKS asks on behalf of a profile; keys in lower case. */
-type Request = ReadonlyMap<string, string>;
+/** IAM's request context when EKS assumes the role for a profile. The keys are in lower case. */
+type RequestContext = ReadonlyMap<string, string>;
 
-/** Whether EKS names the profile with or without the id at the end of its ARN is documented nowhere: either will do. */
-function requestsOf(expected: TrustedFor & { readonly profile?: ProfileName }): readonly Request[] {
+/**
+ * Returns the request contexts to try. AWS does not document whether aws:SourceArn includes the ID at the end of a
+ * profile's ARN, so there is one request context with the ID and one without.
+ */
+function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
     (arn) =>
@@ -81,22 +89,27 @@ function requestsOf(expected: TrustedFor & { readonly profile?: ProfileName }): 
   );
 }
 
-function sourceArn({ partition, region, account, cluster, profile }: TrustedFor & { profile?: ProfileName }): string {
+function sourceArn({ partition, region, account, cluster, profile }: TrustScope & { profile?: ProfileName }): string {
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** The conditions of a statement that none of the requests meets, in words. */
-function unmet(statement: Statement, requests: readonly Request[], unknownHolds: boolean): readonly string[] {
+/** Describes those conditions of a policy statement that are met in none of the request contexts. */
+function describeUnmetConditions(
+  statement: Statement,
+  requests: readonly RequestContext[],
+  unknownHolds: boolean,
+): readonly string[] {
   return statement.conditions
-    .filter((condition) => !requests.some((request) => conditionHolds(condition, request) ?? unknownHolds))
-    .map(({ operator, key, values }) => `${key} is ${operator} ${values.map((value) => `"${value}"`).join(' or ')}`);
+    .filter((condition) => !requests.some((request) => isConditionMet(condition, request) ?? unknownHolds))
+    .map(({ operator, key, values }) => `${operator} ${key} ${values.map((value) => `"${value}"`).join(' or ')}`);
 }
 
 /**
- * Whether two trust policies say the same: a single statement, action, service or value and a list of one are equal, as
- * are lists in another order, condition keys in another case, and ArnEquals and ArnLike. A `Sid` says nothing.
+ * Compares two trust policies by meaning. A single statement, action, service or value equals a list with one element.
+ * The order of lists, the case of condition keys, `Sid`, and the difference between ArnEquals and ArnLike do not
+ * matter.
  */
-export function sameTrust(a: string, b: string): boolean {
+export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {
     return true;
   }
@@ -119,13 +132,13 @@ function canonical(statement: Statement): unknown {
   const actions = statement.actions.map((action) => action.toLowerCase()).toSorted();
   return [
     statement.effect,
-    statement.exceptPrincipals,
+    statement.isNotPrincipal,
     principals,
-    statement.exceptActions,
+    statement.isNotAction,
     actions,
     conditions.toSorted(),
-    statement.rest,
+    statement.otherFields,
   ];
 }
 
-const no = (reason: string): TrustVerdict => ({ kind: 'no', reason });
+const untrusted = (reason: string): TrustCheck => ({ kind: 'untrusted', reason });

@@ -1,18 +1,17 @@
 import { expect } from 'chai';
 import { errorMessage } from '../env/error-text.ts';
-import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import { createKubeClient } from './client.ts';
 import { isExpired, isForbidden, isNoAnswer, isUndecodable, KubeError } from './errors.ts';
 import { ByteStream } from './testing/byte-stream.ts';
 import { json, text } from './testing/fake-api-server.ts';
-import { keyFor, newWorld, widget, widgets } from './testing/fixtures.ts';
-import { observe, type TransportRequest, type TransportResponse } from './transport.ts';
+import { keyFor, widget, widgets } from './testing/fixtures.ts';
+import type { TransportRequest, TransportResponse } from './transport/transport.ts';
 import type { WatchEvent } from './types.ts';
 
-type Answer = (request: TransportRequest) => TransportResponse | Promise<TransportResponse>;
+type Respond = (request: TransportRequest) => TransportResponse | Promise<TransportResponse>;
 
-function clientOf(answer: Answer) {
+function clientOf(respond: Respond) {
   const clock = new VirtualClock();
   const controller = new AbortController();
   const requests: TransportRequest[] = [];
@@ -22,7 +21,7 @@ function clientOf(answer: Answer) {
       host: 'kubernetes.test',
       async send(request) {
         requests.push(request);
-        return answer(request);
+        return respond(request);
       },
     },
   });
@@ -51,7 +50,7 @@ const status = (code: number, reason: string, message: string, details = {}) => 
 const never = (): Promise<never> => new Promise(() => {});
 
 describe('KubeClient', () => {
-  it('asks for the paths and bodies of the API', async () => {
+  it('sends the paths and bodies of the Kubernetes API', async () => {
     const { client, requests, signal } = clientOf(() => json(200, widget('a/b', '7')));
     const key = { namespace: 'team a', name: 'a/b' };
     await client.get(widgets, key, { signal });
@@ -76,8 +75,8 @@ describe('KubeClient', () => {
     ]);
   });
 
-  describe('refusals', () => {
-    it('carry the reason, the words, the causes and Retry-After of the server', async () => {
+  describe('an error response', () => {
+    it('becomes a KubeError with the reason, message, causes and Retry-After of the server', async () => {
       const { client, signal } = clientOf(() =>
         json(
           403,
@@ -99,7 +98,7 @@ describe('KubeClient', () => {
       [418, 'Unknown', 'a teapot'],
     ];
     for (const [code, reason, said] of plain)
-      it(`of status ${code} without a Status are ${reason}`, async () => {
+      it(`with code ${code} and without a Status has the reason ${reason}`, async () => {
         const { client, signal } = clientOf(() => text(code, said, { 'retry-after': 'Sat, 21 Nov 2026 03:25:00 GMT' }));
         const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
         expect(failure).to.include({ status: code, reason, retryAfter: undefined });
@@ -108,17 +107,17 @@ describe('KubeClient', () => {
         );
       });
 
-    it('without a reason get the one that belongs to the status', async () => {
+    it('without a reason gets the reason of its code', async () => {
       const { client, signal } = clientOf(() => json(409, status(409, '', 'already there')));
       expect(await failureOf(client.create(widgets, 'default', {}, { signal }))).to.include({ reason: 'Conflict' });
     });
   });
 
-  describe('a server that asks to come back later', () => {
+  describe('a response with Retry-After', () => {
     const busy = (seconds: number) =>
       json(429, status(429, 'TooManyRequests', 'busy'), { 'retry-after': `${seconds}` });
 
-    it('is asked again when it said, with the same request', async () => {
+    it('makes the client send the same request again after the delay', async () => {
       const { client, clock, requests, signal } = clientOf(() =>
         requests.length <= 2 ? busy(3) : json(200, widget('a', '8')),
       );
@@ -133,7 +132,7 @@ describe('KubeClient', () => {
       expect(clock.pendingTimers()).to.deep.equal([]);
     });
 
-    it('also while it starts: 503', async () => {
+    it('makes the client retry also for 503', async () => {
       const { client, clock, requests, signal } = clientOf(() =>
         requests.length === 1 ? text(503, 'starting', { 'retry-after': '1' }) : json(200, widget('a', '8')),
       );
@@ -142,7 +141,7 @@ describe('KubeClient', () => {
       expect((await got)?.metadata.name).to.equal('a');
     });
 
-    it('has the last word after ten times', async () => {
+    it('is the result after ten retries', async () => {
       const { client, clock, requests, signal } = clientOf(() => busy(1));
       const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
       await clock.advance(20_000);
@@ -150,7 +149,7 @@ describe('KubeClient', () => {
       expect(requests).to.have.length(11);
     });
 
-    it('has it at once where its time is beyond that of the request', async () => {
+    it('is the result at once when the delay exceeds the deadline of the request', async () => {
       const { client, clock, requests, signal } = clientOf(() => busy(16));
       const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
       await clock.advance(16_000);
@@ -159,7 +158,7 @@ describe('KubeClient', () => {
       expect(clock.pendingTimers()).to.deep.equal([]);
     });
 
-    it('has it when the caller stops waiting', async () => {
+    it('is the result when the caller aborts during the delay', async () => {
       const { client, clock, controller, requests, signal } = clientOf(() => busy(5));
       const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
       await clock.advance(1_000);
@@ -170,8 +169,8 @@ describe('KubeClient', () => {
     });
   });
 
-  describe('no answer', () => {
-    it('within 30 s, or 60 s for a list, is an error of its own, and the request is aborted', async () => {
+  describe('NoAnswer', () => {
+    it('is the error after 30 s, or 60 s for a list, and the request is aborted', async () => {
       const { client, clock, requests, signal } = clientOf(never);
       const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
       await clock.advance(29_999);
@@ -192,7 +191,7 @@ describe('KubeClient', () => {
       expect(clock.pendingTimers()).to.deep.equal([]);
     });
 
-    it('counts a body that stops coming', async () => {
+    it('is the error for a body that does not end', async () => {
       const { client, clock, signal } = clientOf(({ signal: sent }) => {
         const body = new ByteStream(sent, () => {});
         body.write('{"metadata":');
@@ -203,7 +202,7 @@ describe('KubeClient', () => {
       expect(await failed).to.satisfy(isNoAnswer);
     });
 
-    it('keeps what the network said as its cause', async () => {
+    it('has the network error as its cause', async () => {
       const { client, signal } = clientOf(() => Promise.reject(new Error('connect ECONNREFUSED 127.0.0.1:6443')));
       const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
       expect(errorMessage(failure)).to.equal(
@@ -211,7 +210,7 @@ describe('KubeClient', () => {
       );
     });
 
-    it('is also what a stop of the caller leaves', async () => {
+    it('is the error also after an abort of the caller', async () => {
       const { client, clock, controller, signal } = clientOf(never);
       const failed = failureOf(client.get(widgets, keyFor('a'), { signal }));
       controller.abort(new Error('the manager stops'));
@@ -228,7 +227,7 @@ describe('KubeClient', () => {
     ['an object without a name', '{"metadata":{"resourceVersion":"1"}}'],
     ['an object without a version', '{"metadata":{"name":"a"}}'],
   ] as const)
-    it(`says that it cannot read ${what}`, async () => {
+    it(`throws Undecodable for ${what}`, async () => {
       const { client, signal } = clientOf(() => text(200, body));
       const failure = await failureOf(client.get(widgets, keyFor('a'), { signal }));
       expect(failure).to.satisfy(isUndecodable);
@@ -237,12 +236,12 @@ describe('KubeClient', () => {
       );
     });
 
-  it('says that it cannot read a list', async () => {
+  it('throws Undecodable for a list whose items are not a list', async () => {
     const { client, signal } = clientOf(() => json(200, { metadata: {}, items: {} }));
     expect(await failureOf(client.list(widgets, { signal }))).to.satisfy(isUndecodable);
   });
 
-  it('takes a list without items for an empty one', async () => {
+  it('decodes a list without items as empty', async () => {
     const { client, signal } = clientOf(() => json(200, { metadata: { resourceVersion: '5' }, items: null }));
     expect(await client.list(widgets, { signal })).to.deep.equal({ resourceVersion: '5', items: [] });
   });
@@ -265,7 +264,7 @@ describe('KubeClient', () => {
 
     const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 
-    it('reads events wherever the network cut them, also within a character', async () => {
+    it('reads events across chunks, also when a chunk ends within a character', async () => {
       const objects = [widget('a', '2', { spec: 'größer 😀 \n' }), widget('b', '3', { spec: '漢字' })];
       const stream = Buffer.from(objects.map((object) => line('ADDED', object)).join('\n'));
       const expected = objects.map((object) => ({ type: 'ADDED', object }));
@@ -273,7 +272,7 @@ describe('KubeClient', () => {
         expect(await collect(stream, size)).to.deep.equal(expected);
     });
 
-    it('gives bookmarks their version and errors their reason', async () => {
+    it('decodes the version of a bookmark and the reason of an error event', async () => {
       const stream =
         line('BOOKMARK', { kind: 'Widget', metadata: { resourceVersion: '9', creationTimestamp: null } }) +
         line('ERROR', status(410, 'Expired', 'too old resource version: 1 (9)'));
@@ -283,7 +282,7 @@ describe('KubeClient', () => {
       ]);
     });
 
-    it('fails when the stream ends within an event, after those before it', async () => {
+    it('yields the complete events, then throws, when the stream ends within an event', async () => {
       const stream = Buffer.from(line('ADDED', widget('a', '2')) + '{"type":"ADD');
       const { client, signal } = clientOf(() => text(200, stream.toString()));
       const seen: string[] = [];
@@ -298,20 +297,20 @@ describe('KubeClient', () => {
     });
 
     for (const unreadable of ['{"type":"ADDED","object":{}}\n', '{"type":"RENAMED","object":{}}\n', 'null\n', '{\n'])
-      it(`cannot read ${JSON.stringify(unreadable)}`, async () => {
+      it(`throws Undecodable for the line ${JSON.stringify(unreadable)}`, async () => {
         const { client, signal } = clientOf(() => text(200, unreadable));
         const watch = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
         expect(await failureOf(watch.next())).to.satisfy(isUndecodable);
       });
 
-    it('waits 30 s for the headers, and for events as long as it takes', async () => {
+    it('waits 30 s for the headers, and without a limit for events', async () => {
       const { client, clock, requests, signal } = clientOf(({ signal: sent }) =>
         requests.length === 1 ? never() : { status: 200, headers: {}, body: new ByteStream(sent, () => {}) },
       );
       const unanswered = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
       const silent = failureOf(unanswered.next());
       await clock.advance(30_000);
-      // The transport is asked to abort; one that would not listen is not waited for either.
+      // The client aborts the request, and does not wait for a transport that ignores the signal.
       expect(requests[0]?.signal.aborted).to.equal(true);
       expect(await silent).to.satisfy(isNoAnswer);
 
@@ -325,7 +324,7 @@ describe('KubeClient', () => {
       expect(await next).to.deep.equal({ done: true, value: undefined });
     });
 
-    it('cuts its connection when the reader leaves', async () => {
+    it('closes its connection when the reader stops', async () => {
       const { client, requests, signal } = clientOf(({ signal: sent }) => {
         const body = new ByteStream(sent, () => {});
         body.write(line('ADDED', widget('a', '2')));
@@ -338,58 +337,10 @@ describe('KubeClient', () => {
       expect(requests[0]?.signal.aborted).to.equal(true);
     });
 
-    it('is refused with the reason of the server', async () => {
+    it('throws the error of the server', async () => {
       const { client, signal } = clientOf(() => json(410, status(410, 'Gone', 'too old')));
       const watch = client.watch(widgets, { ...options, signal })[Symbol.asyncIterator]();
       expect(await failureOf(watch.next())).to.satisfy(isExpired);
     });
-  });
-});
-
-describe('observe', () => {
-  it('names the program, and counts each request by its outcome', async () => {
-    const { server, signal } = newWorld();
-    const counted: string[] = [];
-    const agents: (string | undefined)[] = [];
-    const observed = observe(
-      {
-        host: server.host,
-        send(request) {
-          agents.push(request.headers['user-agent']);
-          return server.send(request);
-        },
-      },
-      {
-        userAgent: 'capaf/v0 (linux/amd64)',
-        count: ({ code, method, host }) => counted.push(`${code} ${method} ${host}`),
-      },
-    );
-    const client = createKubeClient({ transport: observed, clock: new VirtualClock() });
-    await client.list(widgets, { signal });
-    await client.get(widgets, keyFor('a'), { signal });
-    server.intercept = () => new Error('reset');
-    await failureOf(client.list(widgets, { signal }));
-    expect(counted).to.deep.equal([
-      '200 GET kubernetes.test',
-      '404 GET kubernetes.test',
-      '<error> GET kubernetes.test',
-    ]);
-    expect(new Set(agents)).to.deep.equal(new Set(['capaf/v0 (linux/amd64)']));
-  });
-
-  it('logs each warning of the server once', async () => {
-    const { server, signal } = newWorld();
-    const logger = new MemoryLogger();
-    let warning = '299 - "unknown field \\"spec.x\\""';
-    server.intercept = () => json(200, { metadata: { resourceVersion: '1' } }, { warning });
-    const transport = observe(server, { userAgent: 'capaf/v0', logger });
-    const client = createKubeClient({ transport, clock: new VirtualClock() });
-    for (let i = 0; i < 5; i++) await client.list(widgets, { signal });
-    warning = '299 - "another"';
-    await client.list(widgets, { signal });
-    expect(logger.said('The API server warns').map(({ keys }) => keys['warning'])).to.deep.equal([
-      '299 - "unknown field \\"spec.x\\""',
-      '299 - "another"',
-    ]);
   });
 });

@@ -1,10 +1,10 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { DeadlineExceeded, isAborted, sleep, untilAborted, withDeadline } from '../env/deadline.ts';
-import { decodeList, decodeObject, decodeWatchEvent, isStatus, parseJson, refusal } from './decode.ts';
+import { ApiRequests } from './api-requests.ts';
+import { decodeList, decodeObject, isStatus } from './decode.ts';
 import { isNotFound, KubeError } from './errors.ts';
-import { lines } from './lines.ts';
-import { collectionPath, keyText, objectPath, query, resourceName } from './paths.ts';
-import { readText, type Method, type Transport, type TransportResponse } from './transport.ts';
+import { keyText } from './object-key.ts';
+import { collectionPath, objectPath, query, resourceName } from './paths.ts';
+import type { Transport } from './transport/transport.ts';
 import type {
   DeleteOptions,
   KubeClient,
@@ -17,15 +17,15 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './types.ts';
+import { watchEvents } from './watch-stream.ts';
 
-/** As the API server's own limit for a mutating request with its webhooks (30 s each at most) is rarely exceeded. */
-const REQUEST_DEADLINE: Ms = 30_000;
-/** As the API server's `--request-timeout`: a list that takes longer is cut there too. */
+/**
+ * The deadline of a list: the default of kube-apiserver's flag `--request-timeout`, after which kube-apiserver itself aborts
+ * the list.
+ */
 const LIST_DEADLINE: Ms = 60_000;
-/** client-go: how often a server that asks to come back later is asked again. */
-const MAX_RETRIES = 10;
 
-/** Objects in one page of a list, as client-go's pager asks for. */
+/** The number of objects in one page of a list: the page size of client-go's pager. */
 export const PAGE_SIZE = 500;
 
 export interface KubeClientOptions {
@@ -33,78 +33,17 @@ export interface KubeClientOptions {
   readonly clock: Clock;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-}
-
-interface Exchange {
-  /** For messages: "getting x". */
-  readonly doing: string;
-  readonly method: Method;
-  readonly path: string;
-  readonly body?: unknown;
-  readonly contentType?: string;
-  readonly limit?: Ms;
+interface WithSignal {
   readonly signal: AbortSignal;
 }
 
 export function createKubeClient({ transport, clock }: KubeClientOptions): KubeClient {
-  async function exchange(request: Exchange): Promise<Answer> {
-    const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
-    const end = clock.monotonic() + limit;
-    for (let retries = 0; ; retries++) {
-      const answer = await ask(request, end - clock.monotonic());
-      if (answer.status >= 200 && answer.status <= 299) return answer;
-      const error = refusal(doing, method, answer);
-      const wait = pauseAfter(error);
-      if (wait === undefined || retries === MAX_RETRIES || clock.monotonic() + wait >= end) throw error;
-      await sleep(clock, wait, signal).catch(() => {
-        throw error;
-      });
-    }
-  }
-
-  async function ask(request: Exchange, limit: Ms): Promise<Answer> {
-    const { doing, method, path } = request;
-    return withDeadline(clock, limit, request.signal, 'the API server', async (signal) => {
-      const response = await transport.send({ method, path, signal, ...payload(request) });
-      return { status: response.status, headers: response.headers, text: await readText(response.body) };
-    }).catch((cause: unknown) => {
-      throw noAnswer(doing, cause);
-    });
-  }
-
-  async function exchangeJson(request: Exchange): Promise<unknown> {
-    return parseJson(request.doing, (await exchange(request)).text);
-  }
-
-  async function exchangeObject(request: Exchange): Promise<KubeObject> {
-    return decodeObject(request.doing, await exchangeJson(request));
-  }
-
-  /** Headers must come within the deadline; after that a watch lasts as long as server and caller want. */
-  async function openWatch(doing: string, path: string, stream: AbortController): Promise<TransportResponse> {
-    const timer = clock.after(REQUEST_DEADLINE, () =>
-      stream.abort(new DeadlineExceeded('the API server', REQUEST_DEADLINE)),
-    );
-    try {
-      const response = await untilAborted(stream.signal, (signal) =>
-        transport.send({ method: 'GET', path, headers: ACCEPT, signal }),
-      );
-      if (response.status === 200) return response;
-      const text = await readText(response.body);
-      throw refusal(doing, 'GET', { status: response.status, headers: response.headers, text });
-    } finally {
-      timer.cancel();
-    }
-  }
-
+  const requests = new ApiRequests(transport, clock);
   return {
-    async get(resource, key, { signal }) {
-      const doing = describe('getting', resource, key);
-      return absentIfNotFound(() => exchangeObject({ doing, method: 'GET', path: objectPath(resource, key), signal }));
+    async get(resource: Resource, key: ObjectKey, { signal }: WithSignal): Promise<KubeObject | undefined> {
+      const doing = describeRequest('getting', resource, key);
+      const path = objectPath(resource, key);
+      return undefinedIfNotFound(() => requests.sendForObject({ doing, method: 'GET', path, signal }));
     },
 
     async list(resource: Resource, options: ListOptions): Promise<KubeList> {
@@ -112,10 +51,11 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       const { namespace = '', labelSelector, fieldSelector, limit, resourceVersion, signal } = options;
       const parameters = query({ labelSelector, fieldSelector, limit, continue: options.continue, resourceVersion });
       const path = collectionPath(resource, namespace) + parameters;
-      return decodeList(doing, await exchangeJson({ doing, method: 'GET', path, limit: LIST_DEADLINE, signal }));
+      const list = await requests.sendForJson({ doing, method: 'GET', path, limit: LIST_DEADLINE, signal });
+      return decodeList(doing, list);
     },
 
-    async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent> {
       const doing = `watching ${resourceName(resource)}`;
       const { namespace = '', labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
       const parameters = query({
@@ -126,61 +66,40 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
         resourceVersion,
         timeoutSeconds,
       });
-      const stream = new AbortController();
-      const stop = (): void => stream.abort(signal.reason);
-      if (signal.aborted) return;
-      signal.addEventListener('abort', stop, { once: true });
-      let isOpen = false;
-      try {
-        const response = await openWatch(doing, collectionPath(resource, namespace) + parameters, stream);
-        isOpen = true;
-        const cutShort = (): never => {
-          throw new Error('the connection ended within an event');
-        };
-        for await (const line of lines(response.body, cutShort)) {
-          if (isAborted(signal)) return;
-          yield decodeWatchEvent(doing, line);
-        }
-      } catch (error) {
-        if (isAborted(signal)) return;
-        if (error instanceof KubeError) throw error;
-        throw isOpen ? interrupted(doing, error) : noAnswer(doing, error);
-      } finally {
-        signal.removeEventListener('abort', stop);
-        stream.abort();
-      }
+      return watchEvents({ transport, clock, doing, path: collectionPath(resource, namespace) + parameters, signal });
     },
 
-    async create(resource, namespace, object, { signal }) {
+    async create(resource: Resource, namespace: string, object: unknown, { signal }: WithSignal): Promise<KubeObject> {
       const doing = `creating ${resourceName(resource)}`;
       const path = collectionPath(resource, namespace);
-      return exchangeObject({ doing, method: 'POST', path, body: object, signal });
+      return requests.sendForObject({ doing, method: 'POST', path, body: object, signal });
     },
 
-    async mergePatch(resource: Resource, key: ObjectKey, patch: unknown, { subresource, signal }: PatchOptions) {
-      const doing = describe(subresource === undefined ? 'patching' : `patching ${subresource} of`, resource, key);
+    async mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject> {
+      const { subresource, signal } = options;
+      const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;
+      const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource);
       const contentType = 'application/merge-patch+json';
-      return exchangeObject({ doing, method: 'PATCH', path, body: patch, contentType, signal });
+      return requests.sendForObject({ doing, method: 'PATCH', path, body: patch, contentType, signal });
     },
 
-    async delete(resource: Resource, key: ObjectKey, options: DeleteOptions) {
-      const doing = describe('deleting', resource, key);
-      const { uid, signal } = options;
+    async delete(resource: Resource, key: ObjectKey, { uid, signal }: DeleteOptions): Promise<KubeObject | undefined> {
+      const doing = describeRequest('deleting', resource, key);
+      const path = objectPath(resource, key);
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
-      return absentIfNotFound(async () => {
-        const left = await exchangeJson({ doing, method: 'DELETE', path: objectPath(resource, key), body, signal });
+      return undefinedIfNotFound(async () => {
+        const left = await requests.sendForJson({ doing, method: 'DELETE', path, body, signal });
         if (isStatus(left)) return undefined;
         const object = decodeObject(doing, left);
-        // Some built-in kinds answer with the object that was.
+        // For some built-in kinds the API server answers a DELETE with the deleted object and not with a Status.
         return object.metadata.deletionTimestamp === undefined ? undefined : object;
       });
     },
 
-    async discover(path, { signal }) {
-      const doing = `discovering ${path}`;
+    async discover(path: string, { signal }: WithSignal): Promise<unknown> {
       try {
-        return await exchangeJson({ doing, method: 'GET', path, signal });
+        return await requests.sendForJson({ doing: `discovering ${path}`, method: 'GET', path, signal });
       } catch (error) {
         if (error instanceof KubeError && error.status === 404) return undefined;
         throw error;
@@ -189,35 +108,12 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
   };
 }
 
-const ACCEPT = { accept: 'application/json' };
-
-function payload({ body, contentType = 'application/json' }: Exchange): {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-} {
-  if (body === undefined) return { headers: ACCEPT };
-  return { headers: { ...ACCEPT, 'content-type': contentType }, body: JSON.stringify(body) };
-}
-
-/**
- * How long the server wants to be left alone before the same request comes again, as client-go has it (rest/with_retry.go):
- * it has too much to do, or it starts or stops. `undefined`: coming again is not asked for.
- */
-const pauseAfter = ({ status, retryAfter }: KubeError): Ms | undefined =>
-  status === 429 || status >= 500 ? retryAfter : undefined;
-
-const describe = (doing: string, resource: Resource, key: ObjectKey): string =>
+const describeRequest = (doing: string, resource: Resource, key: ObjectKey): string =>
   `${doing} ${resourceName(resource)} ${keyText(key)}`;
 
-const noAnswer = (doing: string, cause: unknown): KubeError =>
-  new KubeError(`${doing}: no answer`, { status: 0, reason: 'NoAnswer', cause });
-
-const interrupted = (doing: string, cause: unknown): KubeError =>
-  new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
-
-async function absentIfNotFound<A>(ask: () => Promise<A>): Promise<A | undefined> {
+async function undefinedIfNotFound<A>(request: () => Promise<A>): Promise<A | undefined> {
   try {
-    return await ask();
+    return await request();
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

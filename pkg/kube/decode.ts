@@ -4,8 +4,8 @@ import type { Ms } from '../env/clock.ts';
 import { KubeError } from './errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from './types.ts';
 
-// The API server guarantees the shape of metadata, whatever a CRD's schema lets through beside it. What is checked here
-// is only what the store keys by; everything else stays undecoded.
+// The API server guarantees the shape of metadata for every kind, whatever the schema of its CRD allows in other fields. The
+// decoders of this file check only the fields that the store needs as keys, and leave the rest of each object undecoded.
 
 const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
   new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
@@ -14,7 +14,7 @@ const undecodable = (doing: string, problem: string, cause?: unknown): KubeError
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** @throws KubeError `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` */
 export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -24,24 +24,23 @@ export function parseJson(doing: string, text: string): unknown {
   }
 }
 
-/** What the store keys by. The rest of metadata is the API server's word. */
 const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
-/** @throws KubeError `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` */
 export function decodeObject(
   doing: string,
   value: unknown,
   defaults?: Pick<KubeObject, 'apiVersion' | 'kind'>,
 ): KubeObject {
   if (!isRecord(value)) throw undecodable(doing, 'not an object');
-  // Items of built-in lists come without kind and apiVersion.
+  // In a list of a built-in kind the API server sends the items without kind and apiVersion.
   const object: UnknownRecord = { ...defaults, ...value };
   if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
   return object;
 }
 
-/** @throws KubeError `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` */
 export function decodeList(doing: string, value: unknown): KubeList {
   if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
   const items = value['items'] ?? [];
@@ -56,7 +55,7 @@ export function decodeList(doing: string, value: unknown): KubeList {
   };
 }
 
-/** @throws KubeError `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` */
 export function decodeWatchEvent(doing: string, line: string): WatchEvent {
   const value = parseJson(doing, line);
   if (!isRecord(value)) throw undecodable(doing, 'a watch event that is no object');
@@ -91,11 +90,11 @@ interface Status {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
-  /** `details.causes[].reason` */
+  /** The values of `details.causes[].reason` of the Status. */
   readonly causes: readonly string[];
 }
 
-/** A Kubernetes Status, or `undefined` when the value is something else. */
+/** Decodes a Kubernetes Status; `undefined` when the value is no Status. */
 function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
@@ -109,10 +108,10 @@ function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/** Whether an answer's body is a Status: what DELETE answers when nothing is left of the object. */
+/** Whether the body of a response is a Status, with which the API server answers a DELETE that has removed the object. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
-/** The reason of an answer that names none, as client-go's NewGenericServerResponse has it. */
+/** Returns the reason for an HTTP status whose response names no reason, as apimachinery's NewGenericServerResponse does. */
 function reasonOf(code: number, method?: string): string {
   switch (code) {
     case 400:
@@ -150,13 +149,13 @@ function reasonOf(code: number, method?: string): string {
   }
 }
 
-/** Retry-After in ms. The API server sends seconds; the form with a date is for other servers and is not read. */
+/** Parses the header Retry-After to ms. The API server sends it in seconds; a Retry-After with a date is ignored. */
 function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
 
-/** The error for an answer other than 2xx. */
-export function refusal(
+/** Makes the KubeError for a response other than 2xx. */
+export function errorFromResponse(
   doing: string,
   method: string,
   answer: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string },

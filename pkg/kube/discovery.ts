@@ -10,10 +10,10 @@ const namesIn = (document: unknown, list: string, field: string): readonly strin
 };
 
 /**
- * Where a kind is served, the first of `versions` that the server has, or `undefined` when it serves none of them. For
- * kinds in a group (not the core group).
+ * Returns a kind with the version under which the API server serves it: the first such version in the list `versions`.
+ * Returns `undefined` when the API server serves none of them. Does not work for kinds of the core group.
  *
- * @throws KubeError when the server does not answer
+ * @throws KubeError for a response other than 2xx or 404, and when there is no response
  */
 export async function findServed(
   client: KubeClient,

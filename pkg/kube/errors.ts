@@ -1,19 +1,22 @@
 import type { Ms } from '../env/clock.ts';
 
 /**
- * An answer of the API server that is not 2xx, or no answer (`status` 0, reason `NoAnswer`).
+ * A request to the API server that failed: with a response other than 2xx, or without a response (`status` 0).
  *
- * `reason` is the Status object's reason (`NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired`, …), or one of ours:
- * `NotServed` (404 whose body is no Status: the kind is unknown to the server), `NoAnswer`, `Interrupted` (a watch that had
- * begun), `Undecodable`.
+ * The field `reason` is the reason of the Status in the response (`NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired`,
+ * …), or one of these values that this client sets:
+ * - `NotServed`: 404 without a Status in the body; the API server does not serve the kind.
+ * - `NoAnswer`: there was no response within the deadline, or none at all.
+ * - `Interrupted`: the connection of an open watch broke.
+ * - `Undecodable`: the response is not what the API defines.
  */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   readonly reason: string;
-  /** What the server asked for in Retry-After. */
+  /** The header Retry-After of the response in ms; undefined when the response has none. */
   readonly retryAfter: Ms | undefined;
-  /** The reasons in the Status' `details.causes`, e.g. `NamespaceTerminating`. */
+  /** The reasons in `details.causes` of the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
 
   constructor(
@@ -43,7 +46,10 @@ export const isConflict = is('Conflict');
 export const isAlreadyExists = is('AlreadyExists');
 export const isNotFound = is('NotFound');
 export const isNotServed = is('NotServed');
-/** The list or watch is older than what the server keeps: list anew. */
+/**
+ * Whether the resourceVersion or the continue token of a list or watch is older than the API server's history. The objects
+ * must then be listed again.
+ */
 export const isExpired = is('Expired', 'Gone');
 export const isForbidden = is('Forbidden');
 export const isInvalid = is('Invalid');

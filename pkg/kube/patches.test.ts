@@ -24,7 +24,8 @@ describe('diffMergePatch', () => {
   for (const [what, before, after, patch] of cases)
     it(what, () => expect(diffMergePatch({ ...before }, { ...after })).to.deep.equal(patch));
 
-  // Null cannot be written by a merge patch, and a field called __proto__ cannot be written by JavaScript.
+  // The generated values have no null, which a merge patch cannot write, and no field `__proto__`, which JavaScript cannot
+  // write.
   const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean());
   const { tree } = fc.letrec<{ tree: unknown; node: Record<string, unknown> }>((tie) => ({
     node: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('tree'), { maxKeys: 3 }),
@@ -32,7 +33,7 @@ describe('diffMergePatch', () => {
   }));
   const json = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tree);
 
-  it('turns before into after, whatever they are', () => {
+  it('turns any before into any after', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const patch = diffMergePatch(before, after);
@@ -42,7 +43,7 @@ describe('diffMergePatch', () => {
     );
   });
 
-  it('says nothing of what did not change', () => {
+  it('contains only changed fields', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const patch = diffMergePatch({ ...before, same: before }, { ...after, same: before }) ?? {};

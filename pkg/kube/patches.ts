@@ -1,32 +1,45 @@
 import { isRecord } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 
-// Of JSON values: a field that is `undefined` counts as not there.
+// The functions of this file are for JSON values. They treat a field with the value `undefined` as absent.
 
-/** Equality of JSON values, whatever the order of their fields. */
+/**
+ * Whether two JSON values are equal. The order of fields does not matter. The loop needs no stack frame per level: the API
+ * server accepts fields that are nested deeper than the stack of a recursion.
+ */
 export function jsonEqual(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index]));
-  if (!isRecord(a) || !isRecord(b)) return a === b;
-  return fieldsOf(a, b).every((field) => jsonEqual(a[field], b[field]));
+  const unvisited: (readonly [unknown, unknown])[] = [[a, b]];
+  for (let pair = unvisited.pop(); pair !== undefined; pair = unvisited.pop()) {
+    const [one, other] = pair;
+    if (one === other) continue;
+    if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+      for (const [index, item] of one.entries()) unvisited.push([item, other[index]]);
+    } else if (isRecord(one) && isRecord(other)) {
+      for (const field of fieldsOf(one, other)) unvisited.push([one[field], other[field]]);
+    } else return false;
+  }
+  return true;
 }
 
 /**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`, or `undefined` when there is nothing to change. Lists
- * are replaced whole. `null` in `after` means "not there", since no merge patch can write a null.
+ * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. A list is replaced as a
+ * whole. `null` in `after` counts as absent, since a merge patch cannot write a null. The depth of the recursion is that of
+ * the fields that differ, and this controller declares all fields that it changes.
  */
 export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
   const patch: Record<string, unknown> = {};
   for (const field of fieldsOf(before, after)) {
     const from = before[field] ?? undefined;
     const to = after[field] ?? undefined;
+    if (from === to) continue;
     if (to === undefined) {
-      if (from !== undefined) patch[field] = null;
+      patch[field] = null;
     } else if (isRecord(from) && isRecord(to)) {
       const inner = diffMergePatch(from, to);
       if (inner !== undefined) patch[field] = inner;
     } else if (isRecord(to)) {
-      // Nulls within would remove what is not there, but an object without fields is a value of its own.
+      // `after` has an object where `before` has none: the merge patch contains that object without its nulls, which may be
+      // `{}`.
       patch[field] = diffMergePatch({}, to) ?? {};
     } else if (!jsonEqual(from, to)) {
       patch[field] = to;

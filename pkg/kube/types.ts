@@ -1,13 +1,13 @@
 import type { ObjectMeta } from '../../api/meta.ts';
 
-/** Where a kind is served: group (`''` for the core group), version, plural. */
+/** A kind as the API server serves it: its group (`''` for the core group), version and plural. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
 }
 
-/** An object as the API server sends it: undecoded but for its metadata. Never changed in place. */
+/** An object as the API server sends it. Only its metadata is typed. The object is never changed in place. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -15,7 +15,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** Namespace and name; the namespace of a cluster-scoped object is `''`. */
+/** The namespace and name of an object. The namespace of a cluster-scoped object is `''`. */
 export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface KubeList {
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** Nothing happened up to this version: the watch can go on from here. */
+  /** The API server has sent all watch events up to this resourceVersion, and the watch can be resumed from there. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   | {
       readonly type: 'ERROR';
@@ -42,7 +42,7 @@ export interface ListOptions {
   readonly fieldSelector?: string;
   readonly limit?: number;
   readonly continue?: string;
-  /** Absent: the newest state, read through etcd. */
+  /** The resourceVersion parameter of the list; undefined: the API server reads the newest state from etcd. */
   readonly resourceVersion?: string;
   readonly signal: AbortSignal;
 }
@@ -62,24 +62,28 @@ export interface PatchOptions {
 }
 
 export interface DeleteOptions {
-  /** Another object of the same name is left alone (409 `Conflict`). */
+  /** The UID of the object to delete. If another object has the name now, the delete fails (409 `Conflict`). */
   readonly uid: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * The API server, raw JSON in and out.
+ * A client of the API server for raw JSON.
  *
- * Every method throws {@link KubeError} on an answer other than 2xx and on no answer; `get` and `delete` answer
- * `undefined` for an object that is not there, and throw `NotServed` where the kind itself is unknown to the server.
- * A server that asks to come back later (429 or 5xx with Retry-After) is asked again then, within the time that the request
- * has; only a watch is its caller's to repeat.
- * Bodies of merge patches are RFC 7386: `null` removes, lists are replaced whole.
+ * - Every method throws {@link KubeError} for a response other than 2xx, and when there is no response within 30 s (60 s for
+ *   a list).
+ * - `get` and `delete` return `undefined` for an object that does not exist. They throw `NotServed` when the API server does
+ *   not serve the kind.
+ * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline. A watch
+ *   is not retried.
  */
 export interface KubeClient {
   get(resource: Resource, key: ObjectKey, options: { readonly signal: AbortSignal }): Promise<KubeObject | undefined>;
   list(resource: Resource, options: ListOptions): Promise<KubeList>;
-  /** Ends when the server closes it or the signal aborts; throws when the connection breaks. */
+  /**
+   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws `Interrupted` when
+   * the connection breaks.
+   */
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(
     resource: Resource,
@@ -87,10 +91,14 @@ export interface KubeClient {
     object: unknown,
     options: { readonly signal: AbortSignal },
   ): Promise<KubeObject>;
-  /** JSON merge patch. Put `metadata.resourceVersion` into the body to guard against concurrent writers (409). */
+  /**
+   * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. When the patch has a
+   * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object has another resourceVersion (optimistic
+   * locking).
+   */
   mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject>;
-  /** What is left: the object while finalizers hold it, `undefined` when it is gone. */
+  /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */
   delete(resource: Resource, key: ObjectKey, options: DeleteOptions): Promise<KubeObject | undefined>;
-  /** GET of any path, for discovery: the decoded JSON, or `undefined` on 404. */
+  /** Sends a GET of a discovery path: returns the parsed JSON, or `undefined` for 404. */
   discover(path: string, options: { readonly signal: AbortSignal }): Promise<unknown>;
 }

@@ -3,17 +3,17 @@ import { Registry } from 'prom-client';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
-import { sleep } from '../env/deadline.ts';
+import { sleep } from '../async/deadline.ts';
 import type { ObjectKey } from '../kube/types.ts';
 import { Controller } from './controller.ts';
 import { Metrics } from './metrics.ts';
 import type { Reconcile, ReconcileContext, Requeue } from './types.ts';
-import { Workqueue } from './workqueue.ts';
+import { Workqueue } from './queue/workqueue.ts';
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });
 const done: Requeue = { kind: 'done' };
 
-/** A controller at work under the virtual clock. */
+/** The environment of a test: a running controller on a virtual clock. */
 class World {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
@@ -24,7 +24,7 @@ class World {
   stopped = false;
 
   constructor(
-    reconcile: (world: World) => Reconcile,
+    reconcile: (environment: World) => Reconcile,
     concurrency = 1,
     beforeStart: (stopping: AbortController) => void = () => {},
   ) {
@@ -67,10 +67,13 @@ class World {
   }
 }
 
-/** Answers what `script` says, pass after pass, then `done`; notes when each pass was. */
+/**
+ * Returns a reconciler that returns or throws the results of `script` in order, then returns `done`. The reconciler
+ * records the time of each call.
+ */
 function scripted(...script: readonly (Requeue | Error | (() => Requeue))[]): {
   readonly at: number[];
-  readonly reconcile: (world: World) => Reconcile;
+  readonly reconcile: (environment: World) => Reconcile;
 } {
   const at: number[] = [];
   const reconcile =
@@ -84,19 +87,19 @@ function scripted(...script: readonly (Requeue | Error | (() => Requeue))[]): {
   return { at, reconcile };
 }
 
-describe('Controller', () => {
-  it('passes the key, and a logger that names it and the pass', async () => {
+describe('The controller', () => {
+  it('passes the key and a logger with the object and the reconcileID to the reconciler', async () => {
     const seen: { key: ObjectKey; context: ReconcileContext }[] = [];
-    const world = new World(() => async (one, context) => {
+    const environment = new World(() => async (one, context) => {
       seen.push({ key: one, context });
       context.logger.info('Inside');
       return done;
     });
-    world.queue.add(key('a'));
-    world.queue.add(key('b'));
-    await world.clock.settle();
+    environment.queue.add(key('a'));
+    environment.queue.add(key('b'));
+    await environment.clock.settle();
     expect(seen.map((pass) => pass.key)).to.deep.equal([key('a'), key('b')]);
-    const lines = world.logger.said('Inside').map(({ keys }) => keys);
+    const lines = environment.logger.said('Inside').map(({ keys }) => keys);
     const ids = lines.map(({ reconcileID }) => reconcileID);
     expect(new Set(ids).size).to.equal(2);
     expect(lines[0]).to.deep.equal({
@@ -108,107 +111,110 @@ describe('Controller', () => {
       name: 'a',
       reconcileID: ids[0],
     });
-    await world.stop();
+    await environment.stop();
   });
 
   it('forgets a key that is done', async () => {
     const { at, reconcile } = scripted(new Error('first'), done, new Error('third'));
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(10);
-    world.queue.add(key('a'));
-    await world.clock.advance(5);
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(10);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(5);
     expect(at).to.deep.equal([0, 5, 10, 15]);
-    expect(await world.result('success')).to.equal(2);
-    await world.stop();
+    expect(await environment.result('success')).to.equal(2);
+    await environment.stop();
   });
 
-  it('comes again after the time asked for, with the backoff forgotten', async () => {
+  it('adds the key again after the requested delay and resets its backoff', async () => {
     const { at, reconcile } = scripted(
       new Error('first'),
-      { kind: 'after', delay: 30_000, why: 'creating' },
+      { kind: 'after', delay: 30_000, reason: 'creating' },
       new Error('third'),
     );
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(60_000);
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(60_000);
     expect(at).to.deep.equal([0, 5, 30_005, 30_010]);
-    expect(await world.result('requeue_after')).to.equal(1);
-    await world.stop();
+    expect(await environment.result('requeue_after')).to.equal(1);
+    await environment.stop();
   });
 
-  for (const again of [{ kind: 'backoff', why: 'not listed yet' }, { kind: 'conflict' }] as const satisfies Requeue[])
-    it(`backs off without counting an error: ${again.kind}`, async () => {
+  for (const again of [
+    { kind: 'backoff', reason: 'not listed yet' },
+    { kind: 'conflict' },
+  ] as const satisfies Requeue[])
+    it(`requeues with backoff and without counting an error: ${again.kind}`, async () => {
       const { at, reconcile } = scripted(again, again, again);
-      const world = new World(reconcile);
-      world.queue.add(key('a'));
-      await world.clock.advance(1_000);
+      const environment = new World(reconcile);
+      environment.queue.add(key('a'));
+      await environment.clock.advance(1_000);
       expect(at).to.deep.equal([0, 5, 15, 35]);
-      expect(await world.result('requeue')).to.equal(3);
-      expect(await world.count('reconcile_errors_total')).to.equal(0);
-      expect(world.logger.said('Reconciler error')).to.deep.equal([]);
-      await world.stop();
+      expect(await environment.result('requeue')).to.equal(3);
+      expect(await environment.count('reconcile_errors_total')).to.equal(0);
+      expect(environment.logger.said('Reconciler error')).to.deep.equal([]);
+      await environment.stop();
     });
 
-  it('counts and logs what is thrown and tries again with backoff', async () => {
+  it('counts and logs an error, and retries with backoff', async () => {
     const problem = new Error('AWS said no');
     const { at, reconcile } = scripted(problem, problem);
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(1_000);
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(1_000);
     expect(at).to.deep.equal([0, 5, 15]);
-    expect(await world.result('error')).to.equal(2);
-    expect(await world.count('reconcile_errors_total')).to.equal(2);
-    expect(await world.count('reconcile_panics_total')).to.equal(0);
-    expect(world.logger.said('Reconciler error').map(({ error }) => error)).to.deep.equal([problem, problem]);
-    await world.stop();
+    expect(await environment.result('error')).to.equal(2);
+    expect(await environment.count('reconcile_errors_total')).to.equal(2);
+    expect(await environment.count('reconcile_panics_total')).to.equal(0);
+    expect(environment.logger.said('Reconciler error').map(({ error }) => error)).to.deep.equal([problem, problem]);
+    await environment.stop();
   });
 
-  it('leaves a terminal error until the object changes', async () => {
+  it('does not retry a terminal error until the object changes', async () => {
     const { at, reconcile } = scripted({ kind: 'terminal', error: new Error('never') });
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(3_600_000);
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(3_600_000);
     expect(at).to.deep.equal([0]);
-    expect(await world.count('terminal_reconcile_errors_total')).to.equal(1);
-    expect(await world.count('reconcile_errors_total')).to.equal(1);
-    expect(await world.result('error')).to.equal(1);
-    world.queue.add(key('a'));
-    await world.clock.settle();
+    expect(await environment.count('terminal_reconcile_errors_total')).to.equal(1);
+    expect(await environment.count('reconcile_errors_total')).to.equal(1);
+    expect(await environment.result('error')).to.equal(1);
+    environment.queue.add(key('a'));
+    await environment.clock.settle();
     expect(at).to.have.length(2);
-    await world.stop();
+    await environment.stop();
   });
 
-  it('survives a panic, counts it and tries again', async () => {
+  it('counts a panic and retries with backoff', async () => {
     const { at, reconcile } = scripted(new TypeError('x is not a function'), () => ({
       kind: 'after',
       delay: NaN,
-      why: 'a mistake in arithmetic',
+      reason: 'a mistake in arithmetic',
     }));
-    const world = new World(reconcile);
-    world.queue.add(key('a'));
-    await world.clock.advance(1_000);
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(1_000);
     expect(at).to.deep.equal([0, 5, 15]);
-    expect(await world.count('reconcile_panics_total')).to.equal(2);
-    expect(await world.count('reconcile_errors_total')).to.equal(2);
-    expect(world.logger.said('Observed a panic')).to.have.length(2);
-    await world.stop();
+    expect(await environment.count('reconcile_panics_total')).to.equal(2);
+    expect(await environment.count('reconcile_errors_total')).to.equal(2);
+    expect(environment.logger.said('Observed a panic')).to.have.length(2);
+    await environment.stop();
   });
 
-  it('survives a pass that throws before its first promise', async () => {
-    const world = new World(() => () => {
+  it('handles a reconciler that throws synchronously', async () => {
+    const environment = new World(() => () => {
       throw new Error('at once');
     });
-    world.queue.add(key('a'));
-    await world.clock.advance(20);
-    expect(await world.count('reconcile_errors_total')).to.equal(3);
-    await world.stop();
+    environment.queue.add(key('a'));
+    await environment.clock.advance(20);
+    expect(await environment.count('reconcile_errors_total')).to.equal(3);
+    await environment.stop();
   });
 
-  it('works on as many keys as it has workers, never on one key twice', async () => {
+  it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {
     let most = 0;
     const inWork: string[] = [];
-    const world = new World(
+    const environment = new World(
       ({ clock }) =>
         async ({ name }, { signal }) => {
           expect(inWork).not.to.include(name);
@@ -220,81 +226,83 @@ describe('Controller', () => {
         },
       3,
     );
-    for (const name of ['a', 'b', 'c', 'd', 'e']) world.queue.add(key(name));
-    await world.clock.advance(50);
-    expect(await world.count('active_workers')).to.equal(3);
-    expect(await world.count('max_concurrent_reconciles')).to.equal(3);
-    expect(await world.metric('workqueue_depth{name="awsfargateprofile",controller="awsfargateprofile"}')).to.equal(2);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) environment.queue.add(key(name));
+    await environment.clock.advance(50);
+    expect(await environment.count('active_workers')).to.equal(3);
+    expect(await environment.count('max_concurrent_reconciles')).to.equal(3);
     expect(
-      await world.metric(
+      await environment.metric('workqueue_depth{name="awsfargateprofile",controller="awsfargateprofile"}'),
+    ).to.equal(2);
+    expect(
+      await environment.metric(
         'workqueue_longest_running_processor_seconds{name="awsfargateprofile",controller="awsfargateprofile"}',
       ),
     ).to.equal(0.05);
-    world.queue.add(key('a'));
-    await world.clock.advance(1_000);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(1_000);
     expect(most).to.equal(3);
-    expect(await world.result('success')).to.equal(6);
-    expect(await world.count('active_workers')).to.equal(0);
-    await world.stop();
+    expect(await environment.result('success')).to.equal(6);
+    expect(await environment.count('active_workers')).to.equal(0);
+    await environment.stop();
   });
 
-  it('comes back first to the key that others wait for', async () => {
+  it('reconciles a key with high priority first', async () => {
     const begun: string[] = [];
-    const world = new World(({ clock }) => async ({ name }) => {
+    const environment = new World(({ clock }) => async ({ name }) => {
       begun.push(name);
       await sleep(clock, 100, new AbortController().signal);
-      return begun.length > 1 ? done : { kind: 'after', delay: 20, why: 'polling', priority: 'high' };
+      return begun.length > 1 ? done : { kind: 'after', delay: 20, reason: 'polling', priority: 'high' };
     });
-    world.queue.add(key('polled'));
-    await world.clock.advance(50);
-    for (const name of ['a', 'b', 'c']) world.queue.add(key(name));
-    await world.clock.advance(500);
+    environment.queue.add(key('polled'));
+    await environment.clock.advance(50);
+    for (const name of ['a', 'b', 'c']) environment.queue.add(key(name));
+    await environment.clock.advance(500);
     expect(begun).to.deep.equal(['polled', 'a', 'polled', 'b', 'c']);
-    await world.stop();
+    await environment.stop();
   });
 
-  it('stops when the passes under way have returned, and begins no other', async () => {
+  it('stops when the running reconciles have returned, and begins no other', async () => {
     let begun = 0;
-    const world = new World(({ clock }) => async () => {
+    const environment = new World(({ clock }) => async () => {
       begun += 1;
-      // A pass that does not listen: it is waited for.
+      // The reconciler ignores its abort signal, so the controller has to wait for the reconciler.
       await sleep(clock, 100, new AbortController().signal);
-      return { kind: 'after', delay: 5, why: 'polling' };
+      return { kind: 'after', delay: 5, reason: 'polling' };
     });
-    world.queue.add(key('a'));
-    world.queue.add(key('b'));
-    await world.clock.advance(50);
-    world.stopping.abort(new Error('stop'));
-    await world.clock.advance(49);
-    expect(world.stopped).to.equal(false);
-    await world.clock.advance(1);
-    expect(world.stopped).to.equal(true);
+    environment.queue.add(key('a'));
+    environment.queue.add(key('b'));
+    await environment.clock.advance(50);
+    environment.stopping.abort(new Error('stop'));
+    await environment.clock.advance(49);
+    expect(environment.stopped).to.equal(false);
+    await environment.clock.advance(1);
+    expect(environment.stopped).to.equal(true);
     expect(begun).to.equal(1);
-    expect(world.clock.pendingTimers()).to.deep.equal([]);
+    expect(environment.clock.pendingTimers()).to.deep.equal([]);
   });
 
-  it('hands the stop to its passes and takes what they throw then for no error', async () => {
-    const world = new World(({ clock }) => async (_key, { signal }) => {
+  it('passes its signal to the reconcilers and does not count the errors of the abort', async () => {
+    const environment = new World(({ clock }) => async (_key, { signal }) => {
       await sleep(clock, 100_000, signal);
       return done;
     });
-    world.queue.add(key('a'));
-    await world.clock.settle();
-    await world.stop();
-    expect(world.logger.lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
-    expect(await world.count('reconcile_errors_total')).to.equal(0);
+    environment.queue.add(key('a'));
+    await environment.clock.settle();
+    await environment.stop();
+    expect(environment.logger.lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
+    expect(await environment.count('reconcile_errors_total')).to.equal(0);
   });
 
-  it('ends at once when it is stopped before it starts', async () => {
-    const world = new World(
+  it('ends at once when the signal has aborted before the start', async () => {
+    const environment = new World(
       () => async () => done,
       1,
       (stopping) => stopping.abort(),
     );
-    await world.running;
+    await environment.running;
   });
 
-  it('refuses a number of workers that is none', () => {
+  it('rejects a number of workers that is not a positive integer', () => {
     for (const concurrency of [0, -1, 1.5, NaN]) {
       const make = (): World => new World(() => async () => done, concurrency);
       expect(make, String(concurrency)).to.throw('the number of workers must be a positive whole number');

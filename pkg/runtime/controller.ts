@@ -4,23 +4,29 @@ import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { ObjectKey } from '../kube/types.ts';
 import type { Reconcile, Requeue, Runnable } from './types.ts';
-import type { Workqueue } from './workqueue.ts';
+import type { Workqueue } from './queue/workqueue.ts';
 
-/** How a pass ended, in the words of the label `result` of `controller_runtime_reconcile_total`. */
+/** The values of the label `result` of `controller_runtime_reconcile_total`. */
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerMetrics {
-  /** A worker took (+1) or gave back (-1) a key. */
-  active(by: 1 | -1): void;
-  reconciled(result: ReconcileResult, span: Ms): void;
-  failed(kind: 'retried' | 'terminal' | 'panic'): void;
+  /** Counts a worker that has begun (+1) or ended (-1) the processing of a key. */
+  addActiveWorkers(by: 1 | -1): void;
+  recordReconcile(result: ReconcileResult, span: Ms): void;
+  recordError(kind: 'retried' | 'terminal' | 'panic'): void;
 }
 
 export interface ControllerOptions {
-  /** In logs and metrics: the kind in lower case, as controller-runtime names its controllers. */
+  /**
+   * The name of the controller in logs and metrics: the kind in lower case, as controller-runtime names its
+   * controllers.
+   */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
-  /** How many keys are worked on at the same time. */
+  /**
+   * The number of workers, i.e. how many keys are reconciled at the same time. A workqueue that divides its workers
+   * between regions reconciles more keys for a moment, when one region holds more workers than its share.
+   */
   readonly concurrency: number;
   readonly queue: Workqueue;
   readonly reconcile: Reconcile;
@@ -30,22 +36,25 @@ export interface ControllerOptions {
   readonly metrics?: ControllerMetrics;
 }
 
-type Outcome = Requeue | { readonly kind: 'error' | 'panic'; readonly error: unknown } | { readonly kind: 'stopped' };
+type ReconcileOutcome =
+  Requeue | { readonly kind: 'error' | 'panic'; readonly error: unknown } | { readonly kind: 'stopped' };
 
 /**
- * Works off a queue with a number of workers, a key never in two of them, to the contract of controller-runtime:
+ * Reconciles the keys of a queue with several workers, to the contract of controller-runtime. A key is never in two
+ * workers at the same time.
  *
- * | the pass            | the key                    | counted as             |
+ * | the reconciler      | the key                    | counted as             |
  * |---------------------|----------------------------|------------------------|
- * | `done`              | forgotten                  | success                |
- * | `after`             | forgotten, added after     | requeue_after          |
+ * | `done`              | loses its backoff          | success                |
+ * | `after`             | loses backoff, added later | requeue_after          |
  * | `backoff`           | added with backoff         | requeue                |
  * | `conflict`          | added with backoff         | requeue                |
- * | `terminal`          | left until it changes      | error, terminal        |
+ * | `terminal`          | waits for a change         | error, terminal        |
  * | throws              | added with backoff         | error                  |
  * | throws a panic      | added with backoff         | error, panic           |
  *
- * `run` ends when the signal aborts and every running pass has returned; what is still queued is left.
+ * The method `run` resolves when the signal has aborted and every running reconcile has returned. Keys that are still
+ * queued are not reconciled.
  */
 export class Controller implements Runnable {
   readonly name: string;
@@ -73,24 +82,26 @@ export class Controller implements Runnable {
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     this.logger.info('Starting workers', { workers: concurrency });
-    await Promise.all(Array.from({ length: concurrency }, () => this.work(signal)));
+    // The workqueue may hand out more keys than `concurrency`, and says how many.
+    const loops = queue.mostWorkers ?? concurrency;
+    await Promise.all(Array.from({ length: loops }, () => this.runWorker(signal)));
     this.logger.info('All workers finished');
   }
 
-  private async work(signal: AbortSignal): Promise<void> {
+  private async runWorker(signal: AbortSignal): Promise<void> {
     const { queue, metrics } = this.options;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
-      metrics?.active(1);
+      metrics?.addActiveWorkers(1);
       try {
-        if (!signal.aborted) await this.handle(key, signal);
+        if (!signal.aborted) await this.processKey(key, signal);
       } finally {
         queue.done(key);
-        metrics?.active(-1);
+        metrics?.addActiveWorkers(-1);
       }
     }
   }
 
-  private async handle(key: ObjectKey, signal: AbortSignal): Promise<void> {
+  private async processKey(key: ObjectKey, signal: AbortSignal): Promise<void> {
     const { clock, random, metrics, object } = this.options;
     const logger = this.logger.with({
       [object.kind]: key,
@@ -99,13 +110,16 @@ export class Controller implements Runnable {
       reconcileID: random.uuid(),
     });
     const started = clock.monotonic();
-    const outcome = await this.pass(key, { logger, signal });
-    const result = this.settle(key, outcome, logger);
-    metrics?.reconciled(result, clock.monotonic() - started);
+    const outcome = await this.reconcileKey(key, { logger, signal });
+    const result = this.requeueByOutcome(key, outcome, logger);
+    metrics?.recordReconcile(result, clock.monotonic() - started);
   }
 
-  /** Never throws: one broken pass must not cost a worker. */
-  private async pass(key: ObjectKey, context: Parameters<Reconcile>[1]): Promise<Outcome> {
+  /**
+   * Calls the reconciler. An error that the reconciler throws is returned and not thrown, so that the error does not
+   * end the worker.
+   */
+  private async reconcileKey(key: ObjectKey, context: Parameters<Reconcile>[1]): Promise<ReconcileOutcome> {
     try {
       const next = await this.options.reconcile(key, context);
       if (next.kind === 'after' && !(next.delay >= 0))
@@ -113,44 +127,45 @@ export class Controller implements Runnable {
       return next;
     } catch (error) {
       if (isPanic(error)) return { kind: 'panic', error };
-      // A stop makes every await of a pass throw: that is no failure of the pass.
+      // When the controller stops, the aborted signal makes the awaits of the reconciler throw. That is no error of the
+      // reconciler.
       return context.signal.aborted ? { kind: 'stopped' } : { kind: 'error', error };
     }
   }
 
-  private settle(key: ObjectKey, outcome: Outcome, logger: Logger): ReconcileResult {
+  private requeueByOutcome(key: ObjectKey, outcome: ReconcileOutcome, logger: Logger): ReconcileResult {
     const { queue, metrics } = this.options;
     switch (outcome.kind) {
       case 'done':
         queue.forget(key);
         return 'success';
       case 'after':
-        logger.debug('Reconcile done, requeueing', { after: `${Math.round(outcome.delay)}ms`, why: outcome.why });
+        logger.debug('Reconcile done, requeueing', { after: `${Math.round(outcome.delay)}ms`, reason: outcome.reason });
         queue.forget(key);
         queue.addAfter(key, outcome.delay, outcome.priority);
         return 'requeue_after';
       case 'backoff':
-        logger.debug('Reconcile done, requeueing with backoff', { why: outcome.why });
+        logger.debug('Reconcile done, requeueing with backoff', { reason: outcome.reason });
         queue.addRateLimited(key);
         return 'requeue';
       case 'conflict':
-        logger.debug('Somebody else wrote first, requeueing with backoff');
+        logger.debug('Another client changed the object first, requeueing with backoff');
         queue.addRateLimited(key);
         return 'requeue';
       case 'stopped':
         logger.debug('Reconcile stopped');
         return 'requeue';
       case 'terminal':
-        metrics?.failed('terminal');
+        metrics?.recordError('terminal');
         logger.error('Reconciler error', outcome.error, { terminal: true });
         return 'error';
       case 'error':
-        metrics?.failed('retried');
+        metrics?.recordError('retried');
         queue.addRateLimited(key);
         logger.error('Reconciler error', outcome.error);
         return 'error';
       case 'panic':
-        metrics?.failed('panic');
+        metrics?.recordError('panic');
         queue.addRateLimited(key);
         logger.error('Observed a panic', outcome.error);
         return 'error';

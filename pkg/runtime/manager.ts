@@ -1,88 +1,92 @@
 import type { Clock, Ms } from '../env/clock.ts';
-import { aborted, untilAborted, withDeadline } from '../env/deadline.ts';
+import { aborted, untilAborted, withDeadline } from '../async/deadline.ts';
 import type { Logger } from '../env/logger.ts';
-import type { HealthCheck } from './health.ts';
-import { LeadershipLost } from './leader-election.ts';
-import type { LeaderElection } from './leader-election.ts';
+import type { HealthCheck } from './http/health.ts';
+import { LeadershipLost } from './election/leader-election.ts';
+import type { LeaderElection } from './election/leader-election.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import type { Runnable } from './types.ts';
 
-/** controller-runtime's default, and what a pod is given between SIGTERM and SIGKILL unless it says otherwise. */
-const GRACE: Ms = 30_000;
-/** What parts that others report to get after a failure, for what they were told last. */
-const LAST_WORDS: Ms = 2_000;
+/** The default of controller-runtime's grace period, and of a pod's `terminationGracePeriodSeconds`. */
+export const DEFAULT_GRACE_PERIOD: Ms = 30_000;
+/**
+ * How long the recorders of Events may take, after a failure of the manager, to write the Events that they have already
+ * received.
+ */
+const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Absent: this process leads from the start, and nobody checks. */
+  /** The leader election of this process; undefined: this process leads from the start. */
   readonly election?: LeaderElection;
-  /** How long the parts may take to stop, in ms. */
-  readonly grace?: Ms;
+  /** How long all parts of the manager together may take to stop. */
+  readonly gracePeriod?: Ms;
 }
 
 /**
- * Starts the parts of the process in order and stops them in reverse, as controller-runtime's manager does: recorders,
- * servers, caches until they are listed, parts that need no leadership, the lease, parts that need it. The lease is given
- * up when everything that it guards has ended; only recorders outlast it, since that is told, too.
+ * Starts the parts of the process in order and stops them, as controller-runtime's manager does. The order of the start
+ * is: recorders, servers, caches (until they are synced), parts that need no leadership, leader election, parts that
+ * need leadership. The manager stops the parts that need leadership first. It releases the lease only after all parts
+ * except the recorders have ended; the recorders stop last, because the release of the lease records an Event.
  */
 export class Manager {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly election: LeaderElection | undefined;
-  private readonly grace: Ms;
-  /** Aborted when the process is to end: with the error that ended it, or with {@link STOPPED}. */
+  private readonly gracePeriod: Ms;
+  /** Aborted when the manager must stop. The abort reason is the error of the part that failed, or {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** Aborted when the lease is lost: from then on nothing that works is waited for. */
-  private readonly lost = new AbortController();
+  /** Aborted when this process loses the lease. The manager then no longer waits until the other parts have stopped. */
+  private readonly leaseLost = new AbortController();
   private readonly recorders: RunnableGroup;
   private readonly servers: RunnableGroup;
   private readonly caches: RunnableGroup;
-  private readonly free: RunnableGroup;
-  private readonly elected: RunnableGroup;
+  private readonly others: RunnableGroup;
+  private readonly leaderElected: RunnableGroup;
   private readonly lease: RunnableGroup;
   private phase: 'built' | 'running' | 'stopped' = 'built';
 
   constructor(options: ManagerOptions) {
-    const { clock, logger, election, grace = GRACE } = options;
+    const { clock, logger, election, gracePeriod = DEFAULT_GRACE_PERIOD } = options;
     this.clock = clock;
     this.logger = logger;
     this.election = election;
-    this.grace = grace;
+    this.gracePeriod = gracePeriod;
     const fail = (error: unknown): void => this.ending.abort(error);
     const group = (): RunnableGroup => new RunnableGroup(logger, fail);
     this.recorders = group();
     this.servers = group();
     this.caches = group();
-    this.free = group();
-    this.elected = group();
+    this.others = group();
+    this.leaderElected = group();
     this.lease = new RunnableGroup(logger, (error) => {
-      const why = lossIn(error);
-      this.lost.abort(why);
+      const why = unwrapLeadershipLost(error);
+      this.leaseLost.abort(why);
       fail(why);
     });
     if (election !== undefined)
       this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
   }
 
-  /** Adds what all others report to: up before everything else, and down when nobody has anything to tell any more. */
+  /** Adds a part that records Events which the other parts report. Recorders start first and stop last. */
   addRecorder(recorder: Runnable): void {
     this.add(recorder, this.recorders);
   }
 
-  /** Adds what answers probes and scrapes: up before and down after all that works. */
+  /** Adds an HTTP server for probes or metrics. Servers start before the caches and stop after the workers. */
   addServer(server: Runnable): void {
     this.add(server, this.servers);
   }
 
-  /** Adds what others read from: they start when it has `started`. */
+  /** Adds a cache of Kubernetes objects. Workers start when all caches are synced. */
   addCache(cache: Runnable): void {
     this.add(cache, this.caches);
   }
 
-  /** Adds what does the work. */
+  /** Adds a worker. A worker with `needsLeadership` runs only while this process leads. */
   addWorker(worker: Runnable): void {
-    this.add(worker, worker.needsLeadership ? this.elected : this.free);
+    this.add(worker, worker.needsLeadership ? this.leaderElected : this.others);
   }
 
   private add(runnable: Runnable, group: RunnableGroup): void {
@@ -90,19 +94,25 @@ export class Manager {
     group.add(runnable);
   }
 
-  /** For `/readyz`: fails, naming what is missing, until all caches are listed, and again when the process stops. */
+  /**
+   * The health check for `/readyz`. Until all caches are synced, this check fails and names the caches that are not
+   * synced. The check fails again when a cache has not been kept up to date for minutes, and when the manager stops.
+   */
   readonly readyCheck: HealthCheck = {
     name: 'caches',
     check: () => {
       if (this.phase === 'stopped') return 'the manager is stopping';
       const missing = this.caches.notStarted();
-      return missing.length === 0 ? undefined : `waiting for ${missing.join(', ')}`;
+      if (missing.length > 0) return `waiting for ${missing.join(', ')}`;
+      const outages = this.caches.outages();
+      return outages.length === 0 ? undefined : `outdated: ${outages.join(', ')}`;
     },
   };
 
   /**
-   * Runs until `signal` aborts, then stops everything. Throws when a part fails or ends by itself, when the lease is
-   * lost, or when something does not stop within the grace: the process must then end at once.
+   * Runs the manager until `signal` aborts, then stops all parts. Throws when a part fails or returns before the
+   * manager stops, when the lease is lost, or when a part does not stop within the grace period; the process must then
+   * exit at once.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.phase !== 'built') throw new Error('a manager runs once');
@@ -122,7 +132,7 @@ export class Manager {
     if (why === STOPPED) return this.stop();
     this.logger.error('Stopping after a failure', why);
     if (why instanceof LeadershipLost)
-      this.logger.warn('Not waiting for what is under way', { parts: (await this.abandon()).join(', ') });
+      this.logger.warn('Not waiting for what is under way', { parts: (await this.stopWithoutWaiting()).join(', ') });
     else await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
     throw why;
   }
@@ -131,53 +141,62 @@ export class Manager {
     await this.recorders.start(ending);
     await this.servers.start(ending);
     await this.caches.start(ending);
-    await this.free.start(ending);
+    await this.others.start(ending);
     if (this.election !== undefined) {
       await this.election.acquire(ending);
       await this.lease.start(ending);
     }
-    await this.elected.start(ending);
+    await this.leaderElected.start(ending);
     this.logger.info('All parts of the manager run');
   }
 
   private async stop(): Promise<void> {
     const { clock } = this;
-    this.logger.info('Stopping and waiting for what is under way', { grace: `${this.grace}ms` });
+    this.logger.info('Stopping and waiting for what is under way', { grace: `${this.gracePeriod}ms` });
     try {
-      await withDeadline(clock, this.grace, this.lost.signal, 'stopping', async () => {
-        for (const group of this.working) await group.stop();
-        // Nothing is left that the lease guards: from here on somebody else may lead.
+      await withDeadline(clock, this.gracePeriod, this.leaseLost.signal, 'stopping', async () => {
+        for (const group of this.workGroups) await group.stop();
+        // All work that needs leadership has ended, so another process may lead from here on.
         await this.lease.stop();
         await this.election?.release();
         await this.recorders.stop();
       });
     } catch (error) {
-      throw new Error(`not waiting any longer for ${(await this.abandon()).join(', ')}`, { cause: error });
+      throw new Error(`not waiting any longer for ${(await this.stopWithoutWaiting()).join(', ')}`, { cause: error });
     }
     this.logger.info('Stopped');
   }
 
   /**
-   * Tells everything to end, waits for no more than last words, and names what had not ended. The lease is not given up:
-   * what has not stopped may still act. It expires when the process is gone.
+   * Tells all parts of the manager to stop, and waits only until the recorders have stopped. Returns the names of the
+   * parts that were still running. The lease is not released but expires, because a part that still runs may act as
+   * leader.
    */
-  private async abandon(): Promise<readonly string[]> {
-    const left = this.working.flatMap((group) => group.running());
-    for (const group of [...this.working, this.lease]) void group.stop();
-    const told = withDeadline(this.clock, LAST_WORDS, undefined, 'the last words', () => this.recorders.stop());
-    await told.catch(() => {});
+  private async stopWithoutWaiting(): Promise<readonly string[]> {
+    const left = this.workGroups.flatMap((group) => group.running());
+    for (const group of [...this.workGroups, this.lease]) void group.stop();
+    const flushed = withDeadline(this.clock, RECORDER_FLUSH_TIMEOUT, undefined, 'stopping the recorders', () =>
+      this.recorders.stop(),
+    );
+    await flushed.catch(() => {});
     return left;
   }
 
-  /** In the order in which it is stopped. */
-  private get working(): readonly RunnableGroup[] {
-    return [this.elected, this.free, this.caches, this.servers];
+  /**
+   * The groups of the manager's parts, except the recorders and the leader election, in the order in which the manager
+   * stops these groups.
+   */
+  private get workGroups(): readonly RunnableGroup[] {
+    return [this.leaderElected, this.others, this.caches, this.servers];
   }
 }
 
-/** A lost lease says all there is to say: in which part it was noticed does not matter. */
-const lossIn = (error: unknown): unknown =>
+/**
+ * Returns the LeadershipLost that is the cause of an error, because the manager reports a lost lease without the name
+ * of the part that threw the error. Returns any other error unchanged.
+ */
+const unwrapLeadershipLost = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 
-/** Why the manager ends when it was told to. */
+/** The reason with which the manager stops when it was told to stop, and not because of a failure. */
 const STOPPED = new Error('the manager was told to stop');

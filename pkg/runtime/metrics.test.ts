@@ -9,14 +9,14 @@ const namesIn = (text: string): readonly string[] =>
     .filter((line) => line.startsWith('# TYPE '))
     .map((line) => line.slice('# TYPE '.length));
 
-describe('Metrics', () => {
-  it('has the names, labels and buckets of controller-runtime and client-go', async () => {
+describe('The metrics', () => {
+  it('have the names, labels and buckets of controller-runtime and client-go', async () => {
     const metrics = new Metrics();
-    metrics.controller('awsfargateprofile', 10).reconciled('success', 130);
+    metrics.controller('awsfargateprofile', 10).recordReconcile('success', 130);
     const queue = metrics.workqueue('awsfargateprofile');
-    queue.queuedFor(2);
-    queue.workedFor(3_000);
-    queue.observe({ depth: () => 4, processing: () => [1_000, 500] });
+    queue.recordQueueDuration(2);
+    queue.recordWorkDuration(3_000);
+    queue.registerGauges({ depth: () => 4, processing: () => [1_000, 500] });
     metrics.leaderElection('lease');
     const text = await metrics.registry.metrics();
     expect(namesIn(text)).to.have.members([
@@ -55,9 +55,9 @@ describe('Metrics', () => {
       expect(text.split('\n'), line).to.include(line);
   });
 
-  it('shares nothing between two of its kind', async () => {
+  it('of two registries are independent', async () => {
     const [one, other] = [new Metrics(), new Metrics()];
-    one.controller('x', 1).failed('panic');
+    one.controller('x', 1).recordError('panic');
     other.controller('x', 1);
     expect(await one.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 1');
     expect(await other.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 0');
@@ -65,7 +65,7 @@ describe('Metrics', () => {
 });
 
 describe('collectProcessMetrics', () => {
-  it('shows CPU, memory and event loop, and does not keep the process alive', async () => {
+  it('adds CPU, memory and event loop metrics, and does not keep the process alive', async () => {
     const program = `
       import { Registry } from 'prom-client';
       import { collectProcessMetrics } from ${JSON.stringify(new URL('./metrics.ts', import.meta.url).href)};

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics, exponentialBuckets } from 'prom-client';
 import type { ControllerMetrics, ReconcileResult } from './controller.ts';
-import type { WorkqueueMetrics } from './workqueue.ts';
+import type { WorkqueueMetrics } from './queue/workqueue.ts';
 
 /** controller-runtime's buckets of `controller_runtime_reconcile_time_seconds` (pkg/internal/controller/metrics). */
 const RECONCILE_SECONDS = [
@@ -17,19 +17,22 @@ const perController = ['controller'] as const;
 const perQueue = ['name', 'controller'] as const;
 
 export interface LeaderElectionMetrics {
-  leading(is: boolean): void;
-  /** A renewal that had to read the lease first. */
-  slowPath(): void;
+  setLeading(is: boolean): void;
+  /** Counts a renewal of the lease that had to read the Lease first. */
+  recordSlowPath(): void;
 }
 
-/** The metrics of the runtime under controller-runtime's and client-go's names, so that existing dashboards read them. */
+/** The metrics of the runtime, under the names of controller-runtime and client-go, so that existing dashboards work. */
 export class Metrics {
-  /** Its own, not prom-client's global one. Other parts of the product add their metrics to it. */
+  /**
+   * The Prometheus registry of the manager, which is not prom-client's global registry. Other packages register their
+   * metrics here.
+   */
   readonly registry: Registry;
   private readonly reconcile;
   private readonly queue;
   private readonly election;
-  private readonly queues = new Map<string, Parameters<WorkqueueMetrics['observe']>[0]>();
+  private readonly queues = new Map<string, Parameters<WorkqueueMetrics['registerGauges']>[0]>();
 
   constructor(registry: Registry = new Registry()) {
     this.registry = registry;
@@ -46,12 +49,12 @@ export class Metrics {
     workers.set(labels, concurrency);
     active.set(labels, 0);
     return {
-      active: (by) => active.inc(labels, by),
-      reconciled: (result, span) => {
+      addActiveWorkers: (by) => active.inc(labels, by),
+      recordReconcile: (result, span) => {
         total.inc({ ...labels, result });
         time.observe(labels, span / 1000);
       },
-      failed: (kind) => {
+      recordError: (kind) => {
         errors.inc(labels);
         if (kind === 'terminal') terminal.inc(labels);
         if (kind === 'panic') panics.inc(labels);
@@ -65,31 +68,32 @@ export class Metrics {
     adds.inc(labels, 0);
     retries.inc(labels, 0);
     return {
-      added: () => adds.inc(labels),
-      retried: () => retries.inc(labels),
-      queuedFor: (span) => queueDuration.observe(labels, span / 1000),
-      workedFor: (span) => workDuration.observe(labels, span / 1000),
-      observe: (queue) => this.queues.set(name, queue),
+      recordAdd: () => adds.inc(labels),
+      recordRetry: () => retries.inc(labels),
+      recordQueueDuration: (span) => queueDuration.observe(labels, span / 1000),
+      recordWorkDuration: (span) => workDuration.observe(labels, span / 1000),
+      registerGauges: (queue) => this.queues.set(name, queue),
     };
   }
 
-  /** `name` is the name of the lease. */
+  /** Returns the metrics of a leader election. `name` is the name of the Lease. */
   leaderElection(name: string): LeaderElectionMetrics {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);
     return {
-      leading: (is) => master.set({ name }, is ? 1 : 0),
-      slowPath: () => slowPaths.inc({ name }),
+      setLeading: (is) => master.set({ name }, is ? 1 : 0),
+      recordSlowPath: () => slowPaths.inc({ name }),
     };
   }
 }
 
 /**
- * CPU, memory, descriptors, garbage collection and event loop delay of this process, under prom-client's usual names.
- * They are read when scraped. Once per process: the observer of garbage collection is never taken down.
+ * Registers the metrics of this process (CPU, memory, descriptors, garbage collection, event loop delay) under
+ * prom-client's names. Prometheus reads the values at each scrape. Call once per process: prom-client never removes its
+ * garbage collection observer.
  */
 export function collectProcessMetrics(registry: Registry): void {
-  // The delay of the event loop is sampled every 100 ms: often enough to see what endangers a lease of 15 s.
+  // The event loop is measured every 100 ms: often enough to see a delay that endangers a lease of 15 s.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
 }
 
@@ -142,11 +146,11 @@ function reconcileMetrics(registry: Registry) {
   };
 }
 
-type QueueReader = Parameters<WorkqueueMetrics['observe']>[0];
+type QueueGauges = Parameters<WorkqueueMetrics['registerGauges']>[0];
 
-function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueReader>) {
+function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueGauges>) {
   const registers = [registry];
-  const gauge = (name: string, help: string, read: (queue: QueueReader) => number): void => {
+  const gauge = (name: string, help: string, read: (queue: QueueGauges) => number): void => {
     const metric = new Gauge({
       name,
       help,

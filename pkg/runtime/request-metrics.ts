@@ -1,8 +1,8 @@
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { CountRequest } from '../kube/transport.ts';
+import type { CountRequest } from '../kube/transport/transport.ts';
 
-/** Counts requests to the API server under client-go's name. */
+/** Returns a function that counts requests to the API server, under the metric name of client-go. */
 export function requestCounter(registry: Registry): CountRequest {
   const requests = new Counter({
     name: 'rest_client_requests_total',

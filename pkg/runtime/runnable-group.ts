@@ -7,7 +7,7 @@ interface Member {
   phase: 'waiting' | 'starting' | 'started' | 'ended';
 }
 
-/** Parts that are started together and stopped together. */
+/** A group of parts of the manager that are started together and stopped together. */
 export class RunnableGroup {
   private readonly logger: Logger;
   private readonly onFailure: (error: unknown) => void;
@@ -15,7 +15,9 @@ export class RunnableGroup {
   private readonly members: Member[] = [];
   private runs: readonly Promise<void>[] = [];
 
-  /** `onFailure` hears of a part that throws, or that ends before it was told to. */
+  /**
+   * The function `onFailure` is called for each part of the group that throws, or that returns before `stop` is called.
+   */
   constructor(logger: Logger, onFailure: (error: unknown) => void) {
     this.logger = logger;
     this.onFailure = onFailure;
@@ -25,7 +27,7 @@ export class RunnableGroup {
     this.members.push({ runnable, phase: 'waiting' });
   }
 
-  /** Starts every part and resolves when all have started. */
+  /** Starts every part of the group and resolves when all parts have started. */
   async start(signal: AbortSignal): Promise<void> {
     if (this.stopping.signal.aborted) return;
     this.runs = this.members.map((member) => this.supervise(member));
@@ -37,13 +39,15 @@ export class RunnableGroup {
     );
   }
 
-  /** Tells every part to end and resolves when all have. Never throws. */
+  /** Stops every part of the group and resolves when all parts have stopped. Never throws. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('the manager stops'));
     await Promise.all(this.runs);
   }
 
-  /** The names of those that have not started yet, each with what keeps it from that where that is known. */
+  /**
+   * Returns the names of the parts that have not started yet, each with its {@link Runnable.hindrance} if it has one.
+   */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
@@ -53,7 +57,15 @@ export class RunnableGroup {
       });
   }
 
-  /** The names of those that were started and have not ended. */
+  /** Returns the names of the started parts that have a {@link Runnable.outage}, each with this outage. */
+  outages(): readonly string[] {
+    return this.members.flatMap(({ phase, runnable }) => {
+      const outage = phase === 'started' ? runnable.outage?.() : undefined;
+      return outage === undefined ? [] : [`${runnable.name} (${outage})`];
+    });
+  }
+
+  /** Returns the names of the parts that were started and have not ended. */
   running(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'starting' || phase === 'started')
@@ -68,7 +80,8 @@ export class RunnableGroup {
       await member.runnable.run(signal);
       if (!signal.aborted) this.onFailure(new Error(`${name} ended before the manager was told to stop`));
     } catch (error) {
-      // A part may end a stop by throwing the signal's reason; anything else it throws while stopping is worth a line.
+      // When the manager stops, a part may throw the reason of the abort signal. Any other error of a stopping part is
+      // logged.
       if (!signal.aborted) this.onFailure(new Error(`running ${name}`, { cause: error }));
       else if (error !== signal.reason)
         this.logger.warn('A part failed while it stopped', { part: name, err: errorMessage(error) });

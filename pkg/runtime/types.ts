@@ -1,47 +1,68 @@
 import type { Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { ObjectKey } from '../kube/types.ts';
-import type { Priority } from './workqueue.ts';
+import type { QueuePriority } from './queue/ready-keys.ts';
 
 /**
- * What a reconciler asks for when it returns; a thrown error means: again, with the key's exponential backoff.
+ * The result of a reconcile: when the reconciler wants to see the key again. A key whose reconcile throws is retried
+ * with the exponential backoff of the key.
  */
 export type Requeue =
   | { readonly kind: 'done' }
-  | { readonly kind: 'after'; readonly delay: Ms; readonly why: string; readonly priority?: Priority }
-  /** Again with the key's exponential backoff, without counting an error. */
-  | { readonly kind: 'backoff'; readonly why: string }
-  /** Somebody else wrote first: again with the key's exponential backoff, without counting an error. */
+  | { readonly kind: 'after'; readonly delay: Ms; readonly reason: string; readonly priority?: QueuePriority }
+  /** The key is retried with its exponential backoff, and no error is counted. */
+  | { readonly kind: 'backoff'; readonly reason: string }
+  /**
+   * Another client changed the Kubernetes object after this reconcile had read it. The key is retried with its
+   * exponential backoff, and no error is counted.
+   */
   | { readonly kind: 'conflict' }
-  /** Counted as an error and not tried again until a watch brings news: only a change can mend it. */
+  /**
+   * Only a change of the Kubernetes object can make a reconcile succeed. An error is counted, and the key is not
+   * retried until a watch reports a change.
+   */
   | { readonly kind: 'terminal'; readonly error: unknown };
 
 export interface ReconcileContext {
-  /** Its lines name the object and, as controller-runtime's, the pass: `reconcileID`. */
+  /** The logger of this reconcile. Its lines carry the object and, as in controller-runtime, the `reconcileID`. */
   readonly logger: Logger;
-  /** Aborted when the manager stops or loses its lease. */
+  /** The signal that aborts when the manager stops or loses its lease. */
   readonly signal: AbortSignal;
 }
 
 export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<Requeue>;
 
-/** A long-lived part of the manager. `run` ends when the signal aborts; ending earlier or throwing stops the manager. */
+/**
+ * A long-lived part of the manager, like a Runnable of controller-runtime. `run` returns when the signal has aborted. A
+ * part whose `run` returns before that or throws makes the manager stop.
+ */
 export interface Runnable {
   readonly name: string;
-  /** Leader-elected parts run only while this process holds the lease. */
+  /** True: this part of the manager runs only while this process holds the lease. */
   readonly needsLeadership: boolean;
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Resolves once parts that start later may count on this one: a server listens, a cache is listed. Absent: at once.
-   * Throws the signal's reason when it aborts first.
+   * Resolves when other parts of the manager may use this part, e.g. when a server listens or a cache is synced. A part
+   * without this method counts as started at once. Throws the signal's reason when the signal aborts before that.
    */
   started?(signal: AbortSignal): Promise<void>;
-  /** What keeps it from starting, in words for an operator; `undefined` where nothing has gone wrong yet. */
+  /**
+   * Returns the latest error that keeps this part of the manager from starting, in words for an operator; `undefined`
+   * when there was no error.
+   */
   hindrance?(): string | undefined;
+  /**
+   * Returns the error that has kept this part from working for minutes since it has started, in words for an operator;
+   * `undefined` while it works. The manager is then not ready.
+   */
+  outage?(): string | undefined;
 }
 
-/** Leadership as it is right now, judged by the monotonic clock. */
+/** Tells whether this process is the elected leader at this moment. */
 export interface Leadership {
-  /** Milliseconds until the lease could belong to somebody else; 0 or less when it may already. `Infinity` without election. */
+  /**
+   * Returns how many milliseconds remain until another process can take the lease; 0 or less when another process can
+   * already take it. `Infinity` without leader election.
+   */
   remaining(): Ms;
 }

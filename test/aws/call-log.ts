@@ -1,32 +1,32 @@
 import { presentStrings } from './model/input.ts';
-import type { Service } from './model/principals.ts';
-import type { Received } from './wire/handle.ts';
+import type { Service } from './model/sts/principals.ts';
+import type { ReceivedCall } from './wire/handle.ts';
 import type { WireRequest } from './wire/http.ts';
 
-/** One call as AWS saw it. Times are milliseconds since the epoch. */
+/** The record of one AWS call. The times in the record are milliseconds since the epoch. */
 export interface CallRecord {
   readonly seq: number;
-  /** When the request arrived. */
+  /** The time when the request arrived at the AWS emulator. */
   readonly at: number;
-  /** When the model acted; absent: it never did. */
+  /** The time when the AWS emulator executed the call; undefined: the emulator has not executed the call. */
   readonly actedAt?: number;
   readonly requestId: string;
   readonly service: Service;
   readonly operation: string;
-  /** Whether this operation is one that changes the world. */
+  /** Whether the operation of the call changes AWS when the operation succeeds. */
   readonly mutates: boolean;
-  /** A mutation that AWS carried out, whatever the client was told. */
+  /** Whether the call has changed AWS, even if the client has not received the answer. */
   readonly applied: boolean;
   readonly accessKeyId?: string;
   readonly principalArn?: string;
   readonly account?: string;
   readonly region?: string;
   readonly userAgent: string;
-  /** The main nouns of the input: names, ARNs, token. */
+  /** The names, ARNs and tokens in the input of the call. */
   readonly nouns: Readonly<Record<string, string>>;
-  /** The fault that struck. */
+  /** The kind of the injected fault that hit the call; undefined: no fault hit the call. */
   readonly fault?: string;
-  /** What the client was answered; absent: nothing (yet). */
+  /** The HTTP status of the answer; undefined: the call has no answer so far. */
   readonly status?: number;
   readonly errorCode?: string;
   readonly errorMessage?: string;
@@ -37,6 +37,7 @@ const nounMembers = [
   'name',
   'fargateProfileName',
   'podExecutionRoleArn',
+  'principalArn',
   'clientRequestToken',
   'resourceArn',
   'RoleName',
@@ -53,7 +54,7 @@ export interface LogFilter {
   readonly operation?: string;
   readonly accessKeyId?: string;
   readonly mutates?: boolean;
-  /** Calls after this one. */
+  /** Selects only the calls whose sequence numbers are larger than this number. */
   readonly afterSeq?: number;
 }
 
@@ -61,8 +62,11 @@ export class CallLog {
   #records: CallRecord[] = [];
   #lastSeq = 0;
 
-  /** Notes an arriving call; `update` completes the note. */
-  open(received: Received, request: WireRequest, at: number): number {
+  /**
+   * Adds a record for an AWS call that has just arrived, and returns the sequence number of the record; `update`
+   * completes the record.
+   */
+  open(received: ReceivedCall, request: WireRequest, at: number): number {
     const { requestId, service, operation, mutates, principal, scope } = received;
     this.#lastSeq += 1;
     this.#records.push({
@@ -93,7 +97,8 @@ export class CallLog {
     return this.#records[this.#indexOf(seq)];
   }
 
-  // Records are dense and in order, but may begin late after a clear.
+  // The records have consecutive sequence numbers; after the log has been cleared, the numbers do not begin with 1
+  // again.
   #indexOf(seq: number): number {
     const first = this.#records[0];
     return first === undefined ? -1 : seq - first.seq;

@@ -1,11 +1,11 @@
-/** The emulator's time; a test may hand in a virtual one. */
-export interface Clock {
-  /** Milliseconds since the epoch; never goes back. */
+/** The clock of the AWS emulator, which in a test can be a virtual clock. */
+export interface EmulatorClock {
+  /** Returns the time in milliseconds since the epoch, which never decreases. */
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-export const systemClock: Clock = {
+export const systemClock: EmulatorClock = {
   now: () => Date.now(),
   sleep: (ms) =>
     new Promise((resolve) => {

@@ -5,11 +5,11 @@ import { expect } from 'chai';
 import { eventually } from '../support/eventually.ts';
 import type { CallRecord } from './call-log.ts';
 import { Emulator } from './emulator.ts';
-import { expectNothingLeft, leftovers } from './expect-nothing-left.ts';
+import { expectNothingLeft, leftovers } from './admin/expect-nothing-left.ts';
 import type { FaultKind } from './faults.ts';
-import { EmulatorRequestHandler } from './request-handler.ts';
-import { startServer } from './server.ts';
-import type { EmulatorServer } from './server.ts';
+import { EmulatorRequestHandler } from './transport/request-handler.ts';
+import { startServer } from './transport/server.ts';
+import type { EmulatorServer } from './transport/server.ts';
 
 const trust = JSON.stringify({
   Version: '2012-10-17',
@@ -41,7 +41,10 @@ const statusOf = (error: Error): unknown => {
     : undefined;
 };
 
-/** Both ways to the same emulator: the SDK's handler replaced, and a real socket. */
+/**
+ * The two ways in which SDK clients reach the AWS emulator: in process, through a replaced HTTP handler of the SDK, or
+ * over a real socket.
+ */
 const transports = [
   { way: 'in process', overHttp: false },
   { way: 'over HTTP', overHttp: true },
@@ -104,7 +107,7 @@ for (const { way, overHttp } of transports) {
       ['no-answer-after', true],
       ['stall-after', true],
     ] as const) {
-      it(`${kind}: nothing comes until the caller gives up`, async () => {
+      it(`${kind}: no answer comes until the caller aborts`, async () => {
         emulator.admin.addFault({ kind, operation: 'CreateRole' });
         const abort = new AbortController();
         const settled = errorOf(createRole(abort.signal));
@@ -116,13 +119,13 @@ for (const { way, overHttp } of transports) {
       });
     }
 
-    it('never sees a call whose caller had given up before', async () => {
+    it('never receives a call that was aborted before', async () => {
       const error = await errorOf(createRole(AbortSignal.abort()));
       expect(error.name).to.equal('AbortError');
       expect(emulator.admin.calls()).to.deep.equal([]);
     });
 
-    it('strikes the nth call, each kth, a number of times, or calls with given nouns', async () => {
+    it('applies a fault to the nth call, to each kth call, a number of times, or by input values', async () => {
       const named = (operation: string): Promise<unknown> =>
         sts.send(new GetCallerIdentityCommand({})).then(
           () => 'ok',
@@ -140,7 +143,7 @@ for (const { way, overHttp } of transports) {
       expect(error.name).to.equal('Throttling');
     });
 
-    it('logs who called what, when, and how it ended', async () => {
+    it('logs caller, operation, time and result', async () => {
       await createRole();
       await errorOf(iam.send(new GetRoleCommand({ RoleName: 'nobody' })));
       const [made, missed] = emulator.admin.calls();
@@ -164,7 +167,7 @@ for (const { way, overHttp } of transports) {
       expect(emulator.admin.calls({ accessKeyId: 'stranger' })).to.have.length(0);
     });
 
-    it('lets a listener act right before and right after the effect', async () => {
+    it('calls listeners right before and right after the effect', async () => {
       const phases: string[] = [];
       const stop = emulator.onCall(async (call: CallRecord, phase) => {
         await Promise.resolve();
@@ -176,7 +179,7 @@ for (const { way, overHttp } of transports) {
       expect(phases).to.deep.equal(['CreateRole before false', 'CreateRole after true']);
     });
 
-    it('lets a listener have a call get lost: no effect, no answer', async () => {
+    it('drops a call without effect and answer when a listener returns lost', async () => {
       const stop = emulator.onCall((_, phase) => (phase === 'before' ? 'lost' : undefined));
       const abort = new AbortController();
       const command = new CreateRoleCommand({ RoleName: 'r', AssumeRolePolicyDocument: trust });
@@ -190,7 +193,7 @@ for (const { way, overHttp } of transports) {
       expect(roleExists()).to.equal(false);
     });
 
-    it('says what is left, and not what a stranger put there', async () => {
+    it('lists leftovers without foreign resources', async () => {
       const cluster = emulator.admin.createCluster({ name: 'c' });
       emulator.admin.putRole({ name: 'put', trustPolicy: trust });
       const theirs = new IAMClient({
@@ -209,13 +212,13 @@ for (const { way, overHttp } of transports) {
           selectors: [{ namespace: 'a' }],
         }),
       );
-      expect(leftovers(emulator.admin.world()).map((left) => left.replace(/[0-9a-f-]{36}/, 'id'))).to.deep.equal([
+      expect(leftovers(emulator.admin.snapshot()).map((left) => left.replace(/[0-9a-f-]{36}/, 'id'))).to.deep.equal([
         `${cluster.arn.replace(':cluster/', ':fargateprofile/')}/p/id CREATING`,
         'arn:aws:iam::123456789012:role/r',
       ]);
     });
 
-    it('begins anew after a reset, with the keys it had', async () => {
+    it('is empty after a reset, with the initial keys', async () => {
       await createRole();
       emulator.admin.addFault({ kind: 'throttle', operation: '*' });
       emulator.admin.setConfig({ eks: { createMs: 1 } });
@@ -226,7 +229,7 @@ for (const { way, overHttp } of transports) {
       await createRole();
     });
 
-    it('answers an operation that it does not model as one that AWS does not know', async () => {
+    it('refuses an unknown operation as AWS does', async () => {
       const nodegroups = await errorOf(eks.send(new ListNodegroupsCommand({ clusterName: 'c' })));
       expect([nodegroups.name, statusOf(nodegroups)]).to.deep.equal(['UnknownOperationException', 404]);
       const users = await errorOf(iam.send(new ListUsersCommand({})));
@@ -244,7 +247,10 @@ async function inTurn<T>(times: number, call: () => Promise<T>): Promise<T[]> {
   return answers;
 }
 
-/** Resolves when the first call has arrived, or has had its effect. */
+/**
+ * `arrived`: waits until the AWS emulator has received an AWS call; `acted`: waits until the AWS emulator has executed
+ * the newest AWS call.
+ */
 async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void> {
   for (;;) {
     const call = emulator.admin.calls().at(-1);
@@ -256,7 +262,7 @@ async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void
 }
 
 describe('the emulator under a virtual clock', () => {
-  it('has latency and slowness on that clock alone, and repeats itself for the same seed', async () => {
+  it('waits only on this clock, and has the same trace for the same seed', async () => {
     const traces = await Promise.all(
       [1, 2].map(async () => {
         const slept: number[] = [];
@@ -285,10 +291,10 @@ describe('the emulator under a virtual clock', () => {
     expect(traces[0]?.times[0]).to.deep.equal([1_000_000, 1_000_000 + (first ?? 0)]);
   });
 
-  it('knows when something next changes by itself', () => {
+  it('knows the time of the next transition', () => {
     const emulator = new Emulator({ clock: { now: () => 1_000, sleep: async () => undefined } });
     emulator.admin.createCluster({ name: 'c' });
-    expect(emulator.model.world.nextTransitionAt()).to.equal(undefined);
+    expect(emulator.model.state.nextTransitionAt()).to.equal(undefined);
     emulator.admin.putProfile({
       cluster: 'c',
       name: 'p',
@@ -296,6 +302,6 @@ describe('the emulator under a virtual clock', () => {
       status: 'CREATING',
       next: { afterMs: 500, to: 'ACTIVE' },
     });
-    expect(emulator.model.world.nextTransitionAt()).to.equal(1_500);
+    expect(emulator.model.state.nextTransitionAt()).to.equal(1_500);
   });
 });

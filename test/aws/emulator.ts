@@ -1,41 +1,42 @@
-import { createAdmin } from './admin.ts';
-import type { Admin } from './admin.ts';
+import { createAdmin } from './admin/admin.ts';
+import type { Admin } from './admin/admin.ts';
 import { CallLog } from './call-log.ts';
 import type { CallRecord } from './call-log.ts';
 import { systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
+import type { EmulatorClock } from './clock.ts';
 import { Faults } from './faults.ts';
-import type { Exchange, Strike } from './faults.ts';
+import type { ClientOutcome, FaultEffect } from './faults.ts';
 import { defaultConfig, withConfig } from './model/config.ts';
 import type { Config, ConfigPatch } from './model/config.ts';
 import { seededEnv } from './model/env.ts';
 import type { ModelEnv } from './model/env.ts';
 import { Model } from './model/model.ts';
-import type { KeyRequest } from './model/principals.ts';
+import type { KeyRequest } from './model/sts/principals.ts';
 import { receive, respond } from './wire/handle.ts';
-import type { Answered, Received } from './wire/handle.ts';
+import type { WireAnswer, ReceivedCall } from './wire/handle.ts';
 import type { WireRequest } from './wire/http.ts';
 
 export interface EmulatorOptions {
-  readonly clock?: Clock;
+  readonly clock?: EmulatorClock;
   readonly env?: ModelEnv;
   readonly config?: ConfigPatch;
-  /** Keys that exist from the start and again after a reset. */
+  /** The access keys that exist when the AWS emulator starts, and again after the emulator has been reset. */
   readonly keys?: readonly KeyRequest[];
 }
 
 /**
- * Sees every call right before and right after the model acts; the call waits for it. `lost`, said before: the call never
- * gets there, has no effect and no answer.
+ * A function that the AWS emulator calls right before and right after the execution of each AWS call; the emulator
+ * continues when the function has returned. If the function returns `lost` before the execution, the AWS call has no
+ * effect and no answer.
  */
 export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | 'lost' | Promise<void | 'lost'>;
 
-/** AWS in one process: the model, its wire, its faults, and the log of what was asked of it. */
+/** The emulated AWS in one process: the model of AWS, the AWS protocols, injected faults and a log of the calls. */
 export class Emulator {
-  readonly clock: Clock;
+  readonly clock: EmulatorClock;
   readonly log = new CallLog();
   readonly faults = new Faults();
-  /** What tests do to the world that no caller of AWS can. */
+  /** Functions with which tests change and read the emulated AWS; these functions are no AWS operations. */
   readonly admin: Admin;
   readonly #env: ModelEnv;
   readonly #config: Config;
@@ -56,7 +57,10 @@ export class Emulator {
     return this.#model;
   }
 
-  /** A new world: no clusters, roles, faults, denials or log, and the keys of the start. */
+  /**
+   * Removes all clusters, roles, faults, denials and logged calls, and restores the access keys that existed when the
+   * AWS emulator started.
+   */
   reset(): void {
     this.#model = this.#newModel();
     this.faults.clear();
@@ -69,13 +73,13 @@ export class Emulator {
     return model;
   }
 
-  /** Returns the function that ends the listening. */
+  /** Adds a listener for AWS calls, and returns a function that removes this listener. */
   onCall(listener: CallListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  async handle(request: WireRequest): Promise<Exchange> {
+  async handle(request: WireRequest): Promise<ClientOutcome> {
     const model = this.#model;
     const received = receive(model, request, this.clock.now());
     const seq = this.log.open(received, request, this.clock.now());
@@ -84,7 +88,7 @@ export class Emulator {
 
     const before = await this.#strike(strike, 'before', received, undefined);
     if (before !== undefined) return this.#close(seq, before);
-    const latency = model.world.draw(model.world.config.latencyMs);
+    const latency = model.state.draw(model.state.config.latencyMs);
     if (latency > 0) await this.clock.sleep(latency);
 
     if (await this.#tell(seq, 'before')) return this.#close(seq, { kind: 'silence' });
@@ -98,17 +102,20 @@ export class Emulator {
   }
 
   async #strike(
-    strike: Strike | undefined,
-    when: Strike['when'],
-    received: Received,
-    answered: Answered | undefined,
-  ): Promise<Exchange | undefined> {
+    strike: FaultEffect | undefined,
+    when: FaultEffect['when'],
+    received: ReceivedCall,
+    answered: WireAnswer | undefined,
+  ): Promise<ClientOutcome | undefined> {
     if (strike?.when !== when) return undefined;
     if (strike.delayMs > 0) await this.clock.sleep(strike.delayMs);
     return strike.exchange(received, answered);
   }
 
-  /** Whether a listener has the call get lost. */
+  /**
+   * Calls all listeners for an AWS call. Returns whether a listener returned `lost` before the execution of the AWS
+   * call.
+   */
   async #tell(seq: number, phase: 'before' | 'after'): Promise<boolean> {
     const call = this.log.get(seq);
     if (call === undefined) return false;
@@ -117,7 +124,7 @@ export class Emulator {
     return phase === 'before' && answers.includes('lost');
   }
 
-  #close(seq: number, exchange: Exchange): Exchange {
+  #close(seq: number, exchange: ClientOutcome): ClientOutcome {
     if (exchange.kind === 'answer') {
       const { response, error } = exchange.answered;
       this.log.update(seq, {

@@ -1,20 +1,21 @@
 import { AwsError } from './model/errors.ts';
-import type { Service } from './model/principals.ts';
+import type { Service } from './model/sts/principals.ts';
 import { throttled } from './model/throttle.ts';
 import { refuse } from './wire/handle.ts';
-import type { Answered, Received } from './wire/handle.ts';
+import type { WireAnswer, ReceivedCall } from './wire/handle.ts';
 
 /**
- * What goes wrong with a call:
- * - `500-before`, `500-after`: the service's internal error, without and with the effect;
- * - `no-answer-before`, `no-answer-after`: the connection stays open and silent;
- * - `reset` (before the effect), `reset-after`: the connection is reset;
- * - `throttle`: refused as too fast, no effect;
- * - `html-503`: a load balancer's page, no effect;
- * - `garbage-after`: 200 with a body that is neither JSON nor XML;
- * - `stall-after`: headers and half of the answer, then nothing;
- * - `slow:<ms>`: the effect at once, the answer late; `slow-before:<ms>`: the effect late too;
- * - `error:<Type>:<message>`: that error, no effect.
+ * A fault that the AWS emulator injects into a call. The emulator executes the operation of the call only if the name
+ * of the fault ends in `-after` or begins with `slow`:
+ * - `500-before`, `500-after`: the client gets the internal error of the AWS service;
+ * - `no-answer-before`, `no-answer-after`: the connection stays open without an answer;
+ * - `reset`, `reset-after`: the connection is reset;
+ * - `throttle`: the client gets a throttling error;
+ * - `html-503`: the client gets the HTML page of a load balancer;
+ * - `garbage-after`: the client gets status 200 with a body that is neither JSON nor XML;
+ * - `stall-after`: the client gets the headers and half of the body, then nothing;
+ * - `slow:<ms>`: only the answer is late; `slow-before:<ms>`: the execution is late, too;
+ * - `error:<Type>:<message>`: the client gets this error.
  */
 export type FaultKind =
   | '500-before'
@@ -31,39 +32,44 @@ export type FaultKind =
   | `slow-before:${number}`
   | `error:${string}:${string}`;
 
-/** Which calls a fault meets. Without `nth` and `every`: all that match. */
+/** A fault and the AWS calls that it hits: all matching calls, unless `nth` or `every` selects some of them. */
 export interface FaultRule {
   readonly kind: FaultKind;
-  /** `CreateRole`, `iam:CreateRole`, `iam:*` or `*`. */
+  /** The operations that the fault hits: `CreateRole`, `iam:CreateRole`, `iam:*` or `*`. */
   readonly operation: string;
-  /** Only the n-th matching call since the rule was added, from 1. */
+  /** The fault hits only the n-th matching call since the test added the fault, counted from 1. */
   readonly nth?: number;
-  /** Only each k-th matching call. */
+  /** The fault hits only the matching calls number k, 2k, 3k and so on. */
   readonly every?: number;
-  /** How often it strikes at most. */
+  /** The maximum number of calls that the fault hits. */
   readonly times?: number;
   readonly accessKeyId?: string;
-  /** Members of the input that must be equal, e.g. `{ clusterName: 'a' }`. */
+  /** The fault hits only the calls that are signed for this region. */
+  readonly region?: string;
+  /** Members of the call's input that must have these values, e.g. `{ clusterName: 'a' }`. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** What the client gets to see. */
-export type Exchange =
-  | { readonly kind: 'answer'; readonly answered: Answered }
+/** What a client of the AWS emulator gets for a call. */
+export type ClientOutcome =
+  | { readonly kind: 'answer'; readonly answered: WireAnswer }
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset' }
-  | { readonly kind: 'stall'; readonly answered: Answered };
+  | { readonly kind: 'stall'; readonly answered: WireAnswer };
 
-export interface Strike {
+export interface FaultEffect {
   readonly kind: FaultKind;
   readonly when: 'before' | 'after';
-  /** How long the call is held up at that point. */
+  /**
+   * The length of the delay in milliseconds; `when` says whether the delay comes before or after the execution of the
+   * operation.
+   */
   readonly delayMs: number;
-  /** What replaces the answer; undefined: nothing, the call was only slow. */
-  readonly exchange: (received: Received, answered: Answered | undefined) => Exchange | undefined;
+  /** Returns what the client gets instead of the AWS emulator's answer; `undefined` keeps the answer. */
+  readonly exchange: (received: ReceivedCall, answered: WireAnswer | undefined) => ClientOutcome | undefined;
 }
 
-interface Armed {
+interface ArmedFault {
   readonly id: number;
   readonly rule: FaultRule;
   seen: number;
@@ -71,7 +77,7 @@ interface Armed {
 }
 
 export class Faults {
-  #armed: readonly Armed[] = [];
+  #armed: readonly ArmedFault[] = [];
   #lastId = 0;
 
   add(rule: FaultRule): number {
@@ -93,9 +99,12 @@ export class Faults {
     return this.#armed.map((armed) => ({ ...armed }));
   }
 
-  /** The fault that this call meets. Every matching rule counts the call; the first due one strikes. */
-  take(received: Received): Strike | undefined {
-    let strike: Strike | undefined;
+  /**
+   * Returns the effect of the fault that hits this call; undefined: no fault hits the call. Each matching fault counts
+   * the call; if several faults are due, only the fault that was added first hits the call.
+   */
+  take(received: ReceivedCall): FaultEffect | undefined {
+    let strike: FaultEffect | undefined;
     for (const armed of this.#armed) {
       if (!matches(armed.rule, received)) continue;
       armed.seen += 1;
@@ -107,13 +116,14 @@ export class Faults {
   }
 }
 
-function matches(rule: FaultRule, { service, operation, input, principal }: Received): boolean {
+function matches(rule: FaultRule, { service, operation, input, principal, scope }: ReceivedCall): boolean {
   const named = [operation, `${service}:${operation}`, `${service}:*`, '*'].includes(rule.operation);
   const caller = rule.accessKeyId === undefined || rule.accessKeyId === principal?.accessKeyId;
-  return named && caller && Object.entries(rule.where ?? {}).every(([key, value]) => input[key] === value);
+  const here = rule.region === undefined || rule.region === scope?.region;
+  return named && caller && here && Object.entries(rule.where ?? {}).every(([key, value]) => input[key] === value);
 }
 
-function isDue({ rule, seen, struck }: Armed): boolean {
+function isDue({ rule, seen, struck }: ArmedFault): boolean {
   if (rule.times !== undefined && struck >= rule.times) return false;
   if (rule.nth !== undefined) return seen === rule.nth;
   return rule.every === undefined || seen % rule.every === 0;
@@ -125,7 +135,8 @@ function internalError(service: Service): AwsError {
   return new AwsError('InternalFailure', 500, 'The request processing has failed.');
 }
 
-// Statuses of error types that tests inject by name; what is not here answers 400, as most do.
+// HTTP statuses of the errors that a test injects with `error:<Type>:<message>`. All other error types get 400, as most
+// AWS errors do.
 const statuses: Readonly<Record<string, number>> = {
   AccessDenied: 403,
   AccessDeniedException: 403,
@@ -152,25 +163,25 @@ const statuses: Readonly<Record<string, number>> = {
   ServiceUnavailableException: 503,
 };
 
-function answer(answered: Answered): Exchange {
+function answer(answered: WireAnswer): ClientOutcome {
   return { kind: 'answer', answered };
 }
 
-function errorStrike(kind: FaultKind, when: 'before' | 'after', error: (service: Service) => AwsError): Strike {
+function errorStrike(kind: FaultKind, when: 'before' | 'after', error: (service: Service) => AwsError): FaultEffect {
   return { kind, when, delayMs: 0, exchange: (received) => answer(refuse(received, error(received.service))) };
 }
 
-function garbled({ requestId }: Received): Answered {
+function garbled({ requestId }: ReceivedCall): WireAnswer {
   return { response: { status: 200, headers: { 'x-amzn-requestid': requestId }, body: '\u0000<not{json' } };
 }
 
-function htmlPage(): Answered {
+function htmlPage(): WireAnswer {
   const body = '<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>';
   return { response: { status: 503, headers: { 'content-type': 'text/html' }, body } };
 }
 
-function strikeOf(kind: FaultKind): Strike {
-  const plain = (when: 'before' | 'after', exchange: Strike['exchange']): Strike => ({
+function strikeOf(kind: FaultKind): FaultEffect {
+  const plain = (when: 'before' | 'after', exchange: FaultEffect['exchange']): FaultEffect => ({
     kind,
     when,
     delayMs: 0,
@@ -202,7 +213,7 @@ function strikeOf(kind: FaultKind): Strike {
   }
 }
 
-function parameterised(kind: `slow:${number}` | `slow-before:${number}` | `error:${string}:${string}`): Strike {
+function parameterised(kind: `slow:${number}` | `slow-before:${number}` | `error:${string}:${string}`): FaultEffect {
   const error = /^error:([A-Za-z]+):(.*)$/s.exec(kind);
   if (error !== null) {
     const [, code = '', message = ''] = error;

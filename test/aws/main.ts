@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { defaultAccount, defaultRegion } from './admin.ts';
-import type { ClusterRequest } from './admin.ts';
+import { defaultAccount, defaultRegion } from './admin/admin.ts';
+import type { ClusterRequest } from './admin/admin.ts';
 import type { Delay } from './model/config.ts';
 import { seededEnv } from './model/env.ts';
-import { startServer } from './server.ts';
+import { startServer } from './transport/server.ts';
 
 const usage = `Usage: node test/aws/main.ts [flags]
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
-import { countCalls } from './calls.ts';
+import { countCalls, spanOfFirstChanges } from './calls.ts';
 
 let seq = 0;
 
@@ -20,8 +20,8 @@ const call = (operation: string, change: Partial<CallRecord> = {}): CallRecord =
 
 const change = (operation: string): CallRecord => call(operation, { mutates: true, applied: true });
 
-describe('counting the calls to AWS', () => {
-  it('takes each look at a profile for a poll once its create was taken', () => {
+describe('the counts of AWS calls', () => {
+  it('count each describe of a profile after its accepted create as a poll', () => {
     const counts = countCalls([
       call('DescribeFargateProfile', { status: 404, errorCode: 'ResourceNotFoundException' }),
       change('CreateFargateProfile'),
@@ -32,12 +32,12 @@ describe('counting the calls to AWS', () => {
     expect(counts).to.include({ total: 5, polls: 2, mutations: 1 });
   });
 
-  it('takes no create that was refused for the beginning of polls', () => {
+  it('count no polls after a refused create', () => {
     const refused = call('CreateFargateProfile', { mutates: true, status: 409, errorCode: 'ResourceInUseException' });
     expect(countCalls([refused, call('DescribeFargateProfile')])).to.include({ polls: 0, failed: 1 });
   });
 
-  it('tells throttled calls from failed ones, and both from the answer that there is none', () => {
+  it('separate throttled calls, failed calls and not-found answers', () => {
     const counts = countCalls([
       call('DescribeFargateProfile', { status: 404, errorCode: 'ResourceNotFoundException' }),
       call('GetRole', { service: 'iam', status: 404, errorCode: 'NoSuchEntity' }),
@@ -48,12 +48,28 @@ describe('counting the calls to AWS', () => {
     expect(counts).to.include({ throttled: 2, failed: 1 });
   });
 
-  it('counts how each operation ended', () => {
+  it('list the answers of each operation', () => {
     const { status: _none, ...unanswered } = call('GetRole', { service: 'iam' });
     const calls = [call('ListFargateProfiles'), call('ListFargateProfiles'), unanswered];
     expect(countCalls(calls).byOperation).to.deep.equal({
       'eks:ListFargateProfiles': { 200: 2 },
       'iam:GetRole': { unanswered: 1 },
     });
+  });
+});
+
+describe('the time until EKS has a change in every cluster', () => {
+  const create = (clusterName: string, at: number, fields: Partial<CallRecord> = {}): CallRecord =>
+    call('CreateFargateProfile', { nouns: { clusterName }, at, mutates: true, applied: true, ...fields });
+
+  it('ends with the first accepted create of the last cluster', () => {
+    const calls = [
+      call('GetRole', { at: 1_000 }),
+      create('a', 1_200),
+      create('b', 1_300, { applied: false }),
+      create('b', 1_700),
+      create('a', 4_000),
+    ];
+    expect(spanOfFirstChanges(calls)).to.equal(700);
   });
 });

@@ -1,15 +1,20 @@
 import type { CallRecord } from '../aws/call-log.ts';
 
-/** What was asked of AWS in some span of time. */
+/** Counts of the AWS calls in one part of the benchmark. */
 export interface CallCounts {
   readonly total: number;
-  /** Looks at a profile after its create or its delete was sent: has EKS finished? */
+  /**
+   * The number of DescribeFargateProfile calls that ask whether EKS has finished an accepted creation or deletion of
+   * the profile.
+   */
   readonly polls: number;
   readonly mutations: number;
   readonly throttled: number;
-  /** Refused or unanswered, but for throttled ones and for reads that ask whether something is there. */
+  /**
+   * The number of calls that AWS refused or did not answer. Throttled calls and reads that found nothing do not count.
+   */
   readonly failed: number;
-  /** How often each operation ended in each way: `eks:DescribeFargateProfile` → `200` → 31. */
+  /** The number of calls by operation and answer, e.g. `eks:DescribeFargateProfile` → `200` → 31. */
   readonly byOperation: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
@@ -36,12 +41,25 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
   };
 }
 
+/**
+ * Returns how many milliseconds after the first call EKS has accepted a change of a profile in every cluster. EKS changes one
+ * profile of a cluster at a time, so until then it has nothing to do in some cluster.
+ */
+export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
+  const firsts = new Map<string | undefined, number>();
+  for (const { operation, applied, nouns, at } of calls) {
+    const cluster = nouns['clusterName'];
+    if (applied && PROFILE_MUTATIONS.has(operation) && !firsts.has(cluster)) firsts.set(cluster, at);
+  }
+  return Math.max(0, ...firsts.values()) - Math.min(...calls.map(({ at }) => at));
+}
+
 const PROFILE_MUTATIONS: ReadonlySet<string> = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
 
 const isThrottled = ({ errorCode }: CallRecord): boolean =>
   errorCode === 'ThrottlingException' || errorCode === 'Throttling';
 
-/** "There is none" is an answer to the question whether there is one. */
+/** Whether the call is a read that found nothing, which is a normal answer and no failure. */
 const isAnswered = ({ operation, errorCode }: CallRecord): boolean =>
   (operation === 'DescribeFargateProfile' && errorCode === 'ResourceNotFoundException') ||
   (operation === 'GetRole' && errorCode === 'NoSuchEntity');

@@ -1,99 +1,110 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { leftovers } from '../aws/expect-nothing-left.ts';
+import { leftovers } from '../aws/admin/expect-nothing-left.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
-import { remoteAdmin, type RemoteAdmin } from '../aws/remote.ts';
-import { startControlPlane, type ControlPlane } from '../envtest/controlplane.ts';
-import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
-import { untilUp } from '../envtest/process.ts';
+import { remoteAdmin, type RemoteAdmin } from '../aws/admin/remote.ts';
+import { startControlPlane, type ControlPlane } from '../envtest/control-plane/controlplane.ts';
+import { STAND_IN_CRDS, applyCrds } from '../envtest/clients/crds.ts';
+import { waitUntilUp } from '../envtest/control-plane/process.ts';
 import { eventually } from '../support/eventually.ts';
-import { startManager, type RunningManager } from '../world/manager.ts';
+import { startManager, type RunningManager } from '../world/manager/manager.ts';
 import { OUR_CRD } from '../world/world.ts';
-import { countCalls, type CallCounts } from './calls.ts';
-import { Fleet, type FleetSize } from './fleet.ts';
-import { usageOf, usageSince, writesOf, type Usage } from './usage.ts';
+import { countCalls, spanOfFirstChanges, type CallCounts } from './calls.ts';
+import { BenchProfiles, type ProfileCounts } from './profiles.ts';
+import { usageOf, usageSince, writesOf, type ManagerUsage } from './manager-usage.ts';
 
 const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
 
-/** How long each call to AWS takes. */
+/** The delay that the AWS emulator adds to every AWS call, in milliseconds. */
 export const CALL_MS = 20;
-/** For the look at a fleet at rest: so short that each object is compared with AWS several times. */
+/**
+ * The manager's sync period while the benchmark measures the idle manager: short, so that the manager compares each
+ * object with AWS several times.
+ */
 export const IDLE_SYNC_PERIOD_MS = 5_000;
 export const IDLE_MS = 20_000;
-/** How long a manager that was started anew is watched. */
+/** How long the benchmark still counts AWS calls after the queue of the restarted manager is empty, in milliseconds. */
 export const RESTART_MS = 5_000;
 
-export interface Scenario extends Omit<FleetSize, 'prefix'> {
+export interface BenchScenario extends Omit<ProfileCounts, 'prefix'> {
   readonly name: string;
-  /** How long EKS takes to create or to delete a profile; in AWS it is minutes. */
+  /** How long the emulated EKS takes to create one profile or to delete one profile; the real EKS takes minutes. */
   readonly lifecycleMs: number;
-  /** The manager has made and deleted a profile before: it does not do everything for the first time. */
-  readonly isPractised?: boolean;
-  /** Calls a second that AWS allows for each operation; absent: any. */
+  /**
+   * Whether the manager creates and deletes an additional profile before the measurement, so that the measurement does
+   * not contain the manager's one-time work.
+   */
+  readonly isWarmedUp?: boolean;
+  /** The calls per second that the AWS emulator allows for each operation; undefined: no limit. */
   readonly throttledTo?: number;
 }
 
-export interface RunOptions {
-  /** The built manager; absent: the one that `make build` made. */
+export interface BenchOptions {
+  /** The path of the manager program; undefined: the program that `make build` builds. */
   readonly managerFile?: string;
   readonly nodeOptions: string;
-  /** After the bench's own. */
+  /** Flags of the manager that follow the benchmark's own flags on the command line. */
   readonly flags: readonly string[];
 }
 
-/** A change of all profiles, up to its end. */
-export interface Phase {
+/** The part of the benchmark that creates all profiles, or the part that deletes all profiles. */
+export interface TimedPhase {
   readonly seconds: number;
+  /** The time from the first AWS call until EKS has accepted a change in every cluster. */
+  readonly firstChangesSeconds: number;
   readonly calls: CallCounts;
 }
 
 export interface Measurement {
-  readonly scenario: Scenario;
-  readonly create: Phase & Usage;
-  /** All is as it should be, and is looked at again and again. */
+  readonly scenario: BenchScenario;
+  readonly create: TimedPhase & ManagerUsage;
+  /** The part of the benchmark in which all profiles are Ready and the manager compares them with AWS repeatedly. */
   readonly idle: {
     readonly seconds: number;
     readonly calls: CallCounts;
     readonly writes: number;
     readonly cpuSeconds: number;
   };
-  /** Killed at rest and started again. */
+  /** The part of the benchmark in which a manager starts after the idle manager has been killed. */
   readonly restart: {
-    /** From the start of the process until it is ready and has nothing queued. */
+    /** The time from the start of the manager process until the manager is ready and its queue is empty. */
     readonly seconds: number;
     readonly calls: CallCounts;
     readonly writes: number;
   };
-  readonly delete: Phase;
-  /** Of the manager that made the profiles, and of the one that deleted them. */
+  readonly delete: TimedPhase;
+  /**
+   * The memory peak of the manager that creates the profiles or of the manager that deletes them, whichever is larger.
+   */
   readonly peakMiB: number;
 }
 
-/** What EKS takes at the least, one change of a cluster at a time; the clusters do not wait for each other. */
-export const serialSeconds = ({ profilesEach, lifecycleMs }: Scenario): number => (profilesEach * lifecycleMs) / 1000;
+/**
+ * The shortest time in which EKS can create all profiles, or can delete all profiles: one profile at a time per
+ * cluster, and all clusters in parallel.
+ */
+export const serialSeconds = ({ profilesEach, lifecycleMs }: BenchScenario): number =>
+  (profilesEach * lifecycleMs) / 1000;
 
-/** One life of a fleet: made, left alone, its manager killed and started again, deleted. */
-export async function run(scenario: Scenario, options: RunOptions): Promise<Measurement> {
+/**
+ * Measures one scenario: creates the profiles, leaves them idle, kills and restarts the manager, and deletes the
+ * profiles.
+ */
+export async function measureScenario(scenario: BenchScenario, options: BenchOptions): Promise<Measurement> {
   const controlPlane = await startControlPlane();
   const watching = new AbortController();
   try {
     await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
     const { aws, url: awsUrl } = await startEmulator(controlPlane, scenario);
-    const fleet = new Fleet(controlPlane.api, aws, { ...scenario, prefix: 'cluster' });
-    const trial = new Fleet(controlPlane.api, aws, { prefix: 'trial', clusters: 1, profilesEach: 1 });
-    await fleet.createClusters();
-    await trial.createClusters();
-    const following = Promise.race([fleet, trial].map(async (each) => each.follow(watching.signal)));
-    const bench = new Bench(scenario, { fleet, trial }, aws, (flags = []) =>
-      startManager(controlPlane, {
-        awsUrl,
-        flags: [...flags, ...options.flags],
-        verbosity: 0,
-        ...(options.managerFile !== undefined && { file: options.managerFile }),
-        env: { NODE_OPTIONS: options.nodeOptions },
-      }),
+    const measured = new BenchProfiles(controlPlane.api, aws, { ...scenario, prefix: 'cluster' });
+    const warmUp = new BenchProfiles(controlPlane.api, aws, { prefix: 'trial', clusters: 1, profilesEach: 1 });
+    await measured.createClusters();
+    await warmUp.createClusters();
+    const following = Promise.race([measured, warmUp].map(async (each) => each.follow(watching.signal)));
+    const benchRun = new BenchRun(scenario, { measured, warmUp }, aws, (flags = []) =>
+      startBenchManager(controlPlane, awsUrl, { ...options, flags: [...flags, ...options.flags] }),
     );
-    return await Promise.race([bench.measure(), following.then(neverEnds)]);
+    return await Promise.race([benchRun.measure(), following.then(neverEnds)]);
   } catch (error) {
     throw new Error(`${scenario.name}: ${String(error)}\n${controlPlane.logs()}`, { cause: error });
   } finally {
@@ -102,82 +113,102 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<Meas
   }
 }
 
-interface Fleets {
-  /** What is measured. */
-  readonly fleet: Fleet;
-  /** On which a manager may practise. */
-  readonly trial: Fleet;
+export const startBenchManager = (
+  controlPlane: ControlPlane,
+  awsUrl: string,
+  { flags, managerFile, nodeOptions }: BenchOptions,
+): Promise<RunningManager> =>
+  startManager(controlPlane, {
+    awsUrl,
+    flags,
+    verbosity: 0,
+    ...(managerFile !== undefined && { file: managerFile }),
+    env: { NODE_OPTIONS: nodeOptions },
+  });
+
+interface ProfileSets {
+  /** The profiles whose creation and deletion the benchmark measures. */
+  readonly measured: BenchProfiles;
+  /** The profile that warms up the manager before the benchmark measures it. */
+  readonly warmUp: BenchProfiles;
 }
 
-class Bench {
-  readonly #scenario: Scenario;
-  readonly #fleet: Fleet;
-  readonly #trial: Fleet;
+class BenchRun {
+  readonly #scenario: BenchScenario;
+  readonly #measured: BenchProfiles;
+  readonly #warmUp: BenchProfiles;
   readonly #aws: RemoteAdmin;
   readonly #start: (flags?: readonly string[]) => Promise<RunningManager>;
 
   constructor(
-    scenario: Scenario,
-    { fleet, trial }: Fleets,
+    scenario: BenchScenario,
+    { measured, warmUp }: ProfileSets,
     aws: RemoteAdmin,
     start: (flags?: readonly string[]) => Promise<RunningManager>,
   ) {
     this.#scenario = scenario;
-    this.#fleet = fleet;
-    this.#trial = trial;
+    this.#measured = measured;
+    this.#warmUp = warmUp;
     this.#aws = aws;
     this.#start = start;
   }
 
   async measure(): Promise<Measurement> {
     const first = await this.#start();
-    await this.#practise();
+    await this.#warmUpManager();
     const before = await usageOf(first);
     const creation = await this.#timed(async (limitMs) => {
-      await this.#fleet.createProfiles();
-      await this.#fleet.untilReady(limitMs);
+      await this.#measured.createProfiles();
+      await this.#measured.untilReady(limitMs);
     });
     const create = { ...creation, ...usageSince(before, await usageOf(first)) };
-    await end(first);
+    await stopManager(first);
     const idle = await this.#idle();
     const { manager, restart } = await this.#restart();
-    await this.#practise();
+    await this.#warmUpManager();
     const deletion = await this.#timed(async (limitMs) => {
-      await this.#fleet.deleteProfiles();
-      await this.#fleet.untilGone(limitMs);
+      await this.#measured.deleteProfiles();
+      await this.#measured.untilGone(limitMs);
     });
     const { peakMiB } = await usageOf(manager);
-    await end(manager);
+    await stopManager(manager);
     await this.#expectNothingLeft();
     const peak = Math.max(create.peakMiB, peakMiB);
     return { scenario: this.#scenario, create, idle, restart, delete: deletion, peakMiB: peak };
   }
 
-  async #practise(): Promise<void> {
-    if (this.#scenario.isPractised !== true) return;
-    await this.#trial.createProfiles();
-    await this.#trial.untilReady(this.#limitMs());
-    await this.#trial.deleteProfiles();
-    await this.#trial.untilGone(this.#limitMs());
+  async #warmUpManager(): Promise<void> {
+    if (this.#scenario.isWarmedUp !== true) return;
+    await this.#warmUp.createProfiles();
+    await this.#warmUp.untilReady(this.#limitMs());
+    await this.#warmUp.deleteProfiles();
+    await this.#warmUp.untilGone(this.#limitMs());
   }
 
-  /** Throttled, it is the calls that take the time, not EKS. */
+  /**
+   * Returns the time limit for the creation, or for the deletion, of all profiles in milliseconds. The limit is long
+   * because throttled AWS calls can take longer than the work of EKS.
+   */
   #limitMs(): number {
     return 60_000 + 10_000 * serialSeconds(this.#scenario);
   }
 
-  async #timed(work: (limitMs: number) => Promise<void>): Promise<Phase> {
+  async #timed(work: (limitMs: number) => Promise<void>): Promise<TimedPhase> {
     await this.#aws.clearCalls();
     const from = performance.now();
     await work(this.#limitMs());
     const seconds = (performance.now() - from) / 1000;
-    return { seconds, calls: countCalls(await this.#aws.calls()) };
+    const calls = await this.#aws.calls();
+    return { seconds, firstChangesSeconds: spanOfFirstChanges(calls) / 1000, calls: countCalls(calls) };
   }
 
-  /** Ends with `kill -9`: whoever comes next finds no farewell. */
+  /**
+   * Measures an idle manager. Afterwards kills the manager with SIGKILL, so that the next manager starts as after a
+   * crash.
+   */
   async #idle(): Promise<Measurement['idle']> {
     const manager = await this.#start(['--sync-period', `${IDLE_SYNC_PERIOD_MS}ms`]);
-    // After a start each object waits for a time of its own within the first period.
+    // A manager compares each object with AWS for the first time at a random time within the first sync period.
     await delay(IDLE_SYNC_PERIOD_MS);
     await this.#aws.clearCalls();
     const before = await usageOf(manager);
@@ -211,18 +242,20 @@ class Bench {
   }
 
   async #expectNothingLeft(): Promise<void> {
-    const world = await this.#aws.world();
-    const left = [...leftovers(world), ...world.incidents.map((incident) => JSON.stringify(incident))];
+    const snapshot = await this.#aws.snapshot();
+    const left = [...leftovers(snapshot), ...snapshot.incidents.map((incident) => JSON.stringify(incident))];
     if (left.length > 0) throw new Error(`left in AWS: ${left.join(', ')}`);
   }
 }
 
-const throttling = ({ throttledTo }: Scenario): ConfigPatch =>
+type EmulatedEks = Pick<BenchScenario, 'lifecycleMs' | 'throttledTo'>;
+
+const throttling = ({ throttledTo }: EmulatedEks): ConfigPatch =>
   throttledTo === undefined ? {} : { throttle: { perSecond: throttledTo, burst: throttledTo } };
 
-async function startEmulator(
+export async function startEmulator(
   controlPlane: ControlPlane,
-  scenario: Scenario,
+  scenario: EmulatedEks,
 ): Promise<{ readonly aws: RemoteAdmin; readonly url: string }> {
   const emulator = await controlPlane.run({
     name: 'emulator',
@@ -237,16 +270,16 @@ async function startEmulator(
       String(CALL_MS),
     ],
   });
-  // All that it prints is its URL.
-  await untilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
+  // The AWS emulator prints nothing but its URL.
+  await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
   const url = emulator.log().trim();
   const aws = remoteAdmin(url);
   await aws.setConfig(throttling(scenario));
   return { aws, url };
 }
 
-/** Ends it as a rollout does, and expects that it never panicked. */
-async function end(manager: RunningManager): Promise<void> {
+/** Stops the manager with SIGTERM. Throws if the manager has panicked or exits with an error. */
+async function stopManager(manager: RunningManager): Promise<void> {
   const panics = await manager.metric('controller_runtime_reconcile_panics_total');
   const { code, signal } = await manager.stop();
   if (panics > 0 || code !== 0)

@@ -1,30 +1,33 @@
-import { startControlPlane } from '../envtest/controlplane.ts';
-import type { ControlPlane } from '../envtest/controlplane.ts';
-import { Newsreel } from './newsreel.ts';
-import type { Page } from './page.ts';
-import { Profiles } from './profiles.ts';
-import { becomesReady, goesAway, sayHowToGoOn } from './scenes.ts';
-import { setStage } from './stage.ts';
-import { clusterGoes } from './teardown.ts';
+import { startControlPlane } from '../envtest/control-plane/controlplane.ts';
+import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
+import { ProfileProgress } from './output/profile-progress.ts';
+import type { Printer } from './output/printer.ts';
+import { ProfileWatcher } from './profile-watcher.ts';
+import { showProfileCreation, showProfileDeletion, showNextSteps } from './profile-demo.ts';
+import { startEnvironment } from './environment.ts';
+import { runTeardownDemo } from './teardown-demo.ts';
 
-/** `stay`: a profile becomes Ready. `once`: it goes again, and that is the end. `teardown`: a whole cluster goes. */
-export type Story = 'stay' | 'once' | 'teardown';
+/**
+ * `stay`: the demo creates a Fargate profile and runs until Ctrl-C. `once`: the demo creates and deletes a Fargate
+ * profile. `teardown`: the demo deletes a Cluster with three Fargate profiles.
+ */
+export type DemoMode = 'stay' | 'once' | 'teardown';
 
 export interface DemoOptions {
-  readonly story: Story;
-  /** Aborted when the user has seen enough. */
+  readonly mode: DemoMode;
+  /** This signal is aborted when the user interrupts the demo. */
   readonly stop: AbortSignal;
 }
 
-/** The demo was stopped before it had shown everything. */
+/** The error with which the demo ends when the user interrupts it. */
 export class Interrupted extends Error {}
 
 /**
- * Shows the life of the AWSFargateProfile in config/samples, or the end of a cluster with three of them. Whatever way it
- * ends, what it started ends with it.
- * @throws {Interrupted} when it was stopped on the way
+ * Runs the demo: shows the AWSFargateProfile in config/samples, or the teardown of a cluster with three
+ * AWSFargateProfiles. At its end, the demo stops all processes that it has started.
+ * @throws {Interrupted} when the user interrupts the demo before it is complete
  */
-export async function demo(page: Page, { story, stop }: DemoOptions): Promise<void> {
+export async function runDemo(printer: Printer, { mode, stop }: DemoOptions): Promise<void> {
   const startedAt = performance.now();
   const stopped = new Promise<void>((resolve) => {
     stop.addEventListener('abort', () => resolve(), { once: true });
@@ -32,50 +35,61 @@ export async function demo(page: Page, { story, stop }: DemoOptions): Promise<vo
   const interrupt = stopped.then(() => Promise.reject(new Interrupted()));
   interrupt.catch(() => undefined);
 
-  page.heading('Starting');
-  const controlPlane = await Promise.race([startControlPlane({ report: (line) => page.line(`  ${line}`) }), interrupt]);
+  printer.heading('Starting');
+  const controlPlane = await Promise.race([
+    startControlPlane({ report: (line) => printer.line(`  ${line}`) }),
+    interrupt,
+  ]);
   const watching = new AbortController();
   const { signal } = watching;
   try {
-    if (story === 'teardown') await clusterGoes(page, controlPlane, { signal, interrupt });
-    else await profileLives(page, controlPlane, { signal, interrupt, stopped: story === 'once' ? undefined : stopped });
+    if (mode === 'teardown') await runTeardownDemo(printer, controlPlane, { signal, interrupt });
+    else
+      await runProfileDemo(printer, controlPlane, {
+        signal,
+        interrupt,
+        stopped: mode === 'once' ? undefined : stopped,
+      });
   } finally {
     watching.abort();
     await controlPlane.stop();
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  page.line(
-    story === 'stay'
-      ? '\nAll processes have ended, and what they wrote is removed.'
-      : `\nAll is as it should be, after ${seconds} s.`,
+  printer.line(
+    mode === 'stay'
+      ? '\nAll processes are stopped, and their files are removed.'
+      : `\nThe demo succeeded after ${seconds} s.`,
   );
 }
 
-interface Ends {
-  /** Ends what is followed in the background. */
+interface StopConditions {
+  /** Aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
   readonly signal: AbortSignal;
-  /** Rejects when the user has seen enough. */
+  /** This promise rejects when the user interrupts the demo. */
   readonly interrupt: Promise<never>;
-  /** Resolves when the user has seen enough; absent where nobody is waited for. */
+  /**
+   * In the mode `stay`, a promise that resolves when the user interrupts the demo. Undefined in the mode `once`, which
+   * ends after the last step of the demo.
+   */
   readonly stopped: Promise<void> | undefined;
 }
 
-async function profileLives(
-  page: Page,
+async function runProfileDemo(
+  printer: Printer,
   controlPlane: ControlPlane,
-  { signal, interrupt, stopped }: Ends,
+  { signal, interrupt, stopped }: StopConditions,
 ): Promise<void> {
-  const stage = await Promise.race([setStage(page, controlPlane), interrupt]);
-  const news = new Newsreel(page);
-  const profiles = new Profiles(controlPlane.api, (each) => news.show(each));
-  const broken = Promise.race([stage.broken, profiles.follow(signal)]);
-  const set = { page, stage, profiles, news };
+  const environment = await Promise.race([startEnvironment(printer, controlPlane), interrupt]);
+  const progress = new ProfileProgress(printer);
+  const profiles = new ProfileWatcher(controlPlane.api, (each) => progress.show(each));
+  const processExited = Promise.race([environment.processExited, profiles.follow(signal)]);
+  const context = { printer, environment, profiles, progress };
 
-  await Promise.race([becomesReady(set), interrupt, broken]);
+  await Promise.race([showProfileCreation(context), interrupt, processExited]);
   if (stopped === undefined) {
-    await Promise.race([goesAway(set), interrupt, broken]);
+    await Promise.race([showProfileDeletion(context), interrupt, processExited]);
   } else {
-    await Promise.race([sayHowToGoOn(set), interrupt, broken]);
-    await Promise.race([stopped, broken]);
+    await Promise.race([showNextSteps(context), interrupt, processExited]);
+    await Promise.race([stopped, processExited]);
   }
 }

@@ -2,23 +2,44 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { PolicyStatement, Question } from '../aws/model/authorization/policy.ts';
+import { appliesTo, isAllowed, readIdentityPolicy } from '../aws/model/authorization/policy.ts';
+import { changeRoleByHand } from '../simulation/phases/phase.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from '../simulation/world/cluster.ts';
+import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
+import { CAPA_TRUST, EKS_POLICY, FINALIZER, capaTags } from '../world/aws/capa-resources.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
+const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/fargate-boundary`;
+const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 
-interface Policy {
-  readonly Statement: readonly { readonly Action: string | readonly string[] }[];
-}
-
-/** What AWS asks for by itself while it carries a call of ours out. */
+/** The IAM permissions of the caller that EKS itself checks while EKS carries out CreateFargateProfile. */
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
+/** The manager uses these permissions only after a role was created again. */
+const OPTIONAL_STATEMENT = 'AccessEntries';
 
-function documented(): readonly string[] {
-  const page = readFileSync(join(root, 'docs/aws-permissions.md'), 'utf8');
-  const policy = JSON.parse(/```json\n([^]+?)```/.exec(page)?.[1] ?? '') as Policy;
-  return policy.Statement.flatMap(({ Action }) => Action);
+/** The JSON texts of the page: the policy, and the statements that replace some of it if a boundary is required. */
+const [POLICY = '', WITH_BOUNDARY = ''] = [
+  ...readFileSync(join(root, 'docs/aws-permissions.md'), 'utf8').matchAll(/```json\n([^]+?)```/g),
+].map(([, text = '']) => text);
+
+/** Adds a policy of `spec.roleAdditionalPolicies` to the statement AttachPolicies, as the page says. */
+const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);
+
+const documentedPolicy = (): readonly PolicyStatement[] => readIdentityPolicy(withLogs(POLICY));
+
+function documentedPolicyWithBoundary(): readonly PolicyStatement[] {
+  const replacements = readIdentityPolicy(`{"Version":"2012-10-17","Statement":${withLogs(WITH_BOUNDARY)}}`);
+  const replaced = new Set(replacements.map(({ sid }) => sid));
+  return [...documentedPolicy().filter(({ sid }) => !replaced.has(sid)), ...replacements];
 }
 
-/** `<service>:<Operation>` of every SDK command that the folder of a service constructs. */
+/**
+ * Returns the AWS operation, as `<service>:<Operation>`, of every SDK command that the code in pkg/cloud/<service>
+ * constructs.
+ */
 function called(service: 'eks' | 'iam'): readonly string[] {
   const sources = globSync(`pkg/cloud/${service}/*.ts`, { cwd: root }).map((path) =>
     readFileSync(join(root, path), 'utf8'),
@@ -29,10 +50,171 @@ function called(service: 'eks' | 'iam'): readonly string[] {
   return [...new Set(commands)];
 }
 
+/**
+ * Runs the manager through creations, corrections, adoptions and deletions, on an emulated AWS that denies what the policy
+ * does not allow. Returns the questions that AWS has asked about the calls.
+ */
+async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly string[]): Promise<readonly Question[]> {
+  const world = new SimulatedWorld();
+  const { admin } = world.aws;
+  for (const name of ['fargate-boundary', 'former-boundary']) admin.putPolicy({ account: ACCOUNT, name });
+  putCapaResources(world, 'adopted');
+  putCapaResources(world, 'deleted');
+  const asked: Question[] = [];
+  world.aws.model.policyCheck = { policy, asked };
+  const hasRequiredBoundary = flags.length > 0;
+
+  world.create(PLURAL, {
+    metadata: { name: 'deleted', finalizers: [FINALIZER] },
+    spec: { clusterName: CLUSTER, selectors: [{ namespace: 'deleted' }] },
+  });
+  world.delete('deleted');
+  world.start(...flags);
+  await world.gone('deleted');
+
+  world.applyWith('web', { roleAdditionalPolicies: [LOGS], additionalTags: { team: 'a' }, rolePath: '/pods/' });
+  world.applyWith('shared', { roleName: 'shared_fargate' });
+  world.apply('adopted');
+  if (!hasRequiredBoundary) await changeBoundary(world);
+  await world.ready('web', 'shared', 'adopted');
+
+  world.patch(PLURAL, 'web', { spec: { additionalTags: { team: null, stage: 'b' }, roleAdditionalPolicies: null } });
+  changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { trustPolicy: CAPA_TRUST });
+  admin.removeRole({ name: `${CLUSTER}-default_adopted_fargate` });
+  world.triggerReconcile('adopted');
+  await world.clock.advance(20 * MINUTE);
+
+  const names = world.objects(PLURAL).map(({ metadata }) => metadata.name);
+  world.delete(...names);
+  await world.gone(...names);
+  expect(
+    admin.calls().flatMap(({ errorCode = '', errorMessage }) => (/AccessDenied/.test(errorCode) ? errorMessage : [])),
+  ).to.deep.equal([]);
+  await world.finish();
+  return asked;
+}
+
+/** Creates what Cluster API Provider AWS would create for an AWSFargateProfile. */
+function putCapaResources({ aws: { admin } }: SimulatedWorld, name: string): void {
+  const tags = capaTags(CLUSTER);
+  const { arn } = admin.putRole({
+    name: `${CLUSTER}-default_${name}_fargate`,
+    trustPolicy: CAPA_TRUST,
+    tags,
+    attachedPolicies: [EKS_POLICY],
+    foreign: false,
+  });
+  admin.putProfile({
+    cluster: EKS_CLUSTER,
+    name: `default_${name}`,
+    podExecutionRoleArn: arn,
+    selectors: [{ namespace: name, labels: {} }],
+    tags,
+    foreign: false,
+  });
+}
+
+/** Changes and removes the boundary of an object whose profile waits for its creation. */
+async function changeBoundary(world: SimulatedWorld): Promise<void> {
+  const boundaryOf = (): string | undefined =>
+    world.aws.admin.roles().find(({ name }) => name === `${CLUSTER}-default_bound_fargate`)?.permissionsBoundary;
+  world.applyWith('bound', { rolePermissionsBoundary: `arn:aws:iam::${ACCOUNT}:policy/former-boundary` });
+  await world.until('the first boundary', () => boundaryOf() !== undefined);
+  world.patch(PLURAL, 'bound', { spec: { rolePermissionsBoundary: BOUNDARY } });
+  await world.until('the second boundary', () => boundaryOf() === BOUNDARY);
+  world.patch(PLURAL, 'bound', { spec: { rolePermissionsBoundary: null } });
+  await world.until('no boundary', () => boundaryOf() === undefined);
+}
+
+/** The actions of each statement that no question needed. */
+const unneeded = (policy: readonly PolicyStatement[], asked: readonly Question[]): readonly string[] =>
+  policy
+    .filter(({ sid }) => sid !== OPTIONAL_STATEMENT)
+    .flatMap((statement) =>
+      statement.actions
+        .filter((action) => !asked.some((question) => appliesTo({ ...statement, actions: [action] }, question)))
+        .map((action) => `${statement.sid}: ${action}`),
+    );
+
 describe('docs/aws-permissions.md', () => {
   it('lists every call that the manager makes, and nothing else', () => {
     const calls = [...called('eks'), ...called('iam')];
     expect(calls).to.include.members(['eks:CreateFargateProfile', 'iam:CreateRole']);
-    expect(documented()).to.have.members([...calls, ...ASKED_FOR_BY_EKS]);
+    const actions = new Set(documentedPolicy().flatMap((statement) => statement.actions));
+    expect([...actions]).to.have.members([...calls, ...ASKED_FOR_BY_EKS]);
+  });
+
+  it('has a policy that suffices for creations, corrections, adoptions and deletions, and no needless action', async () => {
+    const policy = documentedPolicy();
+    expect(unneeded(policy, await runUnder(policy))).to.deep.equal([]);
+  });
+
+  it('has a policy for a required permissions boundary that suffices too, and no needless action', async () => {
+    const policy = documentedPolicyWithBoundary();
+    const asked = await runUnder(policy, '--require-permissions-boundary=arn:aws:iam::*:policy/fargate-boundary');
+    expect(unneeded(policy, asked)).to.deep.equal([]);
+  });
+
+  const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
+  const ours = { [NAMESPACE_TAG]: 'default', [NAMESPACE_TAG.replace('namespace', 'eks-cluster')]: 'arn' };
+  const asks: readonly (readonly [string, Question])[] = [
+    ['delete a role without its tags', { action: 'iam:DeleteRole', resource: role('admin'), context: {} }],
+    [
+      'tag a role of another name as its own',
+      {
+        action: 'iam:TagRole',
+        resource: role('admin'),
+        context: { [NAMESPACE_TAG.replace('resourcetag', 'requesttag')]: 'default' },
+      },
+    ],
+    [
+      'move a role to another namespace by a tag',
+      {
+        action: 'iam:TagRole',
+        resource: role('prod-team-a_web_fargate'),
+        context: { [NAMESPACE_TAG.replace('resourcetag', 'requesttag')]: 'default', [NAMESPACE_TAG]: 'team-a' },
+      },
+    ],
+    ['create a role without tags', { action: 'iam:CreateRole', resource: role('prod-web_fargate'), context: {} }],
+    [
+      'attach another policy to its role',
+      {
+        action: 'iam:AttachRolePolicy',
+        resource: role('prod-web_fargate'),
+        context: { ...ours, 'iam:policyarn': 'arn:aws:iam::aws:policy/AdministratorAccess' },
+      },
+    ],
+    [
+      'pass a role to another service',
+      { action: 'iam:PassRole', resource: role('admin'), context: { 'iam:passedtoservice': 'ec2.amazonaws.com' } },
+    ],
+    ['delete an EKS cluster', { action: 'eks:DeleteCluster', resource: 'arn:aws:eks:a:1:cluster/x', context: {} }],
+  ];
+  for (const [title, question] of asks)
+    it(`has a policy that does not let the manager ${title}`, () => {
+      expect(isAllowed(documentedPolicy(), question)).to.equal(false);
+    });
+
+  it('has a policy for a required permissions boundary that lets the manager neither drop nor bypass the boundary', () => {
+    const policy = documentedPolicyWithBoundary();
+    const isAllowedFor = (action: string, boundary: string | undefined): boolean =>
+      isAllowed(policy, {
+        action,
+        resource: role('prod-web_fargate'),
+        context: {
+          ...ours,
+          ...Object.fromEntries(
+            Object.entries(ours).map(([key, value]) => [key.replace('resource', 'request'), value]),
+          ),
+          'iam:policyarn': EKS_POLICY,
+          ...(boundary !== undefined && { 'iam:permissionsboundary': boundary }),
+        },
+      });
+    for (const action of ['iam:CreateRole', 'iam:AttachRolePolicy', 'iam:PutRolePermissionsBoundary']) {
+      expect(isAllowedFor(action, BOUNDARY), action).to.equal(true);
+      expect(isAllowedFor(action, undefined), action).to.equal(false);
+      expect(isAllowedFor(action, `${BOUNDARY}-2`), action).to.equal(false);
+    }
+    expect(isAllowedFor('iam:DeleteRolePermissionsBoundary', BOUNDARY)).to.equal(false);
   });
 });

@@ -5,7 +5,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
 import type { AllowedNamespaces } from '../../api/external/identity.ts';
 import { decodeIdentity } from '../../api/external/identity.ts';
-import { permissionFor } from '../../controllers/identities/permission.ts';
+import { checkAllowedNamespaces } from '../../controllers/identities/allowed-namespaces.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/identities.md', import.meta.url)), 'utf8');
 
@@ -19,7 +19,7 @@ describe('docs/identities.md', () => {
     (document) => document.toJS() as Document,
   );
 
-  it('has identities that are some', () => {
+  it('contains identities that the decoders accept', () => {
     const identities = documents.filter(({ kind }) => kind !== 'Secret');
     expect(identities.map(({ kind }) => kind)).to.deep.equal(['AWSClusterStaticIdentity', 'AWSClusterRoleIdentity']);
     for (const { metadata, ...rest } of identities) {
@@ -28,7 +28,7 @@ describe('docs/identities.md', () => {
     }
   });
 
-  it('tells of allowedNamespaces what is so', () => {
+  it('describes allowedNamespaces as permissionFor evaluates it', () => {
     const rows: readonly (readonly [words: string, allowed: AllowedNamespaces | null | undefined, allows: string])[] = [
       ['absent or `null`', undefined, 'none'],
       ['absent or `null`', null, 'none'],
@@ -39,7 +39,7 @@ describe('docs/identities.md', () => {
     ];
     for (const [words, allowed, allows] of rows) {
       expect(page).to.include(`| ${words} | ${allows} |`);
-      expect(permissionFor(allowed, 'any').kind).to.equal(allows === 'all' ? 'granted' : 'refused');
+      expect(checkAllowedNamespaces(allowed, 'any').kind).to.equal(allows === 'all' ? 'granted' : 'denied');
     }
   });
 });

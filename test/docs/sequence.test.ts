@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { Message } from './sequence.ts';
-import { deviationOf, parseSequence } from './sequence.ts';
+import { findDeviation, parseSequence } from './sequence.ts';
 
 const diagram = (...lines: readonly string[]): string =>
   ['sequenceDiagram', 'actor A', 'participant B as the other', ...lines].join('\n');
-/** What A says to B. */
+/** Returns one message from participant A to participant B for each text; the display name of B is "the other". */
 const run = (...texts: readonly string[]): readonly Message[] =>
   texts.map((text) => ({ from: 'A', to: 'the other', text }));
 const says = (...texts: readonly string[]): readonly string[] => texts.map((text) => `A->>B: ${text}`);
 
 const allows = (lines: readonly string[], ...texts: readonly string[]): boolean =>
-  deviationOf(run(...texts), parseSequence(diagram(...lines))) === undefined;
+  findDeviation(run(...texts), parseSequence(diagram(...lines))) === undefined;
 
 describe('a sequence diagram', () => {
   it('allows its messages in their order, and no others', () => {
@@ -22,14 +22,16 @@ describe('a sequence diagram', () => {
     expect(allows(lines, 'one', 'one', 'two')).to.equal(false);
   });
 
-  it('minds who says it to whom', () => {
+  it('compares sender and receiver', () => {
     const sequence = parseSequence(diagram('B-->>A: yes', 'B--xA: no'));
     const answer = (text: string): Message => ({ from: 'the other', to: 'A', text });
-    expect(deviationOf([answer('yes'), answer('no')], sequence)).to.equal(undefined);
-    expect(deviationOf([{ from: 'A', to: 'the other', text: 'yes' }, answer('no')], sequence)).not.to.equal(undefined);
+    expect(findDeviation([answer('yes'), answer('no')], sequence)).to.equal(undefined);
+    expect(findDeviation([{ from: 'A', to: 'the other', text: 'yes' }, answer('no')], sequence)).not.to.equal(
+      undefined,
+    );
   });
 
-  it('has branches that go on beside each other, each in its order', () => {
+  it('allows any interleaving of the branches of par', () => {
     const lines = ['par', ...says('a1', 'a2'), 'and', ...says('b1', 'b2'), 'end', ...says('last')];
     expect(allows(lines, 'a1', 'a2', 'b1', 'b2', 'last')).to.equal(true);
     expect(allows(lines, 'b1', 'a1', 'b2', 'a2', 'last')).to.equal(true);
@@ -38,7 +40,7 @@ describe('a sequence diagram', () => {
     expect(allows(lines, 'a1', 'a2', 'b1', 'last', 'b2')).to.equal(false);
   });
 
-  it('has loops that are gone through once or more often, and options', () => {
+  it('allows loop once or more often, and opt at most once', () => {
     const lines = ['loop until it works', ...says('try', 'fail'), 'end', 'opt', ...says('rest'), 'end'];
     expect(allows(lines, 'try', 'fail')).to.equal(true);
     expect(allows(lines, 'try', 'fail', 'try', 'fail', 'rest')).to.equal(true);
@@ -47,20 +49,20 @@ describe('a sequence diagram', () => {
     expect(allows(lines, 'try', 'fail', 'rest', 'rest')).to.equal(false);
   });
 
-  it('has blocks within blocks', () => {
+  it('allows blocks inside blocks', () => {
     const lines = ['par', 'loop', ...says('try'), 'end', 'and', 'par', ...says('a'), 'and', ...says('b'), 'end', 'end'];
     expect(allows(lines, 'b', 'try', 'a', 'try')).to.equal(true);
     expect(allows(lines, 'b', 'a')).to.equal(false);
   });
 
-  it('leaves notes to people', () => {
+  it('ignores notes and comments', () => {
     const lines = ['autonumber', 'Note over A,B: nothing is said here', '%% nor here', ...says('one')];
     expect(allows(lines, 'one')).to.equal(true);
   });
 
-  it('says where a run leaves it', () => {
+  it('reports the first message that differs', () => {
     const sequence = parseSequence(diagram(...says('one'), 'par', ...says('two'), 'and', ...says('three'), 'end'));
-    expect(deviationOf(run('one', 'four'), sequence)).to.equal(
+    expect(findDeviation(run('one', 'four'), sequence)).to.equal(
       [
         'the run:',
         '    A → the other: one',
@@ -70,12 +72,12 @@ describe('a sequence diagram', () => {
         '    A → the other: three',
       ].join('\n'),
     );
-    expect(deviationOf(run('one', 'three'), sequence)).to.equal(
-      'the run ends, and the diagram goes on with:\n    A → the other: two',
+    expect(findDeviation(run('one', 'three'), sequence)).to.equal(
+      'the run ends, but the diagram continues with:\n    A → the other: two',
     );
   });
 
-  it('is refused where it says what is not understood', () => {
+  it('is rejected when the parser does not know a line', () => {
     const refusal = (...lines: readonly string[]): string => {
       try {
         parseSequence(diagram(...lines));

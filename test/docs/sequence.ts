@@ -1,41 +1,43 @@
-/** One arrow of a sequence diagram. `from` and `to` are the participants as they are shown. */
+/** One arrow of a sequence diagram. `from` and `to` are the display names of the participants. */
 export interface Message {
   readonly from: string;
   readonly to: string;
   readonly text: string;
 }
 
-/** A sequence diagram as the set of runs that it allows. */
+/** The sequences of messages that a sequence diagram allows. */
 export type Sequence =
   | { readonly kind: 'message'; readonly message: Message }
-  /** One after the other. */
+  /** `steps`: the messages of all parts, one part after the other. */
   | { readonly kind: 'steps'; readonly parts: readonly Sequence[] }
-  /** `par`: each in its own order, whatever the others do meanwhile. */
+  /**
+   * `par`: the messages of all branches; the messages of each branch keep their order, and the branches mix in any way.
+   */
   | { readonly kind: 'par'; readonly branches: readonly Sequence[] }
-  /** `loop`: once or more often. */
+  /** `loop`: the messages of the body, once or several times. */
   | { readonly kind: 'loop'; readonly body: Sequence }
-  /** `opt`: once or not at all. */
+  /** `opt`: the messages of the body, once or not at all. */
   | { readonly kind: 'opt'; readonly body: Sequence };
 
-/** `A->>B: text`, `B-->>A: text` and `B--xA: text`. */
+/** Matches an arrow of a mermaid sequence diagram: `A->>B: text`, `B-->>A: text` or `B--xA: text`. */
 const ARROW = /^(\w+)--?(?:>>|x)(\w+): (.+)$/;
 const PARTICIPANT = /^(?:actor|participant) (\w+)(?: as (.+))?$/;
 const BLOCK = /^(par|loop|opt)\b/;
 const REMARK = /^(?:sequenceDiagram$|autonumber$|Note |%%)/;
 
-interface Open {
+interface OpenBlock {
   readonly kind: 'par' | 'loop' | 'opt' | 'diagram';
-  /** Of `par` one for each branch, otherwise one. */
+  /** The branches of a `par` block; any other block has exactly one branch. */
   readonly branches: Sequence[][];
 }
 
 /**
- * Reads the part of mermaid's language for sequence diagrams that our documents use. What it does not know is an error: it
- * would stand in the document unchecked.
+ * Parses the subset of mermaid's sequence diagrams that the documentation uses. The parser throws for an unknown line,
+ * because a test would otherwise not check this line.
  */
 export function parseSequence(diagram: string): Sequence {
   const names = new Map<string, string>();
-  const open: Open[] = [{ kind: 'diagram', branches: [[]] }];
+  const open: OpenBlock[] = [{ kind: 'diagram', branches: [[]] }];
   for (const [index, raw] of diagram.split('\n').entries()) {
     const line = raw.trim();
     if (line === '' || REMARK.test(line)) continue;
@@ -59,17 +61,17 @@ export function parseSequence(diagram: string): Sequence {
     } else if (line === 'end') {
       if (inner.kind === 'diagram') fail('more ends than beginnings');
       open.pop();
-      open.at(-1)?.branches.at(-1)?.push(closed(inner));
+      open.at(-1)?.branches.at(-1)?.push(closeBlock(inner));
     } else {
       fail('not understood');
     }
   }
   const [diagramItself, ...left] = open;
   if (diagramItself === undefined || left.length > 0) throw new Error('the diagram ends within a block');
-  return closed(diagramItself);
+  return closeBlock(diagramItself);
 }
 
-function closed({ kind, branches }: Open): Sequence {
+function closeBlock({ kind, branches }: OpenBlock): Sequence {
   const [only, ...others] = branches.map((parts): Sequence => ({ kind: 'steps', parts }));
   if (only === undefined) throw new Error('a block without a branch');
   if (kind === 'par') return { kind, branches: [only, ...others] };
@@ -77,93 +79,99 @@ function closed({ kind, branches }: Open): Sequence {
 }
 
 /**
- * Whether a run is one that the diagram allows, from its beginning to its end.
- * @returns `undefined` if it is, otherwise where it leaves the diagram, in words
+ * Compares the messages of a recorded run with a sequence diagram.
+ * @returns `undefined` if the diagram allows the run, otherwise a text that shows the first difference
  */
-export function deviationOf(run: readonly Message[], diagram: Sequence): string | undefined {
+export function findDeviation(run: readonly Message[], diagram: Sequence): string | undefined {
   let states: readonly Sequence[] = [diagram];
   for (const [index, message] of run.entries()) {
-    const next = distinct(states.flatMap((state) => after(state, message)));
+    const next = distinct(states.flatMap((state) => derivative(state, message)));
     if (next.length === 0) {
       return [
         'the run:',
         ...run.slice(0, index).map((each) => `    ${messageText(each)}`),
         `  > ${messageText(message)}`,
         'the diagram has here:',
-        ...expected(states).map((each) => `    ${each}`),
+        ...describeExpected(states).map((each) => `    ${each}`),
       ].join('\n');
     }
     states = next;
   }
-  if (states.some(mayEnd)) return undefined;
-  return ['the run ends, and the diagram goes on with:', ...expected(states).map((each) => `    ${each}`)].join('\n');
+  if (states.some(canEnd)) return undefined;
+  return [
+    'the run ends, but the diagram continues with:',
+    ...describeExpected(states).map((each) => `    ${each}`),
+  ].join('\n');
 }
 
 const messageText = ({ from, to, text }: Message): string => `${from} → ${to}: ${text}`;
 
-/** What may follow once `message` has come: Brzozowski's derivative, of which `par` is the shuffle. */
-function after(sequence: Sequence, message: Message): readonly Sequence[] {
+/**
+ * Returns the sequences that can follow in a run whose first message is `message`: Brzozowski's derivative of
+ * `sequence`, where `par` is the shuffle operator.
+ */
+function derivative(sequence: Sequence, message: Message): readonly Sequence[] {
   switch (sequence.kind) {
     case 'message':
       return messageText(sequence.message) === messageText(message) ? [steps([])] : [];
     case 'steps': {
       const [first, ...rest] = sequence.parts;
       if (first === undefined) return [];
-      const within = after(first, message).map((left) => steps([left, ...rest]));
-      return mayEnd(first) ? [...within, ...after(steps(rest), message)] : within;
+      const within = derivative(first, message).map((left) => steps([left, ...rest]));
+      return canEnd(first) ? [...within, ...derivative(steps(rest), message)] : within;
     }
     case 'par':
       return sequence.branches.flatMap((branch, index) =>
-        after(branch, message).map((left): Sequence => ({
+        derivative(branch, message).map((left): Sequence => ({
           kind: 'par',
           branches: sequence.branches.with(index, left),
         })),
       );
     case 'loop':
-      return after(sequence.body, message).map((left) => steps([left, { kind: 'opt', body: sequence }]));
+      return derivative(sequence.body, message).map((left) => steps([left, { kind: 'opt', body: sequence }]));
     case 'opt':
-      return after(sequence.body, message);
+      return derivative(sequence.body, message);
   }
 }
 
 const steps = (parts: readonly Sequence[]): Sequence => ({ kind: 'steps', parts });
 
-function mayEnd(sequence: Sequence): boolean {
+function canEnd(sequence: Sequence): boolean {
   switch (sequence.kind) {
     case 'message':
       return false;
     case 'steps':
-      return sequence.parts.every(mayEnd);
+      return sequence.parts.every(canEnd);
     case 'par':
-      return sequence.branches.every(mayEnd);
+      return sequence.branches.every(canEnd);
     case 'loop':
-      return mayEnd(sequence.body);
+      return canEnd(sequence.body);
     case 'opt':
       return true;
   }
 }
 
-/** The messages that may come next. */
-function openings(sequence: Sequence): readonly Message[] {
+/** Lists the messages that can be the first message of a run of the sequence. */
+function firstMessages(sequence: Sequence): readonly Message[] {
   switch (sequence.kind) {
     case 'message':
       return [sequence.message];
     case 'steps': {
       const [head, ...rest] = sequence.parts;
       if (head === undefined) return [];
-      return mayEnd(head) ? [...openings(head), ...openings(steps(rest))] : openings(head);
+      return canEnd(head) ? [...firstMessages(head), ...firstMessages(steps(rest))] : firstMessages(head);
     }
     case 'par':
-      return sequence.branches.flatMap(openings);
+      return sequence.branches.flatMap(firstMessages);
     case 'loop':
     case 'opt':
-      return openings(sequence.body);
+      return firstMessages(sequence.body);
   }
 }
 
-function expected(states: readonly Sequence[]): readonly string[] {
-  const texts = new Set(states.flatMap(openings).map(messageText));
-  if (states.some(mayEnd)) texts.add('its end');
+function describeExpected(states: readonly Sequence[]): readonly string[] {
+  const texts = new Set(states.flatMap(firstMessages).map(messageText));
+  if (states.some(canEnd)) texts.add('its end');
   return [...texts];
 }
 

@@ -187,7 +187,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// k8s.io/kubernetes is no library: it names its staging modules by a path of its own repository.
+// The go.mod of k8s.io/kubernetes replaces its staging modules by folders of its own repository. Go ignores the replace
+// directives of a dependency, so this file must set the versions of these modules.
 replace (
 	k8s.io/api => k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.36.3

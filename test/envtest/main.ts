@@ -1,29 +1,36 @@
-import { BINARIES, BinariesMissing, resolveBinaries, type BinaryName } from './binaries.ts';
-import { startControlPlane } from './controlplane.ts';
-import { coreCrds } from './coremanager.ts';
+import { BINARIES, BinariesMissing, resolveBinaries, type BinaryName } from './binaries/binaries.ts';
+import { startControlPlane } from './control-plane/controlplane.ts';
+import { coreCrds, coreRelease } from './control-plane/coremanager.ts';
 
-/** What nothing starts without. */
+/** The binaries that every test control plane needs. */
 const CONTROL_PLANE = ['kube-apiserver', 'etcd', 'kubectl'] as const;
 
 const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${CONTROL_PLANE.join(', ')}
-       node test/envtest/main.ts ensure-all         also those that some tests need; it may do without these
+       node test/envtest/main.ts ensure-all         also the binaries that only some tests need; missing ones are reported
+       node test/envtest/main.ts path <name>        get a binary and print its path
        node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
+
+async function printPath(name: string): Promise<void> {
+  if (!isBinary(name)) throw new Error(`unknown binary: ${name}; known: ${BINARIES.join(', ')}`);
+  console.log((await resolveBinaries([name]))[name]);
+}
 
 async function ensure(names: readonly string[]): Promise<void> {
   const unknown = names.filter((name) => !isBinary(name));
-  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARIES.join(', ')}`);
+  if (unknown.length > 0) throw new Error(`unknown binaries: ${unknown.join(', ')}; known: ${BINARIES.join(', ')}`);
   print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
 }
 
-/** Here and not in the midst of a test, where minutes of building would count as its own. */
+/** Gets all binaries before the tests start, because a build during a test would exceed the timeout of the test. */
 async function ensureAll(): Promise<void> {
   await ensure([]);
   try {
     print(await resolveBinaries(BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
     await coreCrds();
+    await coreRelease();
   } catch (error) {
     if (!(error instanceof BinariesMissing)) throw error;
-    console.error(`${error.message}\nTests that need them are skipped, and say so.`);
+    console.error(`${error.message}\nTests that need them are skipped with a message.`);
   }
 }
 
@@ -39,7 +46,7 @@ async function run(): Promise<void> {
   export KUBECONFIG=${controlPlane.kubeconfigPath}
   ${controlPlane.kubectlPath} get namespaces
 
-Ctrl-C ends it and removes ${controlPlane.dir}`);
+Ctrl-C stops it and removes ${controlPlane.dir}`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
@@ -54,6 +61,7 @@ const [command, ...rest] = process.argv.slice(2);
 try {
   if (command === 'ensure') await ensure(rest);
   else if (command === 'ensure-all' && rest.length === 0) await ensureAll();
+  else if (command === 'path' && rest[0] !== undefined) await printPath(rest[0]);
   else if (command === 'run' && rest.length === 0) await run();
   else {
     console.error(USAGE);
@@ -64,7 +72,7 @@ try {
   process.exitCode = 1;
 }
 
-/** What went wrong and, without stacks, why. */
+/** Returns the message of an error and the messages of its causes, without stack traces. */
 function describe(error: Error): string {
   return error.cause instanceof Error ? `${error.message}\n${describe(error.cause)}` : error.message;
 }

@@ -1,11 +1,12 @@
 import type { Context } from 'mocha';
-import { BinariesMissing } from './binaries.ts';
+import { BinariesMissing } from './binaries/binaries.ts';
 
 /**
- * For `catch`: skips the test, loudly, where a binary beyond etcd, kube-apiserver and kubectl cannot be had. The official
- * envtest archive holds only those; the others need Go.
+ * Returns a function for `Promise.catch`. If the error is that a binary is missing, the function skips the test and
+ * writes a message to stderr, otherwise it throws the error. Binaries other than etcd, kube-apiserver and kubectl are
+ * not in the envtest archive and need Go.
  */
-export function skipWhereMissing(test: Context): (error: unknown) => never {
+export function skipIfBinariesMissing(test: Context): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof BinariesMissing)) throw error;
     console.error(`SKIPPED "${test.test?.fullTitle()}": ${error.message}`);

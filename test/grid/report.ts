@@ -1,63 +1,67 @@
 import { expect } from 'chai';
-import type { Fault, GridCell } from './cells.ts';
-import { FAULTS, allCells } from './cells.ts';
-import type { Failure } from './grid.ts';
-import { Grid } from './grid.ts';
+import type { FaultName, FaultCase } from './fault-cases.ts';
+import { FAULTS, allFaultCases } from './fault-cases.ts';
+import type { FaultCaseFailure } from './fault-grid.ts';
+import { FaultGrid } from './fault-grid.ts';
 
-/** How many failures of each fault are told in full; of the others the first line. */
+/**
+ * For each fault, the test shows the whole error messages of this number of failed fault cases. For further failed
+ * fault cases, the test shows only the first line of the error message.
+ */
 const MOST_TOLD = 2;
 
 /**
- * Has mocha run the chosen cells, with a test for each fault, and say at the end how many there were.
- * @param faults of which there is to be a cell; those of others are left out
+ * Defines the mocha tests for the fault cases that `choose` returns, with one test per fault. The tests print how many
+ * fault cases ran and how many failed.
+ * @param faults only fault cases with these faults run, and each of these faults must occur in at least one of them
  */
 export function describeGrid(
   title: string,
-  choose: (cells: readonly GridCell[]) => readonly GridCell[],
-  faults: readonly Fault[] = FAULTS,
+  choose: (faultCases: readonly FaultCase[]) => readonly FaultCase[],
+  faults: readonly FaultName[] = FAULTS,
 ): void {
   describe(title, function () {
     this.timeout(30 * 60_000);
-    let grid: Grid;
-    let all: readonly GridCell[] = [];
-    let chosen: readonly GridCell[] = [];
-    let failures: readonly Failure[] = [];
+    let grid: FaultGrid;
+    let all: readonly FaultCase[] = [];
+    let chosen: readonly FaultCase[] = [];
+    let failures: readonly FaultCaseFailure[] = [];
     before(async () => {
-      grid = await Grid.start();
+      grid = await FaultGrid.start();
     });
     after(async () => {
-      await grid.stop();
+      await grid.finish();
     });
 
-    it('goes well without faults', async () => {
-      all = allCells(await grid.rehearse());
+    it('passes without faults', async () => {
+      all = allFaultCases(await grid.runBaselines());
       chosen = choose(all).filter(({ fault }) => faults.includes(fault));
       expect(chosen).not.to.deep.equal([]);
     });
 
-    it('has each cell lived through', async () => {
-      expect(chosen, 'no rehearsal, no cells').not.to.deep.equal([]);
+    it('runs each chosen fault case', async () => {
+      expect(chosen, 'fault cases need the baselines').not.to.deep.equal([]);
       failures = await grid.run(chosen);
       const scenarios = new Set(chosen.map(({ scenario }) => scenario));
       const calls = new Set(chosen.map(({ scenario, call }) => [scenario, call.operation, call.nth].join(' ')));
       const counts = `${scenarios.size} scenarios, ${calls.size} calls, ${faults.length} faults`;
       process.stdout.write(
-        `      fault grid: ${chosen.length} of ${all.length} cells (${counts}): ${failures.length} failed\n`,
+        `      fault grid: ${chosen.length} of ${all.length} cases (${counts}): ${failures.length} failed\n`,
       );
     });
 
     for (const fault of faults) {
-      it(`stands each call ${WORDS[fault]}`, () => {
-        expect(chosen.filter((cell) => cell.fault === fault)).not.to.deep.equal([]);
-        const failed = failures.filter(({ cell }) => cell.fault === fault).map(({ words }) => words);
+      it(`recovers from each call ${FAULT_DESCRIPTIONS[fault]}`, () => {
+        expect(chosen.filter((faultCase) => faultCase.fault === fault)).not.to.deep.equal([]);
+        const failed = failures.filter(({ faultCase }) => faultCase.fault === fault).map(({ message }) => message);
         const told = failed.map((words, index) => (index < MOST_TOLD ? `${words}\n` : words.replace(/\n.*/s, '')));
-        if (failed.length > 0) throw new Error(`${failed.length} cells failed:\n${told.join('\n')}`);
+        if (failed.length > 0) throw new Error(`${failed.length} cases failed:\n${told.join('\n')}`);
       });
     }
   });
 }
 
-const WORDS: Readonly<Record<Fault, string>> = {
+const FAULT_DESCRIPTIONS: Readonly<Record<FaultName, string>> = {
   '500-before': 'that fails with 500 and has no effect',
   '500-after': 'that fails with 500 after it had its effect',
   'no-answer-after': 'that has its effect and is not answered',

@@ -1,3 +1,4 @@
+import { fieldAt } from '../../api/record.ts';
 import {
   DeleteRolePermissionsBoundaryCommand,
   DetachRolePolicyCommand,
@@ -5,39 +6,55 @@ import {
   UpdateAssumeRolePolicyCommand,
 } from '@aws-sdk/client-iam';
 import { UntagResourceCommand } from '@aws-sdk/client-eks';
-import { CAPA_TRUST, EKS_POLICY } from '../world/from-capa.ts';
-import type { Cell } from './cell.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
+import type { GridSubject } from './subject.ts';
 
 const POLICY_A = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 const POLICY_B = 'arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess';
 const BOUNDARY = 'arn:aws:iam::aws:policy/PowerUserAccess';
 
-/** A piece of an object's life. The calls between `trigger` and the end are those that go wrong in the grid. */
-export interface Scenario {
+/**
+ * A part of the life of an AWSFargateProfile, for example its creation. The test injects faults only into AWS calls
+ * that the manager makes after the test has called `trigger`.
+ */
+export interface GridScenario {
   readonly name: string;
-  readonly prepare: (cell: Cell) => Promise<void>;
-  readonly trigger: (cell: Cell) => Promise<void>;
-  /** Whether it has come to its end, where nothing goes wrong. */
-  readonly isOver: (cell: Cell) => boolean;
-  /** What nobody told the manager is found at a resync only: after a restart, this is it. */
-  readonly isFoundByLooking?: boolean;
+  readonly prepare: (subject: GridSubject) => Promise<void>;
+  readonly trigger: (subject: GridSubject) => Promise<void>;
+  /**
+   * Whether the scenario has reached its end. The test calls this function only when it runs the scenario without
+   * faults.
+   */
+  readonly hasEnded: (subject: GridSubject) => boolean;
+  /**
+   * Whether the scenario changes AWS in a way that the manager notices only at a resync. If so, the test triggers a
+   * resync after it has killed and restarted the manager.
+   */
+  readonly needsResync?: boolean;
 }
 
 const SPEC = { additionalTags: { team: 'a', old: '1' }, roleAdditionalPolicies: [POLICY_A] };
 
-const isReady = (cell: Cell): boolean => cell.says('Ready', 'True');
-const isActive = (cell: Cell): boolean => cell.inAws().profiles.some(({ status }) => status === 'ACTIVE');
-const isGone = ({ object, witness }: Cell): boolean => object === undefined && witness.versions.length > 0;
+const isReady = (subject: GridSubject): boolean => subject.hasCondition('Ready', 'True');
+const isActive = (subject: GridSubject): boolean =>
+  subject.ownResources().profiles.some(({ status }) => status === 'ACTIVE');
+const isGone = ({ object, checker }: GridSubject): boolean => object === undefined && checker.versions.length > 0;
 
-const untilReady =
+/** Whether the object is Ready and its status has the id of the role that exists now. */
+const isReadyWithRole = (subject: GridSubject): boolean => {
+  const [role] = subject.ownResources().roles;
+  return isReady(subject) && role !== undefined && fieldAt(subject.object?.status?.['role'], 'id') === role.id;
+};
+
+const createReady =
   (spec: object = SPEC) =>
-  async (cell: Cell): Promise<void> => {
-    await cell.apply(spec);
-    await cell.until('Ready before anything goes wrong', () => isReady(cell));
+  async (subject: GridSubject): Promise<void> => {
+    await subject.apply(spec);
+    await subject.until('Ready before the fault', () => isReady(subject));
   };
 
-const theRole = (cell: Cell) => {
-  const [role] = cell.inAws().roles;
+const onlyRole = (subject: GridSubject) => {
+  const [role] = subject.ownResources().roles;
   if (role === undefined) throw new Error('there is no role');
   return role;
 };
@@ -45,94 +62,96 @@ const theRole = (cell: Cell) => {
 const WITH_BOUNDARY = { ...SPEC, rolePermissionsBoundary: BOUNDARY };
 const WITH_ROLE_NAME = { ...SPEC, roleName: 'shared-by-name' };
 
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: readonly GridScenario[] = [
   {
     name: 'create',
     prepare: async () => {},
-    trigger: (cell) => cell.apply(SPEC),
-    isOver: isReady,
+    trigger: (subject) => subject.apply(SPEC),
+    hasEnded: isReady,
   },
   {
     name: 'tag change',
-    prepare: untilReady(),
-    trigger: (cell) => cell.patch({ spec: { additionalTags: { team: 'b', old: null, new: '1' } } }),
-    isOver: isReady,
+    prepare: createReady(),
+    trigger: (subject) => subject.patch({ spec: { additionalTags: { team: 'b', old: null, new: '1' } } }),
+    hasEnded: isReady,
   },
   {
     name: 'role drift',
-    prepare: untilReady(),
-    trigger: async (cell) => {
-      const { name: RoleName } = theRole(cell);
-      const [profile] = cell.inAws().profiles;
-      const { iam, eks } = cell.stranger;
+    prepare: createReady(),
+    trigger: async (subject) => {
+      const { name: RoleName } = onlyRole(subject);
+      const [profile] = subject.ownResources().profiles;
+      const { iam, eks } = subject.foreignClients;
       await iam.send(new DetachRolePolicyCommand({ RoleName, PolicyArn: EKS_POLICY }));
       await iam.send(new UpdateAssumeRolePolicyCommand({ RoleName, PolicyDocument: CAPA_TRUST }));
       await iam.send(new UntagRoleCommand({ RoleName, TagKeys: ['team'] }));
       await eks.send(new UntagResourceCommand({ resourceArn: profile?.arn, tagKeys: ['team'] }));
-      await cell.lookAgain();
+      await subject.triggerResync();
     },
-    isOver: (cell) => {
-      const { attachedPolicies, tags } = theRole(cell);
+    hasEnded: (subject) => {
+      const { attachedPolicies, tags } = onlyRole(subject);
       const isInOrder = attachedPolicies.includes(EKS_POLICY) && 'team' in tags;
-      return isInOrder && 'team' in (cell.inAws().profiles[0]?.tags ?? {}) && isReady(cell);
+      return isInOrder && 'team' in (subject.ownResources().profiles[0]?.tags ?? {}) && isReady(subject);
     },
-    isFoundByLooking: true,
+    needsResync: true,
   },
   {
     name: 'role settings',
-    prepare: untilReady(WITH_BOUNDARY),
-    trigger: async (cell) => {
-      const { name: RoleName } = theRole(cell);
-      await cell.stranger.iam.send(new DeleteRolePermissionsBoundaryCommand({ RoleName }));
-      await cell.patch({ spec: { roleAdditionalPolicies: [POLICY_B] } });
+    prepare: createReady(WITH_BOUNDARY),
+    trigger: async (subject) => {
+      const { name: RoleName } = onlyRole(subject);
+      await subject.foreignClients.iam.send(new DeleteRolePermissionsBoundaryCommand({ RoleName }));
+      await subject.patch({ spec: { roleAdditionalPolicies: [POLICY_B] } });
     },
-    isOver: isReady,
+    hasEnded: isReady,
   },
   {
     name: 'recovery of a lost profile',
-    prepare: untilReady(),
-    trigger: async (cell) => {
-      cell.removeProfileInAws();
-      await cell.lookAgain();
+    prepare: createReady(),
+    trigger: async (subject) => {
+      subject.removeProfileInAws();
+      await subject.triggerResync();
     },
-    isOver: (cell) => isActive(cell) && isReady(cell),
-    isFoundByLooking: true,
+    hasEnded: (subject) => isActive(subject) && isReady(subject),
+    needsResync: true,
   },
   {
-    // What it comes to is a human's business: the access entry of the cluster is bound to the former role.
+    // The access entry belongs to the deleted role, so the manager makes the entry anew.
     name: 'recovery of a lost role',
-    prepare: untilReady(),
-    trigger: async (cell) => {
-      cell.removeRoleInAws();
-      await cell.lookAgain();
+    prepare: createReady(),
+    trigger: async (subject) => {
+      subject.removeRoleInAws();
+      await subject.triggerResync();
     },
-    isOver: (cell) => cell.says('Stalled', 'True', 'RoleRecreated'),
-    isFoundByLooking: true,
+    hasEnded: (subject) => subject.canPodsJoin() && isReadyWithRole(subject),
+    needsResync: true,
   },
   {
     name: 'recovery of CREATE_FAILED',
-    prepare: async (cell) => {
-      cell.endsOfCreates.push('CREATE_FAILED');
-      await cell.apply(WITH_BOUNDARY);
-      await cell.until('CREATE_FAILED', () => cell.says('Ready', 'False', 'CreateFailed'));
+    prepare: async (subject) => {
+      subject.createResults.push('CREATE_FAILED');
+      await subject.apply(WITH_BOUNDARY);
+      await subject.until('CREATE_FAILED', () => subject.hasCondition('Ready', 'False', 'CreateFailed'));
     },
-    // Mending the spec ends the pause before the next try.
-    trigger: (cell) => cell.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
-    isOver: isReady,
+    // The change of the spec makes the manager create the Fargate profile again at once, although the backoff after the
+    // failed creation has not ended.
+    trigger: (subject) =>
+      subject.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
+    hasEnded: isReady,
   },
   {
     name: 'delete',
-    prepare: untilReady(),
-    trigger: (cell) => cell.delete(),
-    isOver: isGone,
+    prepare: createReady(),
+    trigger: (subject) => subject.delete(),
+    hasEnded: isGone,
   },
   {
     name: 'delete with a named role',
-    prepare: async (cell) => {
-      cell.putForeignProfile('theirs', `arn:aws:iam::${cell.account}:role/theirs`);
-      await untilReady(WITH_ROLE_NAME)(cell);
+    prepare: async (subject) => {
+      subject.putForeignProfile('theirs', `arn:aws:iam::${subject.account}:role/theirs`);
+      await createReady(WITH_ROLE_NAME)(subject);
     },
-    trigger: (cell) => cell.delete(),
-    isOver: isGone,
+    trigger: (subject) => subject.delete(),
+    hasEnded: isGone,
   },
 ];

@@ -1,7 +1,10 @@
-import { FAULTS } from './cells.ts';
+import { FAULTS } from './fault-cases.ts';
 import { describeGrid } from './report.ts';
 
-/** Those with a kill are in a world of their own: there the manager is killed for two dozen cells at once. */
+/**
+ * All faults except `kill`. The fault cases with `kill` are in whole-kills.test.ts, because one kill of the manager
+ * affects 24 fault cases.
+ */
 const FAULTS_OF_CALLS = FAULTS.filter((fault) => fault !== 'kill');
 
-describeGrid('fault grid, the whole but for kills', (cells) => cells, FAULTS_OF_CALLS);
+describeGrid('fault grid, all cases except kills', (cells) => cells, FAULTS_OF_CALLS);

@@ -1,7 +1,7 @@
-/** JSON as the API server gives it. */
+/** A JSON object. */
 type Json = Readonly<Record<string, unknown>>;
 
-export interface Described {
+export interface DescribedObject {
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string | undefined;
@@ -11,7 +11,7 @@ export interface Described {
   };
 }
 
-/** An Event of core/v1, as far as it is shown. */
+/** An Event of core/v1 with the fields that `kubectl describe` prints. */
 export interface DescribedEvent {
   readonly type: string;
   readonly reason: string;
@@ -22,32 +22,35 @@ export interface DescribedEvent {
   readonly lastTimestamp: string;
 }
 
-/** A line of Go's tabwriter: with a cell in the first column, or without. */
+/**
+ * A line of the output of `kubectl describe`: a string, or a cell and the rest of the line. A line with a cell is
+ * aligned with its neighbouring lines, as by the package text/tabwriter of Go.
+ */
 type Line = string | readonly [cell: string, rest: string];
 
-/** Between the longest cell of a column and the next. */
+/** The number of spaces between the longest cell of the first column and the second column. */
 const PADDING = 2;
-/** Names that stay in capitals. */
+/** Words of field names that `kubectl describe` prints in capitals. */
 const ACRONYMS: readonly string[] = ['API', 'URL', 'UID', 'OSB', 'GUID'];
-/** Told at the top, or of no interest to people. */
+/** Fields of metadata that `kubectl describe` prints at the top or leaves out. */
 const SKIPPED: readonly string[] = ['name', 'namespace', 'labels', 'annotations', 'managedFields'];
 
 /**
- * What `kubectl describe` prints of an object of a custom kind, the ages of its events aside (GenericDescriber of
- * k8s.io/kubectl/pkg/describe). `all`: the Events of the namespace. Where there is a real kubectl, the integration tests
- * hold this to it.
+ * Prints a custom resource like `kubectl describe` (GenericDescriber of k8s.io/kubectl/pkg/describe), except for the
+ * ages of Events. The integration tests compare the result with the output of the real kubectl.
+ * @param all the Events of the namespace
  */
-export function describeAsKubectl(object: Described & object, all: readonly DescribedEvent[]): string {
+export function describeAsKubectl(object: DescribedObject & object, all: readonly DescribedEvent[]): string {
   const { name, namespace = '', uid, labels, annotations } = object.metadata;
   const events = all
     .filter(({ involvedObject }) => involvedObject.uid === uid)
     .toSorted((a, b) => (a.lastTimestamp < b.lastTimestamp ? -1 : Number(a.lastTimestamp > b.lastTimestamp)));
   return [
-    ...aligned([
+    ...alignColumns([
       ['Name:', name],
       ['Namespace:', namespace],
-      ...several('Labels:', labels, '='),
-      ...several('Annotations:', annotations, ': '),
+      ...linesOfMap('Labels:', labels, '='),
+      ...linesOfMap('Annotations:', annotations, ': '),
       ...fieldsOf(toJson(object), ''),
     ]),
     ...(events.length === 0
@@ -64,14 +67,16 @@ export function describeAsKubectl(object: Described & object, all: readonly Desc
   ].join('\n');
 }
 
-const toJson = (object: Described & object): Json => {
+const toJson = (object: DescribedObject & object): Json => {
   const { metadata, ...rest } = object;
   const kept = Object.entries(metadata).filter(([field]) => !SKIPPED.includes(field));
   return { ...rest, metadata: Object.fromEntries(kept) };
 };
 
-/** The title stands before the first alone. */
-function several(title: string, values: Readonly<Record<string, string>> = {}, between: string): readonly Line[] {
+/**
+ * The lines in which `kubectl describe` prints a map, such as the labels. Only the first line begins with the title.
+ */
+function linesOfMap(title: string, values: Readonly<Record<string, string>> = {}, between: string): readonly Line[] {
   const lines = Object.entries(values)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value], index): Line => [index === 0 ? title : '', `${key}${between}${value}`]);
@@ -94,7 +99,10 @@ function fieldsOf(content: Json, indent: string): readonly Line[] {
     });
 }
 
-/** `profileARN` is `Profile ARN`. A name with anything but letters and hyphens stays as it is. */
+/**
+ * Returns the label that `kubectl describe` prints for a field: `profileARN` becomes `Profile ARN`. A field name with
+ * other characters than letters and hyphens does not change.
+ */
 function labelOf(field: string): string {
   if (!/^[A-Za-z-]+$/.test(field)) return field;
   return field
@@ -105,15 +113,18 @@ function labelOf(field: string): string {
     .join(' ');
 }
 
-/** A column is as wide as it has to be for the lines that follow each other in it. */
-function aligned(lines: readonly Line[]): readonly string[] {
+/**
+ * Pads the cells of consecutive lines to the same width. A line without a cell ends a block of aligned lines; each
+ * block has its own width.
+ */
+function alignColumns(lines: readonly Line[]): readonly string[] {
   const widths = lines.map((line) => (typeof line === 'string' ? 0 : line[0].length));
   return lines.map((line, index) => {
     if (typeof line === 'string') return line;
-    const isBreak = (at: number): boolean => typeof lines[at] !== 'object';
+    const isBlockEnd = (at: number): boolean => typeof lines[at] !== 'object';
     let [from, to] = [index, index];
-    while (from > 0 && !isBreak(from - 1)) from -= 1;
-    while (to < lines.length - 1 && !isBreak(to + 1)) to += 1;
+    while (from > 0 && !isBlockEnd(from - 1)) from -= 1;
+    while (to < lines.length - 1 && !isBlockEnd(to + 1)) to += 1;
     const width = Math.max(...widths.slice(from, to + 1)) + PADDING;
     return line[0].padEnd(width) + line[1];
   });

@@ -2,14 +2,19 @@ import { expect } from 'chai';
 import { endAll } from './end-all.ts';
 
 describe('endAll', () => {
-  it('ends one after the other, each whatever came of those before it, and throws what went wrong first', async () => {
+  it('calls all cleanups in order despite failures, and throws the first error', async () => {
     const ended: string[] = [];
-    const ending = (name: string, error?: Error) => async (): Promise<void> => {
+    const cleanup = (name: string, error?: Error) => async (): Promise<void> => {
       await Promise.resolve();
       ended.push(name);
       if (error !== undefined) throw error;
     };
-    const end = endAll(ending('a'), ending('b', new Error('b fails')), ending('c', new Error('c fails')), ending('d'));
+    const end = endAll(
+      cleanup('a'),
+      cleanup('b', new Error('b fails')),
+      cleanup('c', new Error('c fails')),
+      cleanup('d'),
+    );
     const outcome = await end.then(
       () => 'nothing was thrown',
       (error: unknown) => error,
@@ -18,7 +23,7 @@ describe('endAll', () => {
     expect(ended).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
-  it('throws nothing where all end', async () => {
+  it('throws nothing if all cleanups succeed', async () => {
     await endAll(
       () => Promise.resolve(),
       () => Promise.resolve(),

@@ -1,13 +1,13 @@
 /**
- * Ends one thing after the other, each whatever came of those before it: what stays open keeps a whole run from its end.
- *
- * @throws what went wrong first, once all have been told
+ * Calls the cleanup functions one after the other, and continues when one of them fails, because a handle that stays
+ * open fails the whole test run.
+ * @throws the first error of a cleanup function, after all functions have been called
  */
-export async function endAll(...endings: readonly (() => Promise<unknown>)[]): Promise<void> {
+export async function endAll(...cleanups: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const end of endings) {
+  for (const cleanup of cleanups) {
     try {
-      await end();
+      await cleanup();
     } catch (error) {
       failures.push(error);
     }

@@ -1,50 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Between two tries: a tenth of what was waited so far, within these bounds. Late by a tenth at most, and soon no load. */
-const SHORTEST_INTERVAL_MS = 20;
-const LONGEST_INTERVAL_MS = 500;
+/**
+ * The bounds of the default interval between two attempts, which is a tenth of the time waited so far. So `eventually`
+ * waits at most about 10% longer than necessary, and causes little load.
+ */
+const MIN_INTERVAL_MS = 20;
+const MAX_INTERVAL_MS = 500;
 
 export interface EventuallyOptions {
-  /** Milliseconds until it is given up; 10 s by default. */
+  /** The time limit for all attempts, in milliseconds. Default: 10 s. */
   readonly timeoutMs?: number;
-  /** Milliseconds between two tries; by default 20 ms at first, and more and more, up to 500 ms. */
+  /**
+   * The time between two attempts, in milliseconds. Default: a tenth of the time waited so far, at least 20 ms and at
+   * most 500 ms.
+   */
   readonly intervalMs?: number;
-  /** Begins to listen for a reason to try again, before each try. It takes the place of the interval. */
-  readonly listen?: () => Ear;
-  /** What is waited for, as it should read in the error. */
+  /**
+   * Starts a subscription to changes before each attempt. The next attempt then starts after a change instead of after
+   * an interval.
+   */
+  readonly subscribe?: () => ChangeSubscription;
+  /** The name of the awaited condition in the error message. */
   readonly what?: string;
 }
 
-export interface Ear {
-  /** Resolves when there was a reason since this began to listen, or when it would rather look than wait for one longer. */
-  heard(): Promise<void>;
+export interface ChangeSubscription {
+  /** Resolves after a change since the start of the subscription, or after the time limit of the subscription. */
+  waitForChange(): Promise<void>;
 }
 
 /**
- * Calls `attempt` until it neither throws nor answers `false`, and returns its answer. Whatever it threw last is the cause,
- * and in the words, of the error that is thrown when time is up.
+ * Calls `attempt` until it neither throws nor returns `false`, and returns the result of the last call.
+ * @throws after `timeoutMs`; the cause of the error is the last error of `attempt`
  */
 export async function eventually<T>(
   attempt: () => T | false | Promise<T | false>,
-  { timeoutMs = 10_000, intervalMs, listen, what = 'the condition' }: EventuallyOptions = {},
+  { timeoutMs = 10_000, intervalMs, subscribe, what = 'the condition' }: EventuallyOptions = {},
 ): Promise<T> {
   const begin = performance.now();
   for (;;) {
     let lastError: unknown;
-    const ear = listen?.();
+    const subscription = subscribe?.();
     try {
-      const answer = await attempt();
-      if (answer !== false) return answer;
+      const result = await attempt();
+      if (result !== false) return result;
     } catch (error) {
       lastError = error;
     }
     const waited = performance.now() - begin;
     if (waited >= timeoutMs) {
       const why = lastError instanceof Error ? `: ${lastError.message}` : '';
-      throw new Error(`${what} did not come about within ${timeoutMs} ms${why}`, { cause: lastError });
+      throw new Error(`waiting for ${what} timed out after ${timeoutMs} ms${why}`, { cause: lastError });
     }
-    await (ear?.heard() ?? delay(intervalMs ?? growing(waited)));
+    await (subscription?.waitForChange() ?? delay(intervalMs ?? growingInterval(waited)));
   }
 }
 
-const growing = (waited: number): number => Math.min(Math.max(waited / 10, SHORTEST_INTERVAL_MS), LONGEST_INTERVAL_MS);
+const growingInterval = (waited: number): number => Math.min(Math.max(waited / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);

@@ -1,30 +1,30 @@
 import { eventually } from './eventually.ts';
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
-/** Where something on its way waits until a test lets it go on: with it the test decides what comes first. */
+/** A gate at which events wait until the test opens it, so that the test controls the order of the events. */
 export class Gate {
   readonly #what: string;
   readonly #opening = Promise.withResolvers<void>();
   #isReached = false;
 
-  /** @param what comes here, as it should read in the error when it does not */
+  /** @param what the name of the expected event in the error message of `waitForArrival` */
   constructor(what: string) {
     this.#what = what;
   }
 
-  /** For whoever is on its way: resolves once the gate is open. */
+  /** Called by an event that arrives at the gate. Resolves when the test has opened the gate. */
   async pass(): Promise<void> {
     this.#isReached = true;
     await this.#opening.promise;
   }
 
-  /** Waits until somebody is at the gate. */
-  async arrived(): Promise<void> {
-    await eventually(() => this.#isReached, { what: this.#what, timeoutMs: PATIENCE_MS });
+  /** Waits until an event has arrived at the gate, that is, has called `pass`. */
+  async waitForArrival(): Promise<void> {
+    await eventually(() => this.#isReached, { what: this.#what, timeoutMs: TIMEOUT_MS });
   }
 
-  /** Lets all go on that wait, and whoever comes later. */
+  /** Opens the gate for all events that wait at it and for all later events. */
   open(): void {
     this.#opening.resolve();
   }

@@ -3,38 +3,38 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-/** What differs from run to run, and says nothing about the product. */
-const CHANGING: readonly (readonly [RegExp, string])[] = [
+/** Patterns of values that differ between test runs, each with the placeholder that replaces these values. */
+const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>'],
   [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/g, '<time>'],
   [/AROA[A-Z0-9]+/g, '<role id>'],
   [/subnet-[0-9a-f]{17}/g, '<subnet>'],
   [/(Resource Version: +)\d+/g, '$1<version>'],
-  // A test's own annotation, by which it has an object looked at.
+  // The annotation tests.example.com/look, whose value `triggerReconcile` increases.
   [/(look: +)\d+/g, '$1<time>'],
 ];
 
 /**
- * What `kubectl describe` printed, without what differs from run to run. The table of events loses its ages, and keeps how
- * often each of them came.
+ * Replaces the values in the output of `kubectl describe` that differ between test runs. Also removes the ages of the
+ * Events, and keeps their counts.
  */
-export function steady(described: string): string {
-  const text = CHANGING.reduce((all, [pattern, word]) => all.replaceAll(pattern, word), described);
+export function normalizeDescription(described: string): string {
+  const text = PLACEHOLDERS.reduce((all, [pattern, placeholder]) => all.replaceAll(pattern, placeholder), described);
   const [object = '', events = ''] = text.split(/^Events: */m);
-  const told = events
+  const eventLines = events
     .split('\n')
     .map((line) => line.trim().split(/ {2,}/))
     .filter(([type]) => type === 'Normal' || type === 'Warning')
     .map(([type, reason, age = '', ...rest]) => {
-      const times = /\(x\d+/.exec(age);
-      return ['', type, reason, ...(times === null ? [] : [`${times[0]})`]), ...rest].join('  ');
+      const count = /\(x\d+/.exec(age);
+      return ['', type, reason, ...(count === null ? [] : [`${count[0]})`]), ...rest].join('  ');
     });
-  return `${object.trimEnd()}\nEvents:${told.length === 0 ? '  <none>' : `\n${told.join('\n')}`}\n`;
+  return `${object.trimEnd()}\nEvents:${eventLines.length === 0 ? '  <none>' : `\n${eventLines.join('\n')}`}\n`;
 }
 
 /**
- * Compares with the golden text in a file. With UPDATE_GOLDEN=1 it is written anew instead: read it before you commit it,
- * as somebody who is woken by it would.
+ * Compares a text with a golden file. With UPDATE_GOLDEN=1, the text first replaces the content of the golden file.
+ * Review the new content from the view of an operator who is woken at night.
  */
 export function expectGolden(file: URL, text: string): void {
   const path = fileURLToPath(file);
@@ -42,6 +42,6 @@ export function expectGolden(file: URL, text: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  expect(existsSync(path), `${path} is there; UPDATE_GOLDEN=1 writes it`).to.equal(true);
+  expect(existsSync(path), `${path} exists; UPDATE_GOLDEN=1 writes it`).to.equal(true);
   expect(text).to.equal(readFileSync(path, 'utf8'));
 }

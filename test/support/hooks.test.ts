@@ -13,7 +13,10 @@ interface Run {
 }
 
 async function runMocha(...args: readonly string[]): Promise<Run> {
-  const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), ...args], { cwd: root });
+  // This test may itself run in a worker of Mocha; the new process is none.
+  const { MOCHA_WORKER_ID: _, ...inherited } = process.env;
+  const env = { ...inherited, OPEN_HANDLES_GRACE_MS: '500' };
+  const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), ...args], { cwd: root, env });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -39,7 +42,7 @@ describe('the root hooks', () => {
     return runMocha(file);
   }
 
-  it('let a tidy run pass, and mocha exits by itself', async () => {
+  it('let a run without open handles pass, and mocha exits', async () => {
     const { code, output } = await run(`
       import { createServer } from 'node:http';
       it('opens and closes', (done) => { const server = createServer().listen(0, () => server.close(done)); });
@@ -48,18 +51,18 @@ describe('the root hooks', () => {
     expect(code).to.equal(0);
   });
 
-  it('fail the test during which a rejection went unhandled', async () => {
+  it('fail the test during which an unhandled rejection happens', async () => {
     const { code, output } = await run(`
       it('drops a promise', async () => {
         void Promise.reject(new Error('dropped'));
         await new Promise((resolve) => setTimeout(resolve, 20));
       });
     `);
-    expect(output).to.contain('A promise was rejected and nobody handled it: dropped');
+    expect(output).to.contain('unhandled rejection: dropped');
     expect(code).to.not.equal(0);
   });
 
-  it('fail a run whose last test leaves a rejection behind', async () => {
+  it('fail a run with an unhandled rejection after the last test', async () => {
     const { code, output } = await run(`
       it('drops a promise late', () => { setTimeout(() => void Promise.reject(new Error('late')), 50); });
     `);
@@ -67,7 +70,7 @@ describe('the root hooks', () => {
     expect(code).to.not.equal(0);
   });
 
-  it('do so in every file that a worker of a parallel run is given', async () => {
+  it('detect unhandled rejections in every file of a parallel worker', async () => {
     const files = ['first', 'second', 'third'].map((name) => join(directory, `${name}.test.ts`));
     for (const file of files.slice(0, 2)) {
       await writeFile(file, `it('waits', () => new Promise((resolve) => setTimeout(resolve, 200)));`);
@@ -81,11 +84,11 @@ describe('the root hooks', () => {
     );
     const { code, output } = await runMocha('--parallel', '--jobs', '2', ...files);
     expect(output).to.contain('2 passing');
-    expect(output).to.contain('A promise was rejected and nobody handled it: dropped');
+    expect(output).to.contain('unhandled rejection: dropped');
     expect(code).to.not.equal(0);
   });
 
-  it('fail a run that leaves a server, a timer and a child behind, name them, and end it', async () => {
+  it('fail and end a run with an open server, timer and child process, and name them', async () => {
     const { code, output } = await run(`
       import { spawn } from 'node:child_process';
       import { createServer } from 'node:http';
@@ -98,5 +101,22 @@ describe('the root hooks', () => {
     `);
     expect(output).to.contain('1 × TCPServerWrap').and.to.contain('1 × Timeout').and.to.contain('1 × ProcessWrap');
     expect(code).to.equal(1);
+  });
+
+  it('name the file and the connection that are left open in a parallel worker, and let its next file run', async () => {
+    const files = ['leaks', 'beside', 'next'].map((name) => join(directory, `${name}.test.ts`));
+    await writeFile(
+      files[0] ?? '',
+      `import { createConnection, createServer } from 'node:net';
+      it('forgets', (done) => {
+        const server = createServer().unref().listen(0, () => createConnection(server.address().port, '127.0.0.1', done));
+      });`,
+    );
+    for (const file of files.slice(1))
+      await writeFile(file, `it('runs', () => new Promise((resolve) => setTimeout(resolve, 1500)));`);
+    const { code, output } = await runMocha('--parallel', '--jobs', '2', ...files);
+    expect(output).to.match(/TCPSocketWrap[^]*file: \S+leaks\.test\.ts\nconnection: \S+:\d+ → \S+:\d+/);
+    expect(output).to.contain('3 passing').and.not.to.contain('terminated');
+    expect(code).to.not.equal(0);
   });
 });

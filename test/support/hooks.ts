@@ -1,19 +1,22 @@
-import { setImmediate as turnOfTheLoop, setTimeout as delay } from 'node:timers/promises';
-import type { RootHookObject } from 'mocha';
+import { Socket } from 'node:net';
+import { setImmediate as nextEventLoopTurn, setTimeout as delay } from 'node:timers/promises';
+import type { Context, RootHookObject } from 'mocha';
 
-/** Milliseconds that closing sockets and exiting children get after the last test. */
-const GRACE_MS = 2_000;
-/** Milliseconds the reporter gets to print before a run that a handle keeps alive is ended. */
-const LAST_WORDS_MS = 500;
+/**
+ * How long sockets may take to close, and child processes to exit, after the last test of a file. A busy machine needs
+ * seconds. A handle that no code closes is still open after any time. hooks.test.ts sets a shorter time.
+ */
+const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
+/** How long the reporter of Mocha has to print its output before a test run with open handles exits. */
+const REPORTER_MS = 500;
+/** Mocha sets this variable in the worker processes of `--parallel`. */
+const IS_PARALLEL_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined;
 
-/** Mocha hands a rejection on to the process and forgets it; thrown here, it fails the test that is running. */
+/** Mocha ignores an unhandled rejection of a promise. The error that this listener throws fails the running test. */
 function failOnUnhandled(reason: unknown): never {
-  throw new Error(
-    `A promise was rejected and nobody handled it: ${reason instanceof Error ? reason.message : String(reason)}`,
-    {
-      cause: reason,
-    },
-  );
+  throw new Error(`unhandled rejection: ${reason instanceof Error ? reason.message : String(reason)}`, {
+    cause: reason,
+  });
 }
 
 function countByType(resources: readonly string[]): Map<string, number> {
@@ -22,8 +25,8 @@ function countByType(resources: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** What keeps the process alive now and did not before the tests, e.g. `2 × TCPSocketWrap`. */
-function leftOpen(before: ReadonlyMap<string, number>): readonly string[] {
+/** The resources that keep the process alive and were not open before the tests, e.g. `2 × TCPSocketWrap`. */
+function openSince(before: ReadonlyMap<string, number>): readonly string[] {
   const now = countByType(process.getActiveResourcesInfo());
   return [...now].flatMap(([type, count]) => {
     const more = count - (before.get(type) ?? 0);
@@ -31,12 +34,23 @@ function leftOpen(before: ReadonlyMap<string, number>): readonly string[] {
   });
 }
 
+/** The open connections, e.g. `127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server forgot them. */
+function openConnections(): readonly string[] {
+  // Node.js has no public list of handles. Only this message of a failed run depends on the private one.
+  const handles = (process as { _getActiveHandles?: () => readonly unknown[] })._getActiveHandles?.() ?? [];
+  return handles.flatMap((handle) =>
+    handle instanceof Socket && handle.remotePort !== undefined
+      ? [`${handle.localAddress}:${handle.localPort} → ${handle.remoteAddress}:${handle.remotePort}`]
+      : [],
+  );
+}
+
 async function stillOpenAfterGrace(before: ReadonlyMap<string, number>): Promise<readonly string[]> {
   const deadline = performance.now() + GRACE_MS;
   for (;;) {
-    // What was closed in this turn of the event loop is still counted until the next.
-    await turnOfTheLoop();
-    const open = leftOpen(before);
+    // A handle that is closed in the current turn of the event loop counts as open until the next turn.
+    await nextEventLoopTurn();
+    const open = openSince(before);
     if (open.length === 0 || performance.now() >= deadline) return open;
     await delay(20);
   }
@@ -44,26 +58,38 @@ async function stillOpenAfterGrace(before: ReadonlyMap<string, number>): Promise
 
 let before: ReadonlyMap<string, number> = new Map();
 
-/** Root hooks of every run: nothing goes unhandled, and nothing that a test opened outlives the tests. */
+/**
+ * The root hooks of Mocha for every test run. They fail the run after an unhandled rejection of a promise, or when a
+ * handle is still open after the tests.
+ */
 export const mochaHooks: RootHookObject = {
   async beforeAll() {
-    // For each file anew: with --parallel, this module is loaded once for all files of a worker, and mocha takes all
-    // listeners off after each.
+    // Mocha removes all listeners after each test file, and with --parallel a worker process loads this module only
+    // once. So this hook, which runs for each test file, adds the listener again.
     process.off('unhandledRejection', failOnUnhandled).on('unhandledRejection', failOnUnhandled);
-    // The standard streams are opened at first use and stay open: they belong to the process, not to a test.
+    // stdout and stderr open when they are first used, and stay open. They belong to the process, not to a test, so
+    // they must be open before the handles are counted.
     void process.stdout;
     void process.stderr;
-    // From its first await on, mocha times a hook: that timer is counted here and below alike.
-    await turnOfTheLoop();
+    // After the first await in a hook, the timer of Mocha for the hook counts as an open handle. This await makes
+    // `beforeAll` count the timer as `afterAll` does.
+    await nextEventLoopTurn();
     before = countByType(process.getActiveResourcesInfo());
   },
-  async afterAll() {
+  async afterAll(this: Context) {
     const open = await stillOpenAfterGrace(before);
     if (open.length === 0) return;
-    // Mocha waits for the event loop to run empty, which it would not: the run ends here, with its failures.
-    setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
+    // The open handles keep the event loop running, so Mocha alone would not exit. In a parallel run, Mocha ends its
+    // worker processes itself. A worker that exits would fail the file that it runs next.
+    if (!IS_PARALLEL_WORKER) setTimeout(() => process.exit(), REPORTER_MS).unref();
+    const { suites = [], tests = [] } = this.test?.parent ?? {};
+    const files = new Set([...suites, ...tests].map(({ file }) => file));
     throw new Error(
-      `The tests are over, and something they opened is still there: ${open.join(', ')}. Close it in an after hook.`,
+      [
+        `handles are open after the tests: ${open.join(', ')}. Close them in an after hook.`,
+        ...[...files].map((file) => `file: ${file}`),
+        ...openConnections().map((connection) => `connection: ${connection}`),
+      ].join('\n'),
     );
   },
 };

@@ -1,33 +1,39 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Gate } from './gate.ts';
+import { listenOnLoopback } from './listen.ts';
 
-/** What a test tells requests apart by. */
-export interface Passing {
+/** The parts of an HTTP request by which a test selects requests. */
+export interface ProxiedRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path of the URL, without the query string. */
   readonly path: string;
 }
 
-/** Relays requests to a server, to decide in which order they come to it. */
+/** Relays HTTP requests to a server. A test can hold requests in the proxy to control their order. */
 export interface HttpProxy {
   readonly url: string;
-  /** Has each request that is wanted wait at the gate: until that is open, the server knows nothing of it. */
-  hold(gate: Gate, isWanted: (request: Passing) => boolean): void;
+  /**
+   * Holds each selected request at the gate. The proxy sends the request to the server after the test has opened the
+   * gate.
+   */
+  holdRequests(gate: Gate, isWanted: (request: ProxiedRequest) => boolean): void;
   close(): Promise<void>;
 }
 
-/** Unencrypted on this side, so that it can tell requests apart; answers flow as they come, those of watches too. */
+/**
+ * Starts a proxy in front of an HTTPS server. Clients use plain HTTP, so that the proxy can read their requests. The
+ * proxy streams the responses, including those of Kubernetes watches.
+ */
 export async function startHttpProxy(target: { readonly url: string; readonly ca: string }): Promise<HttpProxy> {
   const agent = new Agent({ ca: target.ca, keepAlive: true });
-  const holds: { readonly gate: Gate; readonly isWanted: (request: Passing) => boolean }[] = [];
+  const holds: { readonly gate: Gate; readonly isWanted: (request: ProxiedRequest) => boolean }[] = [];
 
   async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
-    const passing = { method, path: url.replace(/\?.*$/, '') };
-    for (const { gate, isWanted } of holds) if (isWanted(passing)) await gate.pass();
-    // Who asked may have given up meanwhile.
+    const proxied = { method, path: url.replace(/\?.*$/, '') };
+    for (const { gate, isWanted } of holds) if (isWanted(proxied)) await gate.pass();
+    // The client may have closed its connection while its request waited at the gate.
     if (response.destroyed) return;
     const onward = httpsRequest(new URL(url, target.url), { method, headers, agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -41,14 +47,10 @@ export async function startHttpProxy(target: { readonly url: string; readonly ca
   }
 
   const server = createServer((request, response) => void relay(request, response));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
-    hold(gate, isWanted) {
+    holdRequests(gate, isWanted) {
       holds.push({ gate, isWanted });
     },
     async close() {

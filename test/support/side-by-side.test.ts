@@ -2,22 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { sideBySide } from './side-by-side.ts';
 
-describe('side by side', () => {
-  const alongside = sideBySide();
-  const began: string[] = [];
-  let beginning = 0;
+describe('sideBySide', () => {
+  const concurrently = sideBySide();
+  const started: string[] = [];
+  let startedAt = 0;
   before(() => {
-    beginning = performance.now();
+    startedAt = performance.now();
   });
 
   for (const name of ['first', 'second', 'third'])
-    alongside(`cases begin at the same time: the ${name}`, async () => {
-      began.push(name);
+    concurrently(`starts all cases at the same time: the ${name}`, async () => {
+      started.push(name);
       await delay(100);
-      expect(began).to.deep.equal(['first', 'second', 'third']);
+      expect(started).to.deep.equal(['first', 'second', 'third']);
     });
 
-  it('take as long as one of them', () => {
-    expect(performance.now() - beginning).to.be.below(250);
+  it('takes as long as one case', () => {
+    expect(performance.now() - startedAt).to.be.below(250);
   });
 });

@@ -1,41 +1,44 @@
-/** Told once, whoever asks. */
-class Story {
-  readonly #tell: () => Promise<void>;
-  #told: Promise<void> | undefined;
+/** A test case that runs at most once. */
+class ConcurrentCase {
+  readonly #run: () => Promise<void>;
+  #result: Promise<void> | undefined;
 
-  constructor(tell: () => Promise<void>) {
-    this.#tell = tell;
+  constructor(run: () => Promise<void>) {
+    this.#run = run;
   }
 
-  begin(): Promise<void> {
-    this.#told ??= this.#tell();
-    return this.#told;
+  /** Starts the test case at the first call. Later calls return the same promise. */
+  result(): Promise<void> {
+    this.#result ??= this.#run();
+    return this.#result;
   }
 
-  get hasBegun(): boolean {
-    return this.#told !== undefined;
+  get hasStarted(): boolean {
+    return this.#result !== undefined;
   }
 }
 
 /**
- * An `it` for cases that wait for long, and not for each other: all of them begin with the first, so that together they
- * take as long as the longest. Each is a test of its own, with its own result. They share one world: each keeps to
- * objects of its own, looks at nobody else's calls, and turns nothing that the others feel.
+ * Returns an `it` for independent test cases that spend most of their time waiting. All test cases start when Mocha
+ * runs the first one, so together they take as long as the longest one. Each test case is a Mocha test with its own
+ * result. The test cases share one World, so each one uses its own objects, checks only its own AWS calls, and changes
+ * no settings that affect other test cases.
  *
- * To be called in the `describe` they are in, before its other `after` hooks.
+ * Call `sideBySide` in the `describe` of the test cases, before the other `after` hooks of this `describe`.
  */
-export function sideBySide(): (title: string, story: () => Promise<void>) => void {
-  const stories: Story[] = [];
-  const endOf = (story: Story): Promise<void> => story.begin().catch(() => undefined);
-  // Whoever runs one of them alone (--grep) has begun them all.
-  after(() => Promise.all(stories.filter(({ hasBegun }) => hasBegun).map(endOf)));
-  return (title, tell) => {
-    const story = new Story(tell);
-    stories.push(story);
+export function sideBySide(): (title: string, run: () => Promise<void>) => void {
+  const cases: ConcurrentCase[] = [];
+  const settled = (each: ConcurrentCase): Promise<void> => each.result().catch(() => undefined);
+  // With Mocha's option --grep, the selected test case has also started the test cases that are not selected. This hook
+  // waits for all of them.
+  after(() => Promise.all(cases.filter(({ hasStarted }) => hasStarted).map(settled)));
+  return (title, run) => {
+    const own = new ConcurrentCase(run);
+    cases.push(own);
     it(title, () => {
-      // What goes wrong with the others, their own tests say when their turn comes.
-      void Promise.all(stories.map(endOf));
-      return story.begin();
+      // The Mocha tests of the other test cases report the failures of these test cases.
+      void Promise.all(cases.map(settled));
+      return own.result();
     });
   };
 }

@@ -1,19 +1,20 @@
-import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './listen.ts';
 
-/** A relay of TCP connections, to do to them what networks do. */
+/** Relays TCP connections. A test can reset the connections, like a faulty network. */
 export interface TcpProxy {
   readonly port: number;
-  /** Connections taken so far. */
+  /** The number of connections that the proxy has accepted so far. */
   readonly accepted: number;
-  /** Resets all open connections. */
+  /** Resets all open connections. The proxy still accepts new connections. */
   cut(): void;
-  /** Resets all open connections, and every new one until `restore`. */
+  /** Resets all open connections, and each new connection until `restore` is called. */
   refuse(): void;
   restore(): void;
   close(): Promise<void>;
 }
 
-/** Relays 127.0.0.1:`port` of the proxy to 127.0.0.1:`target`. */
+/** Starts a TCP proxy on a free port of 127.0.0.1. The proxy relays connections to the port `target` of 127.0.0.1. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const open = new Set<Socket>();
   let accepted = 0;
@@ -33,7 +34,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       [upstream, downstream],
     ] as const) {
       open.add(socket);
-      // The other end is told by `close`.
+      // After an error, the socket emits `close`, and the listener for `close` destroys the socket on the other side.
       socket.on('error', () => {});
       socket.once('close', () => {
         open.delete(socket);
@@ -42,13 +43,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     }
     downstream.pipe(upstream).pipe(downstream);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
-    port: address.port,
+    port,
     get accepted() {
       return accepted;
     },

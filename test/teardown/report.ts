@@ -1,42 +1,46 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
-import { callText } from './cell.ts';
-import type { Moment } from './moment.ts';
-import { allMoments, momentText } from './moment.ts';
-import type { Outcome } from './teardowns.ts';
-import { Teardowns } from './teardowns.ts';
+import { formatCall } from './naming.ts';
+import type { KillPoint } from './kill-points.ts';
+import { allKillPoints, killPointText } from './kill-points.ts';
+import type { TeardownOutcome } from './teardown-runner.ts';
+import { TeardownRunner } from './teardown-runner.ts';
 
-/** How many failures are told in full. */
+/** Number of failed teardowns of which the test shows the error message. */
 const MOST_TOLD = 3;
-/** A teardown may make a call more or less than the recorded one: what was over before its moment is lived through again. */
+/**
+ * How often the test tries a kill point at most. Sometimes the manager does not reach a kill point, because it makes
+ * one AWS call less than in the teardown in which the AWS calls were counted.
+ */
 const TRIES = 3;
 
 /**
- * Has mocha live through the chosen moments, and say at the end how many there were.
- * @param rehearsals teardowns without a kill: the moments are those of the one with the fewest calls, since who waits for its turn
- *   may look once more
+ * Defines the mocha tests that kill the manager at the kill points that `choose` returns. The tests print how many
+ * teardowns ran and how many failed.
+ * @param rehearsals number of teardowns without a kill. The kill points are chosen from the teardown with the fewest
+ * AWS calls, because in some teardowns the manager reads a waiting Fargate profile once more.
  */
 export function describeTeardownKills(
   title: string,
-  choose: (calls: readonly CallRecord[]) => readonly Moment[],
+  choose: (calls: readonly CallRecord[]) => readonly KillPoint[],
   rehearsals = 1,
 ): void {
   describe(`kill -9 in the teardown of a cluster with four profiles, ${title}`, function () {
     this.timeout(30 * 60_000);
-    let teardowns: Teardowns;
+    let teardowns: TeardownRunner;
     let calls: readonly CallRecord[] = [];
-    let outcomes: readonly Outcome[] = [];
+    let outcomes: readonly TeardownOutcome[] = [];
 
     before(async function () {
-      this.timeout(0); // the first time binaries are built from Go modules
-      teardowns = await Teardowns.start(this);
+      this.timeout(0); // no time limit: the first run builds binaries from Go modules
+      teardowns = await TeardownRunner.start(this);
     });
     after(() => teardowns.finish());
 
-    it('goes well without a kill', async () => {
-      const never: Moment = { lost: 'answer', of: 'call', nth: Infinity };
+    it('succeeds without a kill', async () => {
+      const never: KillPoint = { lost: 'answer', of: 'call', nth: Infinity };
       const unharmed = await teardowns.run(Array.from({ length: rehearsals }, () => never));
-      for (const { words } of unharmed) if (words !== undefined) throw new Error(words);
+      for (const { failure } of unharmed) if (failure !== undefined) throw new Error(failure);
       for (const { calls: each } of unharmed) {
         const changes = each.filter(({ mutates }) => mutates).map(({ operation }) => operation);
         expect(changes, 'four profiles, three policies, two roles').to.have.length(9);
@@ -46,26 +50,26 @@ export function describeTeardownKills(
         .reduce((shortest, each) => (each.length < shortest.length ? each : shortest));
     });
 
-    it('is lived through to the end, killed at each chosen moment', async () => {
-      expect(calls, 'no teardown without a kill, no moments').not.to.deep.equal([]);
-      outcomes = await livedThrough(teardowns, choose(calls));
-      const counts = `${outcomes.length} of ${allMoments(calls).length} moments, ${calls.length} calls`;
-      const failed = outcomes.filter(({ words }) => words !== undefined).length;
+    it('ends after a kill at each chosen point', async () => {
+      expect(calls, 'kill points need a teardown without a kill').not.to.deep.equal([]);
+      outcomes = await runKillPoints(teardowns, choose(calls));
+      const counts = `${outcomes.length} of ${allKillPoints(calls).length} kill points, ${calls.length} calls`;
+      const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
       process.stdout.write(`      kill -9 in a teardown: ${counts}: ${failed} failed\n`);
       expect(
-        outcomes.filter(({ struck }) => struck === undefined).map(({ moment }) => momentText(moment)),
+        outcomes.filter(({ killedAt }) => killedAt === undefined).map(({ killPoint }) => killPointText(killPoint)),
       ).to.deep.equal([]);
     });
 
-    for (const [lost, words] of [
+    for (const [lost, failure] of [
       ['answer', 'after a call that had its effect'],
       ['request', 'before a change'],
     ] as const) {
-      it(`leaves nothing, touches nothing foreign, and tells the truth, killed right ${words}`, () => {
-        const lived = outcomes.filter(({ moment }) => moment.lost === lost);
+      it(`leaves nothing, changes nothing foreign, and reports correct statuses, killed right ${failure}`, () => {
+        const lived = outcomes.filter(({ killPoint }) => killPoint.lost === lost);
         expect(lived).not.to.deep.equal([]);
-        const failed = lived.flatMap(({ words: wrong, struck }) =>
-          wrong === undefined ? [] : [`${struck === undefined ? '' : callText(struck)}\n${wrong}`],
+        const failed = lived.flatMap(({ failure: wrong, killedAt }) =>
+          wrong === undefined ? [] : [`${killedAt === undefined ? '' : formatCall(killedAt)}\n${wrong}`],
         );
         if (failed.length > 0)
           throw new Error(`${failed.length} of ${lived.length} failed:\n${failed.slice(0, MOST_TOLD).join('\n\n')}`);
@@ -74,15 +78,21 @@ export function describeTeardownKills(
   });
 }
 
-/** An outcome for each moment; one that was over before its moment only where that has come three times. */
-async function livedThrough(teardowns: Teardowns, moments: readonly Moment[]): Promise<readonly Outcome[]> {
-  const done: Outcome[] = [];
-  let left = moments;
+/**
+ * Runs one teardown per kill point. A kill point that the manager does not reach is tried again, up to three times in
+ * all.
+ */
+async function runKillPoints(
+  teardowns: TeardownRunner,
+  killPoints: readonly KillPoint[],
+): Promise<readonly TeardownOutcome[]> {
+  const done: TeardownOutcome[] = [];
+  let left = killPoints;
   for (let round = 1; left.length > 0; round++) {
     const outcomes = await teardowns.run(left);
-    const isOver = ({ struck, words }: Outcome): boolean => struck === undefined && words === undefined;
+    const isOver = ({ killedAt, failure }: TeardownOutcome): boolean => killedAt === undefined && failure === undefined;
     done.push(...outcomes.filter((outcome) => !isOver(outcome) || round === TRIES));
-    left = round === TRIES ? [] : outcomes.filter(isOver).map(({ moment }) => moment);
+    left = round === TRIES ? [] : outcomes.filter(isOver).map(({ killPoint }) => killPoint);
   }
   return done;
 }

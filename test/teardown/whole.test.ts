@@ -1,5 +1,5 @@
-import { allMoments } from './moment.ts';
+import { allKillPoints } from './kill-points.ts';
 import { describeTeardownKills } from './report.ts';
-import { LANES } from './teardowns.ts';
+import { WORKERS } from './teardown-runner.ts';
 
-describeTeardownKills('at every call', allMoments, LANES);
+describeTeardownKills('at every call', allKillPoints, WORKERS);

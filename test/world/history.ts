@@ -1,40 +1,57 @@
-import type { Condition, KubeObject } from '../envtest/api.ts';
+import type { RawCondition, RawObject } from '../envtest/clients/api.ts';
 import { eventually } from '../support/eventually.ts';
 import type { World } from './world.ts';
 
-/** Every version of every profile from some moment on, as a watch brings them: what lasted a moment only is there too. */
-export interface History {
-  of(name: string): readonly KubeObject[];
-  /** What a condition of a profile has said, in order, each once. */
+/**
+ * Every version of every AWSFargateProfile that a watch has sent since `historyOf` was called. The watch also shows
+ * states that last only a moment.
+ */
+export interface ProfileHistory {
+  of(name: string): readonly RawObject[];
+  /**
+   * The distinct messages of the condition with the given type in all versions of an AWSFargateProfile, oldest first.
+   */
   messages(name: string, type: string): readonly string[];
-  /** Waits until a version of a profile had a condition of that status and reason, and gives the first such version. */
-  had(
+  /**
+   * Waits until a version of an AWSFargateProfile has a condition with the given type, status and reason. Returns the
+   * oldest such version.
+   */
+  waitForCondition(
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason: string },
     options?: { readonly timeoutMs?: number },
-  ): Promise<KubeObject>;
-  /** Waits until a version of a profile had a condition with just these words; `last`: until the newest version has it. */
-  said(name: string, type: string, words: string, options?: { readonly last?: boolean }): Promise<KubeObject>;
+  ): Promise<RawObject>;
+  /**
+   * Waits until a version of an AWSFargateProfile has a condition with the given type and exactly the given message.
+   * Returns the oldest such version.
+   * @param options with `last: true`, only the newest version of the AWSFargateProfile counts
+   */
+  waitForMessage(
+    name: string,
+    type: string,
+    message: string,
+    options?: { readonly last?: boolean },
+  ): Promise<RawObject>;
   stop(): Promise<void>;
 }
 
-export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): History {
-  const versions: KubeObject[] = [];
+export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): ProfileHistory {
+  const versions: RawObject[] = [];
   const stopping = new AbortController();
   const path = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
   const watching = (async () => {
     for await (const { object } of controlPlane.api.watch(path, {}, stopping.signal)) versions.push(object);
   })();
-  // A watch that breaks shows where it is missed: in the waits below and in `stop`.
+  // If the watch fails, `waitForCondition` and `waitForMessage` time out, and `stop` throws the error of the watch.
   watching.catch(() => undefined);
-  const of = (name: string): readonly KubeObject[] => versions.filter(({ metadata }) => metadata.name === name);
+  const of = (name: string): readonly RawObject[] => versions.filter(({ metadata }) => metadata.name === name);
   const wait = (
     name: string,
     what: string,
-    isWanted: (condition: Condition) => boolean,
+    isWanted: (condition: RawCondition) => boolean,
     { last = false, timeoutMs = 30_000 }: { readonly last?: boolean; readonly timeoutMs?: number } = {},
-  ): Promise<KubeObject> =>
+  ): Promise<RawObject> =>
     eventually(
       () => {
         const found = (last ? of(name).slice(-1) : of(name)).find((version) =>
@@ -54,18 +71,18 @@ export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): Histor
         ),
       ),
     ],
-    had: (name, type, { status, reason }, options) =>
+    waitForCondition: (name, type, { status, reason }, options) =>
       wait(
         name,
         `${type}=${status} ${reason}`,
         (condition) => condition.type === type && condition.status === status && condition.reason === reason,
         options,
       ),
-    said: (name, type, words, options) =>
+    waitForMessage: (name, type, message, options) =>
       wait(
         name,
-        `${type} saying "${words}"`,
-        (condition) => condition.type === type && condition.message === words,
+        `the message "${message}" of ${type}`,
+        (condition) => condition.type === type && condition.message === message,
         options,
       ),
     stop: async () => {

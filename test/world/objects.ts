@@ -1,6 +1,8 @@
-// Objects as a user writes them, and where the API server has them.
+// Manifests of Kubernetes objects as a user would write them, and the paths of these objects in the API server.
 
-/** The group of AWSFargateProfile and its version. */
+import type { Subnet } from '../aws/model/resources.ts';
+
+/** The path of the API group and version of AWSFargateProfile in the API server. */
 export const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2';
 
@@ -25,7 +27,10 @@ export function pathOfManifest({ apiVersion, kind, metadata: { name, namespace }
   return `${group}/${namespace === undefined ? '' : `namespaces/${namespace}/`}${plural}/${name}`;
 }
 
-/** The Cluster that names its AWSManagedControlPlane, as each version of Cluster API has it. */
+/**
+ * The manifest of a Cluster with a `spec.controlPlaneRef` to its AWSManagedControlPlane, in the format of API version
+ * v1beta1 or v1beta2.
+ */
 export function clusterObject(name: string, namespace = 'default', version: 'v1beta1' | 'v1beta2' = 'v1beta2'): object {
   const group = 'controlplane.cluster.x-k8s.io';
   const reference = { kind: 'AWSManagedControlPlane', name: `${name}-control-plane` };
@@ -42,7 +47,28 @@ export function clusterObject(name: string, namespace = 'default', version: 'v1b
   };
 }
 
-/** An AWSFargateProfile that is right, but for what `spec` says otherwise. */
+/** The manifest of an AWSManagedControlPlane with the name to which the Cluster of `clusterObject` refers. */
+export const controlPlaneObject = (cluster: string, spec: object, metadata: object = {}): object => ({
+  apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
+  kind: 'AWSManagedControlPlane',
+  metadata: { name: `${cluster}-control-plane`, namespace: 'default', ...metadata },
+  spec,
+});
+
+/** Returns the value of the field `spec.network` of an AWSManagedControlPlane that has the given subnets. */
+export const networkOf = (cluster: string, subnets: readonly Subnet[]): object => ({
+  subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+    id: `${cluster}-subnet-${index}`,
+    resourceID: id,
+    isPublic,
+    availabilityZone,
+  })),
+});
+
+/**
+ * The manifest of a valid AWSFargateProfile of the Cluster `prod`. The parameter `spec` adds or replaces fields of its
+ * spec.
+ */
 export const fargateProfile = (name: string, spec: object = {}, metadata: object = {}): object => ({
   apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
   kind: 'AWSFargateProfile',

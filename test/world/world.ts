@@ -1,41 +1,28 @@
 import { fileURLToPath } from 'node:url';
-import type { ConfigPatch } from '../aws/model/config.ts';
-import { withConfig, defaultConfig } from '../aws/model/config.ts';
-import { expectNothingLeft } from '../aws/expect-nothing-left.ts';
 import type { Emulator } from '../aws/emulator.ts';
-import type { EmulatorServer } from '../aws/server.ts';
-import { startServer } from '../aws/server.ts';
-import type { ClusterView, ProfileView, RoleView } from '../aws/views.ts';
-import { ApiError } from '../envtest/api.ts';
-import type { Condition, KubeList, KubeObject } from '../envtest/api.ts';
-import type { ControlPlane } from '../envtest/controlplane.ts';
-import { startControlPlane } from '../envtest/controlplane.ts';
-import type { User } from '../envtest/credentials.ts';
-import type { CustomResourceDefinition } from '../envtest/crds.ts';
-import { STAND_IN_CRDS, applyCrds } from '../envtest/crds.ts';
-import type { KubectlResult } from '../envtest/kubectl.ts';
-import { kubectl } from '../envtest/kubectl.ts';
-import type { Exit } from '../envtest/process.ts';
-import { endAll } from '../support/end-all.ts';
-import { eventually } from '../support/eventually.ts';
-import { Bell } from './bell.ts';
-import type { ManagerOptions, RunningManager } from './manager.ts';
-import { Managers } from './managers.ts';
-import type { Manifest } from './objects.ts';
-import { PROFILES, clusterObject, controlPlanePath, pathOf, pathOfManifest } from './objects.ts';
+import type { ConfigPatch } from '../aws/model/config.ts';
+import type { ClusterView, ProfileView, RoleView } from '../aws/admin/views.ts';
+import type { RawObject } from '../envtest/clients/api.ts';
+import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
+import { startControlPlane } from '../envtest/control-plane/controlplane.ts';
+import type { User } from '../envtest/control-plane/credentials.ts';
+import type { CrdManifest } from '../envtest/clients/crds.ts';
+import { STAND_IN_CRDS, applyCrds } from '../envtest/clients/crds.ts';
+import type { SetUp } from '../envtest/control-plane/pool.ts';
+import { EMPTY_SET_UP, acquireControlPlane } from '../envtest/control-plane/pool.ts';
+import type { Exit } from '../envtest/control-plane/process.ts';
+import type { ProgramResult } from '../support/run-program.ts';
+import type { EmulatedAws } from './aws/emulated-aws.ts';
+import { startEmulatedAws } from './aws/emulated-aws.ts';
+import type { ManagerProcessOptions, RunningManager } from './manager/manager.ts';
+import { RunningWorld } from './running-world.ts';
 
+export { ACCOUNT, AWS_KEY, REGION } from './aws/emulated-aws.ts';
 export { clusterObject, clusterPath, controlPlanePath, fargateProfile, pathOf } from './objects.ts';
 
 export const OUR_CRD = fileURLToPath(
   new URL('../../config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml', import.meta.url),
 );
-
-export const AWS_KEY = 'test';
-export const ACCOUNT = '123456789012';
-export const REGION = 'us-east-1';
-
-/** EKS needs minutes; here it is quick, but never so quick that a state in between could not be seen. */
-const QUICK: ConfigPatch = { eks: { createMs: 300, deleteMs: 300 } };
 
 export interface EksClusterOptions {
   readonly namespace?: string;
@@ -44,357 +31,140 @@ export interface EksClusterOptions {
   readonly ready?: boolean;
   readonly additionalTags?: Readonly<Record<string, string>>;
   readonly identityRef?: { readonly kind: string; readonly name: string };
-  /** In which version the Cluster is written. */
+  /** The API version of the Cluster object; default `v1beta2`. */
   readonly version?: 'v1beta1' | 'v1beta2';
 }
 
-interface Where {
+/**
+ * The CRD of AWSFargateProfile, and simplified CRDs of the kinds of Cluster API and Cluster API Provider AWS that the
+ * manager reads.
+ */
+export const WITH_CRDS: SetUp = { name: 'CRDs', apply: (api) => applyCrds(api, STAND_IN_CRDS, OUR_CRD) };
+
+export interface WaitOptions {
   readonly namespace?: string;
   readonly timeoutMs?: number;
-  /** For conditions: of no earlier generation than this. */
+  /** The smallest accepted `observedGeneration` of the awaited condition; default 0. */
   readonly generation?: number;
 }
 
-export interface WorldOptions {
+export interface StartWorldOptions {
   readonly config?: ConfigPatch;
-  /** Absent: our kind, and stand-ins for all that belongs to Cluster API and its AWS provider. */
-  readonly crds?: readonly (string | CustomResourceDefinition)[];
-  /** Users of the API server besides the administrator. */
+  /** The CRDs that the API server serves; default: those of `WITH_CRDS`. */
+  readonly crds?: readonly (string | CrdManifest)[];
+  /**
+   * Users of the API server besides the administrator. With this option the world starts an API server of its own
+   * instead of one from the pool.
+   */
   readonly users?: readonly User[];
-  /** Flags of the API server besides ours. */
+  /**
+   * Additional flags of kube-apiserver. With this option the world starts an API server of its own instead of one from
+   * the pool.
+   */
   readonly apiServerArgs?: readonly string[];
-  /** A second management cluster: it has the AWS of this world, which is to end after it, and looks there for what is left. */
-  readonly besides?: World;
+  /**
+   * Another world whose AWS emulator this world uses too, so that a test has two management clusters. The test must
+   * stop the other world after this world.
+   */
+  readonly shareAwsWith?: World;
 }
 
-/** A real API server, an emulated AWS and the built manager: what a user of the product has in front of them. */
+/** The environment of a test: a real API server, the AWS emulator, and the managers that the test starts. */
 export interface World {
   readonly controlPlane: ControlPlane;
   readonly aws: Emulator;
   readonly awsUrl: string;
-  /** What is in AWS under a name, whichever cluster it belongs to. */
-  readonly inAws: { profile(name: string): ProfileView | undefined; role(name: string): RoleView | undefined };
-  /** The manager started last. */
+  /** Finds a Fargate profile or a role in the AWS emulator by its name, in all EKS clusters and accounts. */
+  readonly awsView: { profile(name: string): ProfileView | undefined; role(name: string): RoleView | undefined };
+  /** The manager process that the test has started most recently. */
   readonly manager: RunningManager;
-  startManager(options?: Partial<ManagerOptions>): Promise<RunningManager>;
-  /** Ends a manager, the last if none is named, as a rollout does, and expects it to end well. */
+  startManager(options?: Partial<ManagerProcessOptions>): Promise<RunningManager>;
+  /**
+   * Stops a manager with SIGTERM. Fails if the manager had a panic or does not exit with code 0. Default: the manager
+   * that the test has started most recently.
+   */
   stopManager(manager?: RunningManager): Promise<void>;
-  /** Waits until a manager ends by itself, as the test expects of it, and gives how. */
-  managerEnded(manager: RunningManager): Promise<Exit>;
-  /** A Cluster with its AWSManagedControlPlane, and the EKS cluster in AWS, with two private subnets and a public one. */
+  /** Waits until a manager exits on its own, that is, without a signal from the test. */
+  waitForManagerExit(manager: RunningManager): Promise<Exit>;
+  /**
+   * Creates a Cluster and its AWSManagedControlPlane in Kubernetes, and in AWS an EKS cluster with two private subnets
+   * and a public one.
+   */
   createEksCluster(name: string, options?: EksClusterOptions): Promise<ClusterView>;
   setControlPlaneReady(name: string, ready: boolean, namespace?: string): Promise<void>;
   createNamespace(name: string): Promise<void>;
-  /** Server-side apply, as `kubectl apply --server-side` does it. */
+  /** Applies objects one after the other, like `kubectl apply --server-side --force-conflicts`. */
   apply(...objects: readonly object[]): Promise<void>;
-  kubectl(args: readonly string[], stdin?: string): Promise<KubectlResult>;
-  profile(name: string, namespace?: string): Promise<KubeObject | undefined>;
-  profiles(): Promise<readonly KubeObject[]>;
-  /** Merge-patches a profile. */
+  kubectl(args: readonly string[], stdin?: string): Promise<ProgramResult>;
+  profile(name: string, namespace?: string): Promise<RawObject | undefined>;
+  profiles(): Promise<readonly RawObject[]>;
+  /** Changes an AWSFargateProfile with a JSON merge patch. */
   patch(name: string, patch: object, namespace?: string): Promise<void>;
-  /** Asks for the deletion of a profile's object, and waits for nothing. */
+  /** Deletes an AWSFargateProfile without waiting until it is gone, like `kubectl delete --wait=false`. */
   delete(name: string, namespace?: string): Promise<void>;
   /**
-   * Waits until the condition of a profile has that status (and reason), and gives the object; or, if it had it since this was
-   * called and has it no more, the version of the object that had it.
+   * Waits until an AWSFargateProfile has a condition with the given type, status and reason, and returns the version of
+   * the object that has this condition. A version counts even if a newer version has already replaced it during the
+   * wait.
    */
   condition(
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason?: string },
-    where?: Where,
-  ): Promise<KubeObject>;
-  ready(name: string, where?: Where): Promise<KubeObject>;
-  /** Waits until the profile's object is gone. */
-  gone(name: string, where?: Where): Promise<void>;
-  /** `Type Reason: message` of each event about objects of this name, oldest first. */
+    options?: WaitOptions,
+  ): Promise<RawObject>;
+  /** Waits until an AWSFargateProfile has the condition Ready with status True. */
+  ready(name: string, options?: WaitOptions): Promise<RawObject>;
+  /** Waits until the API server has no AWSFargateProfile with this name. */
+  gone(name: string, options?: WaitOptions): Promise<void>;
+  /** The Events about all objects with this name, oldest first, each as `Type Reason: message`. */
   events(name: string, namespace?: string): Promise<readonly string[]>;
-  /** Waits until there is an event about an object of this name that contains `text`, and gives all of them. */
-  event(name: string, text: string, where?: Where): Promise<readonly string[]>;
   /**
-   * Deletes what profiles there are and sees them go; then looks that nothing is left in AWS and that no manager panicked or
-   * ended by itself, and ends everything.
+   * Waits until an Event about an object with this name contains `text`. Returns all Events about objects with this
+   * name.
+   */
+  event(name: string, text: string, options?: WaitOptions): Promise<readonly string[]>;
+  /**
+   * Deletes all AWSFargateProfiles and waits until they are gone. Fails if AWS still has a Fargate profile or a role
+   * that the manager should have deleted, if a manager had a panic, or if a manager exited unexpectedly. Then calls
+   * `stop`, even after a failure.
    */
   finish(): Promise<void>;
-  /** Ends everything. */
+  /** Stops the managers, the API server and the AWS emulator, without the checks of `finish`. */
   stop(): Promise<void>;
-  /** Has something that a test added to the world ended with it, before the servers are. */
-  endWith(end: () => Promise<void>): void;
+  /** Adds a function that `stop` calls before it stops the API server and the AWS emulator. */
+  addCleanup(end: () => Promise<void>): void;
 }
 
-/** Starts everything but the manager. */
+/** Starts an API server and the AWS emulator, but no manager: the test calls `startManager`. */
 export async function startWorld({
   config = {},
-  crds = [STAND_IN_CRDS, OUR_CRD],
+  crds,
   users = [],
   apiServerArgs = [],
-  besides,
-}: WorldOptions = {}): Promise<World> {
-  const controlPlane = await startControlPlane({ users, apiServerArgs });
-  const aws: Aws =
-    besides === undefined
-      ? await startAws(config)
+  shareAwsWith,
+}: StartWorldOptions = {}): Promise<World> {
+  const setUp = crds === undefined ? WITH_CRDS : EMPTY_SET_UP;
+  const isShared = users.length === 0 && apiServerArgs.length === 0;
+  const controlPlane = await (isShared ? acquireControlPlane(setUp) : startControlPlane({ users, apiServerArgs }));
+  const aws: EmulatedAws =
+    shareAwsWith === undefined
+      ? await startEmulatedAws(config)
       : {
-          emulator: besides.aws,
-          url: besides.awsUrl,
-          // What a failed test has left may be looked after by the other, which ends later.
+          emulator: shareAwsWith.aws,
+          url: shareAwsWith.awsUrl,
+          // The other world, which started the AWS emulator, stops later than this world, and then checks and closes
+          // the AWS emulator.
           finish: () => Promise.resolve(),
           close: () => Promise.resolve(),
         };
   const world = new RunningWorld(controlPlane, aws);
   try {
-    await applyCrds(controlPlane.api, ...crds);
+    if (!isShared) await setUp.apply(controlPlane.api);
+    if (crds !== undefined) await applyCrds(controlPlane.api, ...crds);
     return world;
   } catch (error) {
     await world.stop();
     throw error;
-  }
-}
-
-interface Event {
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly metadata: { readonly resourceVersion: string };
-}
-
-interface Aws extends EmulatorServer {
-  /** Looks that nothing is left. */
-  finish(): Promise<void>;
-}
-
-async function startAws(config: ConfigPatch): Promise<Aws> {
-  const server = await startServer({
-    keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
-    config: withConfig(withConfig(defaultConfig, QUICK), config),
-  });
-  return { ...server, finish: () => expectNothingLeft(server.emulator.admin) };
-}
-
-class RunningWorld implements World {
-  readonly controlPlane: ControlPlane;
-  readonly #aws: Aws;
-  readonly #managers: Managers;
-  readonly #endings: (() => Promise<void>)[] = [];
-  readonly #bell: Bell;
-
-  constructor(controlPlane: ControlPlane, aws: Aws) {
-    this.controlPlane = controlPlane;
-    this.#aws = aws;
-    this.#managers = new Managers(controlPlane, aws.url);
-    this.#bell = new Bell(controlPlane.api, `${PROFILES}/awsfargateprofiles`);
-  }
-
-  get aws(): Emulator {
-    return this.#aws.emulator;
-  }
-
-  get awsUrl(): string {
-    return this.#aws.url;
-  }
-
-  get manager(): RunningManager {
-    return this.#managers.last;
-  }
-
-  get inAws(): World['inAws'] {
-    const { admin } = this.aws;
-    return {
-      profile: (name) => admin.profiles().find((each) => each.name === name),
-      role: (name) => admin.roles().find((each) => each.name === name),
-    };
-  }
-
-  startManager(options: Partial<ManagerOptions> = {}): Promise<RunningManager> {
-    return this.#managers.start(options);
-  }
-
-  stopManager(manager = this.manager): Promise<void> {
-    return this.#managers.stop(manager);
-  }
-
-  managerEnded(manager: RunningManager): Promise<Exit> {
-    return this.#managers.ended(manager);
-  }
-
-  async createNamespace(name: string): Promise<void> {
-    await this.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  }
-
-  async createEksCluster(name: string, options: EksClusterOptions = {}): Promise<ClusterView> {
-    const { namespace = 'default', region = REGION, ready = true, additionalTags, identityRef } = options;
-    const eksClusterName = `${namespace}_${name}-control-plane`;
-    const place = { region, ...(options.account !== undefined && { account: options.account }) };
-    const cluster = this.aws.admin.createCluster({ name: eksClusterName, ...place });
-    await this.apply(clusterObject(name, namespace, options.version ?? 'v1beta2'), {
-      apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
-      kind: 'AWSManagedControlPlane',
-      metadata: { name: `${name}-control-plane`, namespace, labels: { 'cluster.x-k8s.io/cluster-name': name } },
-      spec: {
-        eksClusterName,
-        region,
-        ...(additionalTags && { additionalTags }),
-        ...(identityRef && { identityRef }),
-        network: {
-          subnets: cluster.subnets.map(({ id, isPublic, availabilityZone }, index) => ({
-            id: `${name}-subnet-${index}`,
-            resourceID: id,
-            isPublic,
-            availabilityZone,
-          })),
-        },
-      },
-    });
-    await this.setControlPlaneReady(name, ready, namespace);
-    return cluster;
-  }
-
-  async setControlPlaneReady(name: string, ready: boolean, namespace = 'default'): Promise<void> {
-    await this.controlPlane.api.patch(`${controlPlanePath(name, namespace)}/status`, { status: { ready } });
-  }
-
-  async apply(...objects: readonly object[]): Promise<void> {
-    // One after the other, as kubectl: a namespace comes before what is in it.
-    for (const object of objects as readonly Manifest[])
-      await this.controlPlane.api.apply(pathOfManifest(object), object);
-  }
-
-  kubectl(args: readonly string[], stdin?: string): Promise<KubectlResult> {
-    return kubectl(this.controlPlane, args, stdin === undefined ? {} : { stdin });
-  }
-
-  async profile(name: string, namespace = 'default'): Promise<KubeObject | undefined> {
-    const path = pathOf(name, namespace);
-    const { status, body } = await this.controlPlane.api.request('GET', path);
-    if (status === 404) return undefined;
-    if (status >= 400) throw new ApiError(`GET ${path}`, { status, body, warnings: [] });
-    return body as KubeObject;
-  }
-
-  async profiles(): Promise<readonly KubeObject[]> {
-    return (await this.controlPlane.api.list(`${PROFILES}/awsfargateprofiles`)).items;
-  }
-
-  async patch(name: string, patch: object, namespace = 'default'): Promise<void> {
-    await this.controlPlane.api.patch(pathOf(name, namespace), patch);
-  }
-
-  async delete(name: string, namespace = 'default'): Promise<void> {
-    await this.controlPlane.api.delete(pathOf(name, namespace));
-  }
-
-  async condition(
-    name: string,
-    type: string,
-    wanted: { readonly status: string; readonly reason?: string },
-    { namespace = 'default', generation = 0, timeoutMs = 30_000 }: Where = {},
-  ): Promise<KubeObject> {
-    const conditionOf = (object: KubeObject | undefined): Condition | undefined =>
-      object?.status?.conditions?.find((condition) => condition.type === type);
-    const isWanted = (object: KubeObject): boolean => {
-      const found = conditionOf(object);
-      return (
-        found?.status === wanted.status &&
-        (wanted.reason === undefined || found.reason === wanted.reason) &&
-        (found.observedGeneration ?? 0) >= generation
-      );
-    };
-    let calledAt: string | undefined;
-    return eventually(
-      async () => {
-        const { object, resourceVersion } = await this.#now(name, namespace);
-        calledAt ??= resourceVersion;
-        const before = calledAt === undefined ? [] : this.#bell.versionsAfter(calledAt, namespace, name);
-        const found = [...(object === undefined ? [] : [object]), ...before].find(isWanted);
-        if (found === undefined) throw new Error(JSON.stringify(conditionOf(object) ?? object ?? 'no such object'));
-        return found;
-      },
-      {
-        what: `${type}=${wanted.status} ${wanted.reason ?? ''} of ${name}`,
-        timeoutMs,
-        listen: () => this.#bell.listen(namespace, name),
-      },
-    );
-  }
-
-  /** A profile, and the version of its kind that it was read at; neither while the kind is not served. */
-  async #now(
-    name: string,
-    namespace: string,
-  ): Promise<{ readonly object?: KubeObject; readonly resourceVersion?: string }> {
-    const path = `${PROFILES}/namespaces/${namespace}/awsfargateprofiles`;
-    const query = { fieldSelector: `metadata.name=${name}` };
-    const { status, body } = await this.controlPlane.api.request('GET', path, { query });
-    if (status === 404) return {};
-    if (status >= 400) throw new ApiError(`GET ${path}`, { status, body, warnings: [] });
-    const { metadata, items } = body as KubeList;
-    const [object] = items;
-    return { resourceVersion: metadata.resourceVersion, ...(object && { object }) };
-  }
-
-  ready(name: string, options: Where = {}): Promise<KubeObject> {
-    return this.condition(name, 'Ready', { status: 'True' }, options);
-  }
-
-  async gone(name: string, { namespace = 'default', timeoutMs = 30_000 }: Where = {}): Promise<void> {
-    await eventually(
-      async () => {
-        const object = await this.profile(name, namespace);
-        if (object !== undefined) throw new Error(JSON.stringify(object.status?.conditions));
-        return true;
-      },
-      { what: `the end of ${name}`, timeoutMs, listen: () => this.#bell.listen(namespace, name) },
-    );
-  }
-
-  async events(name: string, namespace = 'default'): Promise<readonly string[]> {
-    const { items } = await this.controlPlane.api.list<Event>(`/api/v1/namespaces/${namespace}/events`, {
-      fieldSelector: `involvedObject.name=${name}`,
-    });
-    return items
-      .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
-      .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
-  }
-
-  async event(name: string, text: string, { namespace, timeoutMs }: Where = {}): Promise<readonly string[]> {
-    return eventually(
-      async () => {
-        const events = await this.events(name, namespace);
-        if (!events.some((event) => event.includes(text))) throw new Error(`there are:\n${events.join('\n')}`);
-        return events;
-      },
-      { what: `an event about ${name} with "${text}"`, ...(timeoutMs !== undefined && { timeoutMs }) },
-    );
-  }
-
-  async finish(): Promise<void> {
-    await endAll(
-      async () => {
-        await this.#removeProfiles();
-        await this.#managers.finish();
-        await this.#aws.finish();
-      },
-      () => this.stop(),
-    );
-  }
-
-  async #removeProfiles(): Promise<void> {
-    const names = (await this.profiles()).map(({ metadata: { name, namespace = '' } }) => ({ name, namespace }));
-    for (const { name, namespace } of names) await this.delete(name, namespace);
-    // Side by side: what a failed test has left may all be waited for in vain, and a hook has its time.
-    await Promise.all(names.map(({ name, namespace }) => this.gone(name, { namespace })));
-  }
-
-  endWith(end: () => Promise<void>): void {
-    this.#endings.push(end);
-  }
-
-  stop(): Promise<void> {
-    return endAll(
-      ...this.#endings,
-      () => this.#bell.stop(),
-      () => this.controlPlane.stop(),
-      () => this.#aws.close(),
-    );
   }
 }

@@ -13,7 +13,7 @@ import { GROUP, KIND, PLURAL, VERSION, decodeAWSFargateProfile } from '../../../
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { keyOf } from '../../../pkg/kube/paths.ts';
+import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeClient, KubeObject } from '../../../pkg/kube/types.ts';
@@ -36,15 +36,21 @@ export const CONTROL_PLANE: FakeKind = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An API server in the process with the kinds that the controller reads, and other people who write to it. */
+/**
+ * A fake API server in the test process, which serves the kinds of objects that the controller reads. Its functions
+ * write objects as clients other than the controller would.
+ */
 export interface Api {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
   readonly server: FakeApiServer;
   readonly client: KubeClient;
-  /** Creates the object, with its status, and reads it as the controller would. */
+  /**
+   * Creates an AWSFargateProfile with its status in the fake API server, and returns the AWSFargateProfile as the
+   * controller would decode it.
+   */
   readonly put: (parts?: ObjectParts) => AWSFargateProfile;
-  /** As another client would change it. */
+  /** Applies a merge patch to an AWSFargateProfile, as a client other than the controller would. */
   readonly change: (object: { readonly metadata: KubeObject['metadata'] }, patch: Fields) => AWSFargateProfile;
   readonly putCluster: (fields?: Fields, metadata?: Partial<Cluster['metadata']>) => KubeObject;
   readonly putControlPlane: (fields?: Fields, metadata?: Fields) => KubeObject;
@@ -81,6 +87,6 @@ export function newApi(): Api {
 
 function decoded(object: KubeObject): AWSFargateProfile {
   const profile = decodeAWSFargateProfile(object);
-  if (isLeft(profile)) throw new Error(`the object cannot be read: ${JSON.stringify(profile.left)}`);
+  if (isLeft(profile)) throw new Error(`the object cannot be decoded: ${JSON.stringify(profile.left)}`);
   return profile.right;
 }

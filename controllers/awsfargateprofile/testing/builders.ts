@@ -5,40 +5,49 @@ import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/i
 import type { NamespacedMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { API_VERSION, FINALIZER, KIND, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { FargateProfile } from '../../../pkg/cloud/types.ts';
-import type { Place } from '../../../pkg/fargate/arns.ts';
+import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/limits.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust.ts';
-import type { Circumstances } from '../desired.ts';
-import { desiredBy } from '../desired.ts';
-import type { Inputs } from '../inputs.ts';
-import type { Desired, FoundRole, Observed, Surroundings, Target } from '../model.ts';
-import { NOWHERE } from '../whereabouts.ts';
+import type { DesiredInputs } from '../goal/desired.ts';
+import { desiredFor } from '../goal/desired.ts';
+import type { ReconcileInputs } from '../goal/inputs.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
+import { NOWHERE } from '../model/location.ts';
 
-// One object, `team-a/web` of Cluster `prod`, and what belongs to it. Each builder gives the plain case; a test names
-// what is different in its own.
+// The builders of this file make the AWSFargateProfile `team-a/web` of Cluster `prod`, and what belongs to this
+// AWSFargateProfile in Kubernetes and AWS. A builder makes the ordinary case; a test passes only the fields that differ
+// from the ordinary case.
 
 export const ACCOUNT = AccountId.of('111122223333');
 export const EKS_CLUSTER = EksClusterName.of('team-a_prod-control-plane');
 export const PROFILE = ProfileName.of('team-a_web');
-/** The name that Cluster API Provider AWS computes for Cluster `prod` and profile `team-a_web`. */
+/**
+ * The name that Cluster API Provider AWS computes for the IAM role of Fargate profile `team-a_web` in Cluster `prod`.
+ */
 export const ROLE = RoleName.of('prod-team-a_web_fargate');
-export const PLACE: Place = { partition: 'aws', region: 'eu-west-1', account: ACCOUNT };
+export const PLACE: AwsLocation = { partition: 'aws', region: 'eu-west-1', account: ACCOUNT };
 export const ROLE_ARN = RoleArn.of(`arn:aws:iam::111122223333:role/${ROLE}`);
 export const POD_EXECUTION_POLICY = podExecutionPolicyArn('aws');
-/** When the object was made. */
-export const THEN = '2026-11-20T10:00:00Z';
-/** Every timestamp here is before it. */
+/** The creationTimestamp of the AWSFargateProfile `team-a/web`. */
+export const CREATED_AT = '2026-11-20T10:00:00Z';
+/** The current time in the tests, in milliseconds since 1970. */
 export const NOW = instant('2026-11-21T03:25:00Z');
 
+// The tests spell out tag keys and ARNs instead of importing them from pkg/fargate: a changed tag key would disown all
+// existing AWS resources.
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
+export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 export const CAPA_TAG = 'kubernetes.io/cluster/prod';
 export const CLUSTER_ARN = 'arn:aws:eks:eu-west-1:111122223333:cluster/team-a_prod-control-plane';
 export const PROFILE_TAGS = { [CAPA_TAG]: 'owned', [OWNER_TAG]: 'team-a/web' };
-export const ROLE_TAGS = { [CAPA_TAG]: 'owned', [EKS_CLUSTER_TAG]: CLUSTER_ARN };
+export const ROLE_TAGS = { [CAPA_TAG]: 'owned', [EKS_CLUSTER_TAG]: CLUSTER_ARN, [NAMESPACE_TAG]: 'team-a' };
 export const TRUST = trustPolicy({ ...PLACE, cluster: EKS_CLUSTER });
 
 export const TARGET: Target = {
@@ -48,11 +57,11 @@ export const TARGET: Target = {
   identity: undefined,
 };
 
-export const SURROUNDINGS: Surroundings = {
+export const CONTROL_PLANE_FACTS: ControlPlaneFacts = {
   controlPlaneTags: {},
   privateSubnets: ['subnet-0a', 'subnet-0b'],
   controlPlane: { namespace: 'team-a', name: 'prod-control-plane' },
-  noCreation: undefined,
+  creationBlocker: undefined,
 };
 
 export interface ObjectParts {
@@ -71,7 +80,7 @@ export function anObject({ metadata, spec, status }: ObjectParts = {}): AWSFarga
       uid: 'uid-of-web',
       resourceVersion: '100',
       generation: 1,
-      creationTimestamp: THEN,
+      creationTimestamp: CREATED_AT,
       finalizers: [FINALIZER],
       annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
       ...metadata,
@@ -81,7 +90,7 @@ export function anObject({ metadata, spec, status }: ObjectParts = {}): AWSFarga
   };
 }
 
-/** The object after `kubectl delete`. */
+/** Returns the AWSFargateProfile `team-a/web` after `kubectl delete`. */
 export function aDeletedObject({ metadata, ...rest }: ObjectParts = {}): AWSFargateProfile {
   return anObject({ ...rest, metadata: { deletionTimestamp: '2026-11-21T03:00:00Z', generation: 2, ...metadata } });
 }
@@ -123,47 +132,54 @@ export function aControlPlane(
 
 export const found = <A>(object: A) => ({ kind: 'found', object }) as const;
 export const ABSENT = { kind: 'absent' } as const;
-/** What status says of where the object is. */
+/**
+ * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
+ */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
-/** All there and at rest; each part can be replaced. */
-export function inputs(over: Partial<Inputs> = {}): Inputs {
+/** Returns what a pass (reconcile) reads from Kubernetes when the Cluster and its control plane are ready. */
+export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {
   return {
     object: anObject(),
     cluster: found(aCluster()),
     clusterApiVersion: 'cluster.x-k8s.io/v1beta2',
     controlPlane: found(aControlPlane()),
-    sharers: [],
+    roleSharers: [],
     ...over,
   };
 }
 
-export function circumstances(over: Partial<Circumstances> = {}): Circumstances {
+export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs {
   return {
     target: TARGET,
-    surroundings: SURROUNDINGS,
+    targetSource: 'controlPlane',
+    controlPlaneFacts: CONTROL_PLANE_FACTS,
     surplus: 'delete',
     account: ACCOUNT,
-    sharers: [],
-    createUnseen: false,
+    limits: NO_LIMITS,
+    roleSharers: [],
+    isCreateUnconfirmed: false,
     ...over,
   };
 }
 
-/** What an object desires; it must be one that desires something that can be had. */
-export function desiredOf(object: AWSFargateProfile = anObject(), over: Partial<Circumstances> = {}): Desired {
-  const desired = desiredBy(object, circumstances(over));
-  if (E.isLeft(desired)) throw new Error(`nothing can be desired: ${JSON.stringify(desired.left)}`);
+/** Returns the desired state of an AWSFargateProfile, whose spec must be valid. */
+export function desiredOf(object: AWSFargateProfile = anObject(), over: Partial<DesiredInputs> = {}): Desired {
+  const desired = desiredFor(object, desiredInputs(over));
+  if (E.isLeft(desired)) throw new Error(`no desired state: ${JSON.stringify(desired.left)}`);
   return desired.right;
 }
 
-/** What an object desires that is being deleted. */
+/** Returns the desired state of an AWSFargateProfile that is being deleted. */
 export const desiredOfDeletion = (
   object: AWSFargateProfile = aDeletedObject(),
-  over: Partial<Circumstances> = {},
-): Desired => desiredOf(object, { surroundings: undefined, ...over });
+  over: Partial<DesiredInputs> = {},
+): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over });
 
-/** The object's own profile, ACTIVE as wanted. */
+/**
+ * Returns the Fargate profile of the AWSFargateProfile `team-a/web`: ACTIVE, and with the attributes that the spec asks
+ * for.
+ */
 export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
   const name = over.name ?? PROFILE;
   return {
@@ -180,7 +196,10 @@ export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
   };
 }
 
-/** The object's own role, as wanted. */
+/** When the role of {@link aRole} was created, in milliseconds since 1970. */
+export const ROLE_CREATED_AT = 1_700_000_000_000;
+
+/** Returns the managed IAM role of the AWSFargateProfile `team-a/web`, with the attributes that the spec asks for. */
 export function aRole(over: Partial<FoundRole> = {}): FoundRole {
   const { name = ROLE, path = '/' } = over;
   return {
@@ -188,6 +207,7 @@ export function aRole(over: Partial<FoundRole> = {}): FoundRole {
     path,
     arn: RoleArn.of(`arn:aws:iam::111122223333:role${path}${name}`),
     id: 'AROAEXAMPLE',
+    createdAt: ROLE_CREATED_AT,
     trust: TRUST,
     tags: ROLE_TAGS,
     attached: [POD_EXECUTION_POLICY],
@@ -196,7 +216,10 @@ export function aRole(over: Partial<FoundRole> = {}): FoundRole {
   };
 }
 
-/** What AWS has of the object: profile and role, if not left out. */
+/**
+ * Returns what the controller observes when AWS holds the given Fargate profile and role; an undefined
+ * Fargate profile or role does not exist in AWS. The EKS cluster has no access entries.
+ */
 export function observed({
   profile,
   role,
@@ -209,11 +232,12 @@ export function observed({
     cluster: 'there',
     profiles: [{ name: profile?.name ?? PROFILE, found: profile }],
     roles: [{ name: role?.name ?? ROLE, found: role }],
+    accessEntries: [{ principal: role?.arn ?? ROLE_ARN, mode: 'CONFIG_MAP', found: undefined }],
     ...rest,
   };
 }
 
-/** AWS has all that the object wants. */
+/** Returns what the controller observes when AWS holds the Fargate profile and the role that the spec asks for. */
 export const asWanted = (): Observed => observed({ profile: aProfile(), role: aRole() });
 
 export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
@@ -227,7 +251,7 @@ export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
   };
 }
 
-/** In ms since 1970. */
+/** Converts a timestamp to milliseconds since 1970. */
 export function instant(timestamp: string): number {
   const parsed = parseTimestamp(timestamp);
   if (parsed === undefined) throw new RangeError(`${timestamp} is no timestamp`);

@@ -1,4 +1,6 @@
-import type { Mutation } from '../model.ts';
+import type { Obstacle } from '../guards/guards.ts';
+import type { Decision } from '../model/decision.ts';
+import type { Mutation } from '../model/mutation.ts';
 import {
   EKS_CLUSTER,
   POD_EXECUTION_POLICY,
@@ -32,6 +34,17 @@ export const CREATE_ROLE: Of<'createRole'> = {
 export const SET_TRUST: Of<'setTrust'> = { kind: 'setTrust', name: ROLE, trust: TRUST };
 export const ATTACH_POLICY: Of<'attachPolicy'> = { kind: 'attachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY };
 export const DELETE_ROLE: Of<'deleteRole'> = { kind: 'deleteRole', name: ROLE };
+export const CREATE_ACCESS_ENTRY: Of<'createAccessEntry'> = {
+  kind: 'createAccessEntry',
+  name: ROLE,
+  principal: ROLE_ARN,
+};
+export const DELETE_ACCESS_ENTRY: Of<'deleteAccessEntry'> = {
+  kind: 'deleteAccessEntry',
+  name: ROLE,
+  principal: ROLE_ARN,
+  because: 'roleDeletion',
+};
 export const STRIP_ROLE: Of<'detachPolicy'> = {
   kind: 'detachPolicy',
   name: ROLE,
@@ -39,7 +52,7 @@ export const STRIP_ROLE: Of<'detachPolicy'> = {
   retiring: true,
 };
 
-/** One of each kind that takes nothing away for good. */
+/** A list with one mutation of AWS of every kind that is not destructive. */
 export const CONSTRUCTIVE: readonly Mutation[] = [
   CREATE_PROFILE,
   { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { a: 'x' } },
@@ -52,9 +65,77 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'detachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY, retiring: false },
   { kind: 'tagRole', name: ROLE, tags: { a: 'x' } },
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
+  CREATE_ACCESS_ENTRY,
 ];
-/** One of each kind that does. */
-export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE];
+/** A list with one mutation of AWS of every destructive kind. */
+export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
-export const nameOf = (mutation: Mutation): string =>
+export const describeMutationKind = (mutation: Mutation): string =>
   mutation.kind === 'detachPolicy' && mutation.retiring ? 'detachPolicy to retire the role' : mutation.kind;
+
+/** Returns a short text that describes a decision of a pass (reconcile), for the tables in tests. */
+export function describeDecision(decision: Decision): string {
+  switch (decision.kind) {
+    case 'mutate':
+      return describeMutation(decision.mutation);
+    case 'stop':
+      return `stop: ${decision.reason.name}`;
+    case 'settled':
+      return decision.notice === undefined ? 'settled' : `settled: ${decision.notice.name}`;
+    case 'readAccessEntry':
+      return `read access entry before ${decision.before}`;
+    case 'observeAgain':
+      return 'observeAgain';
+  }
+}
+
+function describeMutation(mutation: Mutation): string {
+  switch (mutation.kind) {
+    case 'createProfile':
+      return `create profile ${mutation.profile.name} with ${mutation.profile.podExecutionRoleArn.slice(-7)}`;
+    case 'deleteProfile':
+      return `delete profile ${mutation.name}, ${mutation.because}`;
+    case 'tagProfile':
+      return `tag profile with ${Object.keys(mutation.tags).join()}`;
+    case 'untagProfile':
+      return `untag profile of ${mutation.keys.join()}`;
+    case 'createRole':
+      return `create role ${mutation.role.path}${mutation.role.name}`;
+    case 'deleteRole':
+      return `delete role ${mutation.name}`;
+    case 'tagRole':
+      return `tag role with ${Object.keys(mutation.tags).join()}`;
+    case 'untagRole':
+      return `untag role of ${mutation.keys.join()}`;
+    case 'setBoundary':
+    case 'attachPolicy':
+      return `${mutation.kind} ${mutation.policyArn.split('/').at(-1)}`;
+    case 'detachPolicy':
+      return `detachPolicy ${mutation.policyArn.split('/').at(-1)}${mutation.retiring ? ', retiring' : ''}`;
+    case 'createAccessEntry':
+      return `create access entry of ${mutation.name}`;
+    case 'deleteAccessEntry':
+      return `delete access entry of ${mutation.name}, ${mutation.because}`;
+    case 'setTrust':
+    case 'removeBoundary':
+      return mutation.kind;
+  }
+}
+
+/** Returns a short text that describes the obstacle to a mutation of AWS; returns `go` if there is no obstacle. */
+export const describeObstacle = (obstacle: Obstacle | undefined): string => {
+  switch (obstacle?.kind) {
+    case undefined:
+      return 'go';
+    case 'stop':
+      return `stop: ${obstacle.reason.name}`;
+    case 'roleInUse':
+      return `role ${obstacle.role} in use by ${obstacle.by}`;
+    case 'accessEntryInUse':
+      return `access entry of ${obstacle.principal} in use by ${obstacle.by}`;
+    case 'conflict':
+      return obstacle.kind;
+    case 'quit':
+      return `quit: ${obstacle.because}`;
+  }
+};

@@ -1,7 +1,9 @@
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
-import type { FargateProfile, Role } from '../../../pkg/cloud/types.ts';
-import type { FoundRole, Mutation, Observed, Outcome } from '../model.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { AccessEntryLookup, FargateProfile, Role } from '../../../pkg/cloud/types.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { MutationOutcome } from '../model/outcome.ts';
 import { ACCOUNT, EKS_CLUSTER, aFailure } from './builders.ts';
 
 export interface SimulatedProfile {
@@ -11,7 +13,10 @@ export interface SimulatedProfile {
   readonly subnets: readonly string[];
   readonly selectors: FargateProfile['selectors'];
   tags: Readonly<Record<string, string>>;
-  /** It was accepted and cannot be seen for so many ticks yet, as EKS' own parts do not agree. */
+  /**
+   * For how many more ticks of the simulated AWS the profile stays hidden from reads, because EKS is eventually
+   * consistent.
+   */
   hidden: number;
 }
 
@@ -19,6 +24,8 @@ export interface SimulatedRole {
   readonly name: string;
   readonly path: string;
   readonly id: string;
+  /** When the role was created, in the time of the simulated AWS; negative: before the first pass. */
+  readonly createdAt: number;
   trust: string;
   boundary: string | undefined;
   tags: Readonly<Record<string, string>>;
@@ -26,26 +33,73 @@ export interface SimulatedRole {
   inline: readonly string[];
 }
 
-/** With each role looked at. */
+export interface SimulatedAccessEntry {
+  readonly type: string;
+  /** The unique id that the role had when the entry was created; undefined: the id of a role that never existed. */
+  readonly roleId: string | undefined;
+  readonly createdAt: number;
+}
+
+/** The state of the simulated AWS at one moment. */
+export interface Snapshot {
+  readonly cluster: 'there' | 'gone';
+  readonly profiles: ReadonlyMap<string, SimulatedProfile>;
+  readonly roles: ReadonlyMap<string, SimulatedRole>;
+  /** The access entries by the ARNs of their roles. */
+  readonly accessEntries: ReadonlyMap<string, SimulatedAccessEntry>;
+}
+
+/**
+ * How a creation or deletion of a profile in EKS ends. `success`: the profile is ACTIVE or gone; `failure`: the
+ * profile's status is `CREATE_FAILED` or `DELETE_FAILED`.
+ */
+export type TransitionResult = 'success' | 'failure';
+
+/** An observed state for which all roles have been read from AWS. */
 export type ObservedWhole = Observed & {
   readonly roles: readonly { readonly name: RoleName; readonly found: FoundRole | undefined }[];
 };
 
 /**
- * EKS and IAM as far as one object meets them, written from AWS' documentation and without a line of the code under test:
- * every change takes effect or is refused at once, creation and deletion of a profile go on from tick to tick.
+ * A simulation of EKS and IAM for one AWSFargateProfile, written from the AWS documentation without code of the
+ * product. AWS executes or refuses a change at once, but the creation or deletion of a profile succeeds or fails at the
+ * next tick.
  */
 export class SimulatedAws {
   cluster: 'there' | 'gone' = 'there';
   authenticationMode = 'API_AND_CONFIG_MAP';
   readonly profiles = new Map<string, SimulatedProfile>();
-  /** By name in lower case. */
+  /** The roles by their names in lower case. */
   readonly roles = new Map<string, SimulatedRole>();
-  /** How creations and deletions of profiles end, one after the other; all that come later succeed. */
-  readonly fates: ('well' | 'badly')[] = [];
-  private made = 0;
+  /** The access entries by the ARNs of their roles. */
+  readonly accessEntries = new Map<string, SimulatedAccessEntry>();
+  /**
+   * Whether EKS makes an access entry for the role of a new profile, if the role has none. AWS documents this. For
+   * a role whose access entry a client has deleted before, the behaviour of AWS is not known.
+   */
+  makesAccessEntries = true;
+  /**
+   * The results of the next creations and deletions of profiles, in the order in which they finish. A creation or
+   * deletion beyond the end of the list succeeds.
+   */
+  readonly transitionResults: TransitionResult[] = [];
+  private createdRoles = 0;
+  /** The time of the simulated AWS in milliseconds, which passes with each creation of a role or access entry. */
+  private now = 0;
 
-  /** What a look at these names brings; what blocks a role's deletion is asked for only where it is to go. */
+  static from({ cluster, profiles, roles, accessEntries }: Snapshot): SimulatedAws {
+    const aws = new SimulatedAws();
+    aws.cluster = cluster;
+    for (const [name, profile] of profiles) aws.profiles.set(name, { ...profile });
+    for (const [name, role] of roles) aws.roles.set(name, { ...role });
+    for (const [arn, entry] of accessEntries) aws.accessEntries.set(arn, entry);
+    return aws;
+  }
+
+  /**
+   * Returns the observed state of the profiles and roles with these names. Only for the roles that `forBlockers`
+   * selects, the observed state contains what blocks the deletion of the role.
+   */
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },
     look: { readonly forBlockers: (role: SimulatedRole) => boolean },
@@ -57,7 +111,7 @@ export class SimulatedAws {
         return {
           name: ProfileName.of(name),
           found:
-            profile === undefined || profile.hidden > 0 || this.cluster === 'gone' ? undefined : described(profile),
+            profile === undefined || profile.hidden > 0 || this.cluster === 'gone' ? undefined : profileOf(profile),
         };
       }),
       roles: names.roles.map((name) => {
@@ -74,7 +128,7 @@ export class SimulatedAws {
     };
   }
 
-  act(mutation: Mutation): Outcome {
+  act(mutation: Mutation): MutationOutcome {
     switch (mutation.kind) {
       case 'createProfile':
         return this.createProfile(mutation.profile);
@@ -94,7 +148,7 @@ export class SimulatedAws {
         return this.createRole(mutation.role);
       case 'deleteRole': {
         const role = this.roles.get(mutation.name.toLowerCase());
-        if (role === undefined) return { kind: 'vanished' };
+        if (role === undefined) return { kind: 'gone' };
         if (role.attached.length > 0) {
           return refused('DeleteConflict', 'Cannot delete entity, must detach all policies first.');
         }
@@ -103,66 +157,120 @@ export class SimulatedAws {
         this.roles.delete(mutation.name.toLowerCase());
         return { kind: 'done' };
       }
+      case 'createAccessEntry':
+        return this.changeAccessEntries(() => {
+          if (this.accessEntries.has(mutation.principal)) return { kind: 'nameTaken' };
+          this.createAccessEntry(mutation.principal);
+          const { createdAt = 0 } = this.accessEntries.get(mutation.principal) ?? {};
+          const accessEntry = { principalArn: mutation.principal, type: 'FARGATE_LINUX', createdAt };
+          return { kind: 'done', accessEntry };
+        });
+      case 'deleteAccessEntry':
+        return this.changeAccessEntries(() =>
+          this.accessEntries.delete(mutation.principal) ? { kind: 'done' } : { kind: 'gone' },
+        );
       default:
         return this.changeRole(mutation);
     }
   }
 
-  /** EKS gets on with what it was asked for. */
+  /**
+   * Advances the simulated AWS by one step: each creation or deletion of a profile that is in progress succeeds or
+   * fails.
+   */
   tick(): void {
     for (const [name, profile] of this.profiles) {
       if (profile.hidden > 0) profile.hidden--;
-      if (profile.status === 'CREATING') profile.status = this.fate() === 'well' ? 'ACTIVE' : 'CREATE_FAILED';
+      if (profile.status === 'CREATING')
+        profile.status = this.nextTransitionResult() === 'success' ? 'ACTIVE' : 'CREATE_FAILED';
       else if (profile.status === 'DELETING') {
-        if (this.fate() === 'well') this.profiles.delete(name);
+        if (this.nextTransitionResult() === 'success') this.profiles.delete(name);
         else profile.status = 'DELETE_FAILED';
       }
     }
   }
 
-  /** Whether anything will still change by itself. */
-  get isMoving(): boolean {
+  /** Whether a later tick of the simulated AWS will change a profile. */
+  get isChanging(): boolean {
     return [...this.profiles.values()].some(({ status, hidden }) => hidden > 0 || isTransient(status));
   }
 
-  private fate(): 'well' | 'badly' {
-    return this.fates.shift() ?? 'well';
+  /** Returns a copy of the current state of the simulated AWS. */
+  snapshot(): Snapshot {
+    const { cluster, profiles, roles, accessEntries } = this;
+    return structuredClone({ cluster, profiles, roles, accessEntries });
   }
 
-  private createProfile(asked: Extract<Mutation, { kind: 'createProfile' }>['profile']): Outcome {
+  /** Returns the next time, in whole seconds, as IAM gives it. */
+  nextTime(): number {
+    this.now += 1_000;
+    return this.now;
+  }
+
+  describeAccessEntry(roleArn: string): AccessEntryLookup {
     if (this.cluster === 'gone') return { kind: 'clusterGone' };
-    if (this.profiles.has(asked.name)) return { kind: 'already' };
-    const busy = this.busyWith(asked.name);
+    const entry = this.accessEntries.get(roleArn);
+    if (entry === undefined) return { kind: 'absent' };
+    return {
+      kind: 'found',
+      entry: { principalArn: RoleArn.of(roleArn), type: entry.type, createdAt: entry.createdAt },
+    };
+  }
+
+  private changeAccessEntries(change: () => MutationOutcome): MutationOutcome {
+    if (this.cluster === 'gone') return { kind: 'clusterGone' };
+    return this.authenticationMode === 'CONFIG_MAP'
+      ? refused('InvalidRequestException', 'The authentication mode must be API or API_AND_CONFIG_MAP')
+      : change();
+  }
+
+  /** Creates an access entry for the role unless there is one. */
+  createAccessEntry(roleArn: string): void {
+    if (this.authenticationMode === 'CONFIG_MAP' || this.accessEntries.has(roleArn)) return;
+    const roleId = [...this.roles.values()].find((role) => roleArnOf(role) === roleArn)?.id;
+    this.accessEntries.set(roleArn, { type: 'FARGATE_LINUX', roleId, createdAt: this.nextTime() });
+  }
+
+  private nextTransitionResult(): TransitionResult {
+    return this.transitionResults.shift() ?? 'success';
+  }
+
+  private createProfile(asked: Extract<Mutation, { kind: 'createProfile' }>['profile']): MutationOutcome {
+    if (this.cluster === 'gone') return { kind: 'clusterGone' };
+    if (this.profiles.has(asked.name)) return { kind: 'nameTaken' };
+    const busy = this.busyProfileOtherThan(asked.name);
     if (busy !== undefined) return { kind: 'siblingBusy', by: ProfileName.of(busy.name), doing: busy.status };
     const role = [...this.roles.values()].find((each) => roleArnOf(each) === asked.podExecutionRoleArn);
     if (role === undefined) return refused('InvalidParameterException', `role ${asked.podExecutionRoleArn} not found`);
     const { cluster: _cluster, ...rest } = asked;
     const profile: SimulatedProfile = { ...rest, status: 'CREATING', hidden: 0 };
     this.profiles.set(asked.name, profile);
-    return { kind: 'done', profile: described(profile) };
+    if (this.makesAccessEntries) this.createAccessEntry(asked.podExecutionRoleArn);
+    return { kind: 'done', profile: profileOf(profile) };
   }
 
-  private deleteProfile(name: string): Outcome {
+  private deleteProfile(name: string): MutationOutcome {
     if (this.cluster === 'gone') return { kind: 'clusterGone' };
     const profile = this.profiles.get(name);
-    if (profile === undefined) return { kind: 'vanished' };
-    const busy = this.busyWith(name);
+    if (profile === undefined) return { kind: 'gone' };
+    const busy = this.busyProfileOtherThan(name);
     if (busy !== undefined) return { kind: 'siblingBusy', by: ProfileName.of(busy.name), doing: busy.status };
     if (isTransient(profile.status)) return refused('ResourceInUseException', `${name} is ${profile.status}`);
     profile.status = 'DELETING';
     return { kind: 'done' };
   }
 
-  private busyWith(name: string): SimulatedProfile | undefined {
+  private busyProfileOtherThan(name: string): SimulatedProfile | undefined {
     return [...this.profiles.values()].find((each) => each.name !== name && isTransient(each.status));
   }
 
-  private createRole(asked: Extract<Mutation, { kind: 'createRole' }>['role']): Outcome {
-    if (this.roles.has(asked.name.toLowerCase())) return { kind: 'already' };
+  private createRole(asked: Extract<Mutation, { kind: 'createRole' }>['role']): MutationOutcome {
+    if (this.roles.has(asked.name.toLowerCase())) return { kind: 'nameTaken' };
     const role: SimulatedRole = {
       name: asked.name,
       path: asked.path,
-      id: `AROAMADE${++this.made}`,
+      id: `AROAMADE${++this.createdRoles}`,
+      createdAt: this.nextTime(),
       trust: asked.trust,
       boundary: asked.permissionsBoundary,
       tags: asked.tags,
@@ -173,7 +281,7 @@ export class SimulatedAws {
     return { kind: 'done', role: roleOf(role) };
   }
 
-  private changeRole(mutation: RoleChange): Outcome {
+  private changeRole(mutation: RoleChange): MutationOutcome {
     const role = this.roles.get(mutation.name.toLowerCase());
     if (role === undefined) return { kind: 'notVisible' };
     switch (mutation.kind) {
@@ -218,7 +326,7 @@ export const roleArnOf = ({ path, name }: { readonly path: string; readonly name
 const arnOf = ({ name }: SimulatedProfile): string =>
   `arn:aws:eks:eu-west-1:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/0ec0ffee`;
 
-const described = (profile: SimulatedProfile): FargateProfile => ({
+const profileOf = (profile: SimulatedProfile): FargateProfile => ({
   name: ProfileName.of(profile.name),
   arn: arnOf(profile),
   cluster: EKS_CLUSTER,
@@ -234,6 +342,7 @@ const roleOf = (role: SimulatedRole): Role => ({
   name: RoleName.of(role.name),
   arn: RoleArn.of(roleArnOf(role)),
   id: role.id,
+  createdAt: role.createdAt,
   path: role.path,
   trust: role.trust,
   tags: role.tags,
@@ -242,7 +351,7 @@ const roleOf = (role: SimulatedRole): Role => ({
 
 const blocker = (policy: string): string => `the inline policy "${policy}"`;
 
-/** IAM takes keys that differ in case alone for one key. */
+/** Returns the tags except those whose keys are listed; as in IAM, keys that differ only in case are the same key. */
 const withoutKeys = (
   tags: Readonly<Record<string, string>>,
   keys: readonly string[],
@@ -251,5 +360,8 @@ const withoutKeys = (
     Object.entries(tags).filter(([key]) => !keys.some((other) => other.toLowerCase() === key.toLowerCase())),
   );
 
-const refused = (code: string, message: string): Outcome => ({ kind: 'failed', failure: refusal(code, message) });
+const refused = (code: string, message: string): MutationOutcome => ({
+  kind: 'failed',
+  failure: refusal(code, message),
+});
 const refusal = (code: string, message: string): AwsFailure => aFailure({ code, message, statusCode: 400 });

@@ -1,21 +1,25 @@
-import * as O from 'fp-ts/lib/Option.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import { ProfileName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/failure.ts';
-import type { Call, FargateProfile, ProfileLookup, Role, Session } from '../../../pkg/cloud/types.ts';
-import type { Mutation, Outcome } from '../model.ts';
+import { ProfileName, RoleName } from '../../../api/names.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { AccessEntry, Call, FargateProfile, ProfileLookup, Role, Session } from '../../../pkg/cloud/types.ts';
+import type { Mutation } from '../model/mutation.ts';
+import { subjectOf } from '../model/mutation.ts';
+import type { MutationOutcome } from '../model/outcome.ts';
 import { ACCOUNT, EKS_CLUSTER, PLACE, aFailure } from './builders.ts';
 import type { SimulatedAws } from './simulated-aws.ts';
 
-/** A session whose calls go to the simulated AWS, and how they fare on the way. */
+/** An AWS session whose calls go to the simulated AWS. */
 export interface SimulatedSession extends Session {
-  /** Each call so far, by operation and what it was about. */
+  /** All AWS calls of the session; the text of a call is the operation and the name of the resource. */
   readonly calls: readonly string[];
-  /** Asked before each call: a failure, which then has no effect, or none. */
+  /**
+   * The session calls this function before each AWS call. If the function returns a failure, the session answers the
+   * AWS call with this failure, and the AWS call has no effect.
+   */
   onCall: (operation: string) => AwsFailure | undefined;
 }
 
-/** In the words of the real services; `aws` refuses and answers. */
+/** Returns a session whose calls the simulated AWS answers, with the error codes and messages of the real services. */
 export function sessionOn(aws: SimulatedAws): SimulatedSession {
   const calls: string[] = [];
   const call =
@@ -25,8 +29,8 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
       const failure = session.onCall(operation);
       return (failure === undefined ? answer() : TE.left(failure))();
     };
-  const act = <A>(operation: string, mutation: Mutation, take: (outcome: Outcome) => A): Call<A> =>
-    call(operation, subject(mutation), () => answerTo(operation, mutation, aws.act(mutation), take));
+  const act = <A>(operation: string, mutation: Mutation, take: (outcome: MutationOutcome) => A): Call<A> =>
+    call(operation, subjectOf(mutation), () => answerTo(operation, mutation, aws.act(mutation), take));
   const done = (operation: string, mutation: Mutation): Call<void> => act(operation, mutation, () => undefined);
   const roleNamed = (name: string) =>
     aws.observe({ profiles: [], roles: [name] }, { forBlockers: () => true }).roles[0];
@@ -41,10 +45,22 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
         call('DescribeCluster', name, () =>
           TE.right(
             aws.cluster === 'gone'
-              ? O.none
-              : O.some({ name, arn: '', status: 'ACTIVE', authenticationMode: aws.authenticationMode }),
+              ? undefined
+              : { name, arn: '', status: 'ACTIVE', authenticationMode: aws.authenticationMode },
           ),
         ),
+    },
+    accessEntries: {
+      describe: (_cluster, arn) => call('DescribeAccessEntry', arn, () => TE.right(aws.describeAccessEntry(arn))),
+      create: (_cluster, arn) =>
+        act('CreateAccessEntry', { kind: 'createAccessEntry', name: roleIn(arn), principal: arn }, madeEntry),
+      delete: (_cluster, arn) =>
+        done('DeleteAccessEntry', {
+          kind: 'deleteAccessEntry',
+          name: roleIn(arn),
+          principal: arn,
+          because: 'roleDeletion',
+        }),
     },
     profiles: {
       describe: (_cluster, name) =>
@@ -71,7 +87,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
       get: (name) =>
         call('GetRole', name, () => {
           const found = roleNamed(name)?.found;
-          return TE.right(found === undefined ? O.none : O.some(bare(found)));
+          return TE.right(found === undefined ? undefined : bare(found));
         }),
       attachedPolicies: (name) =>
         call('ListAttachedRolePolicies', name, () => TE.right(roleNamed(name)?.found?.attached ?? [])),
@@ -92,18 +108,23 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
   return session;
 }
 
-function answerTo<A>(operation: string, mutation: Mutation, outcome: Outcome, take: (outcome: Outcome) => A): Call<A> {
-  const name = subject(mutation);
+function answerTo<A>(
+  operation: string,
+  mutation: Mutation,
+  outcome: MutationOutcome,
+  take: (outcome: MutationOutcome) => A,
+): Call<A> {
+  const name = subjectOf(mutation);
   const left = (code: string, statusCode: number, message: string): Call<A> =>
     TE.left(aFailure({ service: serviceOf(operation), operation, code, statusCode, message }));
   switch (outcome.kind) {
     case 'done':
       return TE.right(take(outcome));
-    case 'vanished':
+    case 'gone':
       return serviceOf(operation) === 'eks'
         ? left('ResourceNotFoundException', 404, `No Fargate Profile found with name: ${name}.`)
         : left('NoSuchEntity', 404, `The role with name ${name} cannot be found.`);
-    case 'already':
+    case 'nameTaken':
       return serviceOf(operation) === 'eks'
         ? left('ResourceInUseException', 409, 'A Fargate Profile already exists with this name in this cluster.')
         : left('EntityAlreadyExists', 409, `Role with name ${name} already exists.`);
@@ -126,32 +147,37 @@ function answerTo<A>(operation: string, mutation: Mutation, outcome: Outcome, ta
   }
 }
 
-const EKS_OPERATION = /FargateProfile|Cluster|^(Tag|Untag)Resource$/;
+const EKS_OPERATION = /FargateProfile|AccessEntry|Cluster|^(Tag|Untag)Resource$/;
 const serviceOf = (operation: string): AwsFailure['service'] => (EKS_OPERATION.test(operation) ? 'eks' : 'iam');
-
-function subject(mutation: Mutation): string {
-  switch (mutation.kind) {
-    case 'createProfile':
-      return mutation.profile.name;
-    case 'createRole':
-      return mutation.role.name;
-    default:
-      return mutation.name;
-  }
-}
 
 const nameIn = (arn: string): ProfileName => ProfileName.of(arn.split('/').at(-2) ?? '');
 
-function madeProfile(outcome: Outcome): FargateProfile {
+function madeProfile(outcome: MutationOutcome): FargateProfile {
   if (outcome.kind === 'done' && outcome.profile !== undefined) return outcome.profile;
-  throw new Error('no profile was made');
+  throw new Error('the outcome has no profile');
 }
 
-function madeRole(outcome: Outcome): Role {
+const roleIn = (arn: string): RoleName => RoleName.of(arn.slice(arn.lastIndexOf('/') + 1));
+
+function madeEntry(outcome: MutationOutcome): AccessEntry {
+  if (outcome.kind === 'done' && outcome.accessEntry !== undefined) return outcome.accessEntry;
+  throw new Error('the outcome has no access entry');
+}
+
+function madeRole(outcome: MutationOutcome): Role {
   if (outcome.kind === 'done' && outcome.role !== undefined) return outcome.role;
-  throw new Error('no role was made');
+  throw new Error('the outcome has no role');
 }
 
-function bare({ name, arn, id, path, trust, permissionsBoundary, tags }: Role): Role {
-  return { name, arn, id, path, trust, tags, ...(permissionsBoundary !== undefined && { permissionsBoundary }) };
+function bare({ name, arn, id, createdAt, path, trust, permissionsBoundary, tags }: Role): Role {
+  return {
+    name,
+    arn,
+    id,
+    createdAt,
+    path,
+    trust,
+    tags,
+    ...(permissionsBoundary !== undefined && { permissionsBoundary }),
+  };
 }

@@ -1,28 +1,20 @@
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import type { EKSClient } from '@aws-sdk/client-eks';
-import type { Option } from 'fp-ts/lib/Option.js';
-import * as O from 'fp-ts/lib/Option.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
-import { pipe } from 'fp-ts/lib/function.js';
-import type { Calling } from '../call.ts';
-import { isNotFound } from '../errors.ts';
-import type { EksCluster, EksClusters } from '../types.ts';
-import { ClusterAnswer } from './answers.ts';
+import type { CallFactory } from '../call/call.ts';
+import { ignoreNotFound } from '../call/not-found.ts';
+import type { EksClusters } from '../types.ts';
+import { ClusterResponse } from './responses.ts';
 
-export function eksClusters(client: EKSClient, call: Calling): EksClusters {
+export function eksClusters(client: EKSClient, call: CallFactory): EksClusters {
   return {
     describe: (name) =>
-      pipe(
+      ignoreNotFound(
         call({
           operation: 'DescribeCluster',
           kind: 'read',
           send: (options) => client.send(new DescribeClusterCommand({ name }), options),
-          answer: ClusterAnswer,
+          response: ClusterResponse,
         }),
-        TE.map(O.some),
-        TE.orElse((failure) =>
-          isNotFound(failure) ? TE.right<typeof failure, Option<EksCluster>>(O.none) : TE.left(failure),
-        ),
       ),
   };
 }

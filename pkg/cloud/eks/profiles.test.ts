@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { toUndefined } from 'fp-ts/lib/Option.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
-import type { Caller } from '../call.ts';
-import { busySibling, isUnavailable } from '../errors.ts';
-import { answerOf, failureOf, Workbench } from '../testing/calls.ts';
-import { FakeTransport, eksError, json, page } from '../testing/fake-transport.ts';
+import type { CallContext } from '../call/call.ts';
+import { busySibling, isUnavailable } from '../errors/errors.ts';
+import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
+import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
 import type { FargateProfiles } from '../types.ts';
 import { fargateProfiles } from './profiles.ts';
 
@@ -21,16 +20,16 @@ const raw = {
   status: 'ACTIVE',
 };
 
-function profiles(transport: FakeTransport, caller: Partial<Caller> = {}): FargateProfiles {
-  const bench = new Workbench(transport);
-  return fargateProfiles(bench.clients.eks, bench.calling('eks', caller), new SeededRandom(1));
+function profiles(transport: FakeTransport, caller: Partial<CallContext> = {}): FargateProfiles {
+  const harness = new CallHarness(transport);
+  return fargateProfiles(harness.clients.eks, harness.newCalls('eks', caller), new SeededRandom(1));
 }
 
 describe('Fargate profiles', () => {
   describe('describe', () => {
-    it('finds a profile, filling in what EKS leaves out', async () => {
-      const transport = FakeTransport.inOrder(json({ fargateProfile: raw }));
-      expect(await answerOf(profiles(transport).describe(cluster, name))).to.deep.equal({
+    it('returns a profile with empty defaults for the fields that EKS omits', async () => {
+      const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
+      expect(await expectResponse(profiles(transport).describe(cluster, name))).to.deep.equal({
         kind: 'found',
         profile: {
           name,
@@ -52,9 +51,9 @@ describe('Fargate profiles', () => {
       });
     });
 
-    it('reads everything that a profile can say, and a status that is not known yet', async () => {
+    it('returns all fields of a profile, and keeps an unknown status', async () => {
       const transport = FakeTransport.inOrder(
-        json({
+        jsonResponse({
           fargateProfile: {
             ...raw,
             status: 'PAUSED',
@@ -68,7 +67,7 @@ describe('Fargate profiles', () => {
           },
         }),
       );
-      expect(await answerOf(profiles(transport).describe(cluster, name))).to.deep.include({
+      expect(await expectResponse(profiles(transport).describe(cluster, name))).to.deep.include({
         profile: {
           name,
           arn,
@@ -89,22 +88,22 @@ describe('Fargate profiles', () => {
       });
     });
 
-    it('tells a missing profile from a missing cluster', async () => {
+    it('distinguishes a missing profile from a missing cluster', async () => {
       const transport = FakeTransport.inOrder(
         eksError('ResourceNotFoundException', 'No Fargate Profile found with name: team-a_web.', 404),
         eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404),
       );
       const all = profiles(transport);
-      expect(await answerOf(all.describe(cluster, name))).to.deep.equal({ kind: 'absent' });
-      expect(await answerOf(all.describe(cluster, name))).to.deep.equal({ kind: 'clusterGone' });
+      expect(await expectResponse(all.describe(cluster, name))).to.deep.equal({ kind: 'absent' });
+      expect(await expectResponse(all.describe(cluster, name))).to.deep.equal({ kind: 'clusterGone' });
     });
 
     it("does not take a proxy's 404 for a missing profile", async () => {
-      const transport = FakeTransport.inOrder(page(404));
-      expect(await failureOf(profiles(transport).describe(cluster, name))).to.include({
+      const transport = FakeTransport.inOrder(proxyPage(404));
+      expect(await expectFailure(profiles(transport).describe(cluster, name))).to.include({
         code: 'Undecodable',
         statusCode: 404,
-        message: 'HTTP 404 with a body that is no answer of AWS',
+        message: 'HTTP 404 with a body that is not a response of AWS',
       });
     });
 
@@ -120,20 +119,22 @@ describe('Fargate profiles', () => {
       ],
     };
     for (const [what, [body, problem]] of Object.entries(nonsense)) {
-      it(`an answer with ${what} is refused with its path`, async () => {
-        const failure = await failureOf(profiles(FakeTransport.inOrder(json(body))).describe(cluster, name));
-        expect(failure).to.include({ code: 'Undecodable', message: `the answer is not as expected: ${problem}` });
+      it(`rejects a response with ${what} and names its path`, async () => {
+        const failure = await expectFailure(
+          profiles(FakeTransport.inOrder(jsonResponse(body))).describe(cluster, name),
+        );
+        expect(failure).to.include({ code: 'Undecodable', message: `the response is not as expected: ${problem}` });
       });
     }
   });
 
   describe('list', () => {
-    it('goes through all pages', async () => {
+    it('reads all pages', async () => {
       const transport = FakeTransport.inOrder(
-        json({ fargateProfileNames: ['a', 'b'], nextToken: 't 1' }),
-        json({ fargateProfileNames: ['c'], nextToken: '' }),
+        jsonResponse({ fargateProfileNames: ['a', 'b'], nextToken: 't 1' }),
+        jsonResponse({ fargateProfileNames: ['c'], nextToken: '' }),
       );
-      expect(await answerOf(profiles(transport).list(cluster))).to.deep.equal({
+      expect(await expectResponse(profiles(transport).list(cluster))).to.deep.equal({
         kind: 'listed',
         names: ['a', 'b', 'c'],
       });
@@ -143,9 +144,9 @@ describe('Fargate profiles', () => {
       ]);
     });
 
-    it('is no listing where it leads back to itself', async () => {
-      const transport = new FakeTransport(() => json({ fargateProfileNames: ['a'], nextToken: 'same' }));
-      expect(await failureOf(profiles(transport).list(cluster))).to.deep.equal({
+    it('fails when a page token repeats', async () => {
+      const transport = new FakeTransport(() => jsonResponse({ fargateProfileNames: ['a'], nextToken: 'same' }));
+      expect(await expectFailure(profiles(transport).list(cluster))).to.deep.equal({
         service: 'eks',
         operation: 'ListFargateProfiles',
         code: 'Undecodable',
@@ -154,19 +155,19 @@ describe('Fargate profiles', () => {
       expect(transport.requests).to.have.length(2);
     });
 
-    it('fails as a whole when one page does', async () => {
+    it('fails when one page fails', async () => {
       const transport = FakeTransport.inOrder(
-        json({ fargateProfileNames: ['a'], nextToken: 't' }),
+        jsonResponse({ fargateProfileNames: ['a'], nextToken: 't' }),
         eksError('ServerException', 'oops', 500),
       );
-      expect(await failureOf(profiles(transport).list(cluster))).to.include({ code: 'ServerException' });
+      expect(await expectFailure(profiles(transport).list(cluster))).to.include({ code: 'ServerException' });
     });
 
-    it('says when the cluster is gone', async () => {
+    it('reports a missing cluster', async () => {
       const transport = FakeTransport.inOrder(
         eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404),
       );
-      expect(await answerOf(profiles(transport).list(cluster))).to.deep.equal({ kind: 'clusterGone' });
+      expect(await expectResponse(profiles(transport).list(cluster))).to.deep.equal({ kind: 'clusterGone' });
     });
   });
 
@@ -180,11 +181,14 @@ describe('Fargate profiles', () => {
       tags: { a: 'b' },
     };
 
-    it('sends all of it at once, tags included, with a token of its own for each attempt', async () => {
-      const transport = FakeTransport.inOrder(json({ fargateProfile: raw }), json({ fargateProfile: raw }));
+    it('sends all fields and tags in one request, with a new token for each attempt', async () => {
+      const transport = FakeTransport.inOrder(
+        jsonResponse({ fargateProfile: raw }),
+        jsonResponse({ fargateProfile: raw }),
+      );
       const all = profiles(transport);
-      expect(await answerOf(all.create(wanted))).to.include({ name });
-      await answerOf(all.create(wanted));
+      expect(await expectResponse(all.create(wanted))).to.include({ name });
+      await expectResponse(all.create(wanted));
       expect(transport.requests[0]).to.include({ method: 'POST', path: '/clusters/default_prod/fargate-profiles' });
       const { clientRequestToken: first, ...body } = transport.body(0);
       expect(body).to.deep.equal({
@@ -198,19 +202,19 @@ describe('Fargate profiles', () => {
       expect(transport.body(1)['clientRequestToken']).to.not.equal(first);
     });
 
-    it('is sent once, whatever comes of it', async () => {
+    it('is sent once, whatever its result', async () => {
       for (const answer of [
         eksError('ServerException', 'oops', 500),
         eksError('ThrottlingException', 'slow down', 429),
-        page(503),
+        proxyPage(503),
       ]) {
         const transport = new FakeTransport(() => answer);
-        await failureOf(profiles(transport).create(wanted));
+        await expectFailure(profiles(transport).create(wanted));
         expect(transport.requests).to.have.length(1);
       }
     });
 
-    it('tells a busy sibling', async () => {
+    it('reports the busy sibling', async () => {
       const transport = FakeTransport.inOrder(
         eksError(
           'ResourceInUseException',
@@ -218,45 +222,45 @@ describe('Fargate profiles', () => {
           409,
         ),
       );
-      const failure = await failureOf(profiles(transport).create(wanted));
-      expect(toUndefined(busySibling(failure))).to.deep.equal({ name: 'a', status: 'CREATING' });
+      const failure = await expectFailure(profiles(transport).create(wanted));
+      expect(busySibling(failure)).to.deep.equal({ name: 'a', status: 'CREATING' });
       expect(failure).to.include({ requestId: 'request-1', statusCode: 409 });
     });
 
-    it('is not sent when leadership has run out', async () => {
+    it('is not sent when the time as leader has run out', async () => {
       const transport = new FakeTransport();
-      const failure = await failureOf(profiles(transport, { mutationBudget: () => 0 }).create(wanted));
+      const failure = await expectFailure(profiles(transport, { mutationBudget: () => 0 }).create(wanted));
       expect(failure.code).to.equal('NotDispatched');
       expect(transport.requests).to.deep.equal([]);
     });
 
-    it('does not fail to describe for lack of leadership', async () => {
-      const transport = FakeTransport.inOrder(json({ fargateProfile: raw }));
-      await answerOf(profiles(transport, { mutationBudget: () => 0 }).describe(cluster, name));
+    it('needs no leadership to describe', async () => {
+      const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
+      await expectResponse(profiles(transport, { mutationBudget: () => 0 }).describe(cluster, name));
     });
   });
 
-  it('delete is a DELETE, and a missing profile a failure to judge', async () => {
+  it('are deleted with DELETE, and a missing profile is a failure', async () => {
     const transport = FakeTransport.inOrder(
-      json({ fargateProfile: { ...raw, status: 'DELETING' } }),
+      jsonResponse({ fargateProfile: { ...raw, status: 'DELETING' } }),
       eksError('ResourceNotFoundException', 'No Fargate Profile found with name: team-a_web.', 404),
     );
     const all = profiles(transport);
-    expect(await answerOf(all.delete(cluster, name))).to.equal(undefined);
+    expect(await expectResponse(all.delete(cluster, name))).to.equal(undefined);
     expect(transport.requests[0]).to.include({
       method: 'DELETE',
       path: '/clusters/default_prod/fargate-profiles/team-a_web',
     });
-    expect(await failureOf(all.delete(cluster, name))).to.include({ code: 'ResourceNotFoundException' });
+    expect(await expectFailure(all.delete(cluster, name))).to.include({ code: 'ResourceNotFoundException' });
   });
 
-  it('tags and untags by ARN, and calls nobody for nothing', async () => {
-    const transport = new FakeTransport(() => json({}));
+  it('are tagged and untagged by ARN, without a call for an empty change', async () => {
+    const transport = new FakeTransport(() => jsonResponse({}));
     const all = profiles(transport);
-    await answerOf(all.tag(arn, { a: 'b' }));
-    await answerOf(all.untag(arn, ['a', 'c d']));
-    await answerOf(all.tag(arn, {}));
-    await answerOf(all.untag(arn, []));
+    await expectResponse(all.tag(arn, { a: 'b' }));
+    await expectResponse(all.untag(arn, ['a', 'c d']));
+    await expectResponse(all.tag(arn, {}));
+    await expectResponse(all.untag(arn, []));
     expect(transport.requests.map(({ method, path, query }) => [method, path, query])).to.deep.equal([
       ['POST', `/tags/${encodeURIComponent(arn)}`, {}],
       ['DELETE', `/tags/${encodeURIComponent(arn)}`, { tagKeys: ['a', 'c d'] }],
@@ -264,39 +268,39 @@ describe('Fargate profiles', () => {
     expect(transport.body(0)).to.deep.equal({ tags: { a: 'b' } });
   });
 
-  describe('answers that are none of AWS', () => {
-    it('a 503 page means that AWS is unavailable', async () => {
-      expect(await failureOf(profiles(FakeTransport.inOrder(page(503))).describe(cluster, name)))
+  describe('with a response that is not from AWS', () => {
+    it('report a 503 page as an outage of AWS', async () => {
+      expect(await expectFailure(profiles(FakeTransport.inOrder(proxyPage(503))).describe(cluster, name)))
         .to.include({ code: 'Undecodable', statusCode: 503 })
         .and.satisfy(isUnavailable);
     });
 
-    it('a 200 page is no success of a deletion', async () => {
-      expect(await failureOf(profiles(FakeTransport.inOrder(page(200))).delete(cluster, name))).to.include({
+    it('do not take a 200 page for a successful deletion', async () => {
+      expect(await expectFailure(profiles(FakeTransport.inOrder(proxyPage(200))).delete(cluster, name))).to.include({
         code: 'Undecodable',
         statusCode: 200,
       });
     });
 
-    it('an empty 500 is AWS unavailable', async () => {
-      const failure = await failureOf(profiles(FakeTransport.inOrder(page(500, ''))).describe(cluster, name));
+    it('report an empty 500 as an outage of AWS', async () => {
+      const failure = await expectFailure(profiles(FakeTransport.inOrder(proxyPage(500, ''))).describe(cluster, name));
       expect(failure).to.satisfy(isUnavailable);
     });
 
-    it('a broken connection has an unknown effect', async () => {
+    it('report a broken connection as an unknown effect', async () => {
       const transport = new FakeTransport(() =>
         Promise.reject(Object.assign(new Error('read ECONNRESET'), { name: 'TimeoutError', code: 'ECONNRESET' })),
       );
-      expect(await failureOf(profiles(transport).delete(cluster, name))).to.include({
+      expect(await expectFailure(profiles(transport).delete(cluster, name))).to.include({
         code: 'NoAnswer',
         message: 'read ECONNRESET',
       });
     });
   });
 
-  it('says who it is', async () => {
-    const transport = FakeTransport.inOrder(json({ fargateProfile: raw }));
-    await answerOf(profiles(transport).describe(cluster, name));
+  it('send the user agent of this manager', async () => {
+    const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
+    await expectResponse(profiles(transport).describe(cluster, name));
     expect(transport.requests[0]?.headers['user-agent']).to.contain(' cluster-api-provider-aws-fargate/v1.2.3');
   });
 });

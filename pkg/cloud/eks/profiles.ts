@@ -7,58 +7,48 @@ import {
   UntagResourceCommand,
 } from '@aws-sdk/client-eks';
 import type { EKSClient } from '@aws-sdk/client-eks';
+import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
-import { pipe } from 'fp-ts/lib/function.js';
 import type { Random } from '../../env/random.ts';
-import { done } from '../answers.ts';
-import type { Calling } from '../call.ts';
-import { isClusterNotFound, isNotFound } from '../errors.ts';
-import { allPages } from '../paging.ts';
-import type { FargateProfiles, ProfileListing, ProfileLookup } from '../types.ts';
-import { ProfileAnswer, ProfilesAnswer } from './answers.ts';
+import { EmptyResponse } from '../call/response.ts';
+import type { CallFactory } from '../call/call.ts';
+import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import { listAllPages } from '../call/paging.ts';
+import type { FargateProfiles } from '../types.ts';
+import { ProfileResponse, ProfilesResponse } from './responses.ts';
 
-/** What EKS gives at most in one page. */
+/** The largest `maxResults` that EKS allows in ListFargateProfiles. */
 const PAGE_SIZE = 100;
 
-export function fargateProfiles(client: EKSClient, call: Calling, random: Random): FargateProfiles {
+export function fargateProfiles(client: EKSClient, call: CallFactory, random: Random): FargateProfiles {
   return {
-    describe: (clusterName, fargateProfileName) =>
-      pipe(
+    describe: (clusterName, fargateProfileName) => async () => {
+      const response = await call({
+        operation: 'DescribeFargateProfile',
+        kind: 'read',
+        send: (options) => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName }), options),
+        response: ProfileResponse,
+      })();
+      if (E.isRight(response)) return E.right({ kind: 'found', profile: response.right });
+      if (!isNotFound(response.left)) return response;
+      return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
+    },
+
+    list: (clusterName) => async () => {
+      const response = await listAllPages({ service: 'eks', operation: 'ListFargateProfiles' }, (nextToken) =>
         call({
-          operation: 'DescribeFargateProfile',
+          operation: 'ListFargateProfiles',
           kind: 'read',
           send: (options) =>
-            client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName }), options),
-          answer: ProfileAnswer,
+            client.send(new ListFargateProfilesCommand({ clusterName, maxResults: PAGE_SIZE, nextToken }), options),
+          response: ProfilesResponse,
         }),
-        TE.map((profile): ProfileLookup => ({ kind: 'found', profile })),
-        TE.orElse((failure) => {
-          if (!isNotFound(failure)) {
-            return TE.left(failure);
-          }
-          return TE.right<typeof failure, ProfileLookup>({
-            kind: isClusterNotFound(failure) ? 'clusterGone' : 'absent',
-          });
-        }),
-      ),
-
-    list: (clusterName) =>
-      pipe(
-        allPages({ service: 'eks', operation: 'ListFargateProfiles' }, (nextToken) =>
-          call({
-            operation: 'ListFargateProfiles',
-            kind: 'read',
-            send: (options) =>
-              client.send(new ListFargateProfilesCommand({ clusterName, maxResults: PAGE_SIZE, nextToken }), options),
-            answer: ProfilesAnswer,
-          }),
-        ),
-        TE.map((names): ProfileListing => ({ kind: 'listed', names })),
-        TE.orElse((failure) =>
-          // The only thing that a listing can miss is the cluster.
-          isNotFound(failure) ? TE.right<typeof failure, ProfileListing>({ kind: 'clusterGone' }) : TE.left(failure),
-        ),
-      ),
+      )();
+      if (E.isRight(response)) return E.right({ kind: 'listed', names: response.right });
+      // ListFargateProfiles refers to no object other than the cluster, so "not found" means that the cluster does not
+      // exist.
+      return isNotFound(response.left) ? E.right({ kind: 'clusterGone' }) : response;
+    },
 
     create: ({ cluster, name, podExecutionRoleArn, subnets, selectors, tags }) =>
       call({
@@ -73,13 +63,14 @@ export function fargateProfiles(client: EKSClient, call: Calling, random: Random
               subnets: [...subnets],
               selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
               tags: { ...tags },
-              // New for every attempt: the name is what makes a create repeatable, and a token that EKS remembers
-              // would bring back the answer of a profile that is gone.
+              // Every CreateFargateProfile has a new client request token, because the profile's name already makes the
+              // call idempotent. For a token that EKS remembers, EKS would return the earlier response even if the
+              // profile has been deleted since.
               clientRequestToken: random.uuid(),
             }),
             options,
           ),
-        answer: ProfileAnswer,
+        response: ProfileResponse,
       }),
 
     delete: (clusterName, fargateProfileName) =>
@@ -87,7 +78,7 @@ export function fargateProfiles(client: EKSClient, call: Calling, random: Random
         operation: 'DeleteFargateProfile',
         kind: 'mutation',
         send: (options) => client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName }), options),
-        answer: done,
+        response: EmptyResponse,
       }),
 
     tag: (resourceArn, tags) =>
@@ -97,7 +88,7 @@ export function fargateProfiles(client: EKSClient, call: Calling, random: Random
             operation: 'TagResource',
             kind: 'mutation',
             send: (options) => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }), options),
-            answer: done,
+            response: EmptyResponse,
           }),
 
     untag: (resourceArn, keys) =>
@@ -107,7 +98,7 @@ export function fargateProfiles(client: EKSClient, call: Calling, random: Random
             operation: 'UntagResource',
             kind: 'mutation',
             send: (options) => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }), options),
-            answer: done,
+            response: EmptyResponse,
           }),
   };
 }

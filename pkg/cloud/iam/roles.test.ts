@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import * as O from 'fp-ts/lib/Option.js';
 import { RoleName } from '../../../api/names.ts';
-import { isDeleteConflict, isNotFound, isQuotaExceeded, isThrottled } from '../errors.ts';
-import { answerOf, failureOf, Workbench } from '../testing/calls.ts';
-import { FakeTransport, page, queryError, result } from '../testing/fake-transport.ts';
+import { isDeleteConflict, isNotFound, isQuotaExceeded, isThrottled } from '../errors/errors.ts';
+import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
+import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
 import type { Call, PodExecutionRoles } from '../types.ts';
 import { podExecutionRoles } from './roles.ts';
 
@@ -20,50 +19,53 @@ const found = {
   name,
   arn: 'arn:aws:iam::111122223333:role/eks/prod-web_fargate',
   id: 'AROA1',
+  createdAt: 1_767_225_600_000,
   path: '/eks/',
   trust,
   tags: {},
 };
 
 function roles(transport: FakeTransport, region = 'eu-west-1'): PodExecutionRoles {
-  const bench = new Workbench(transport, region);
-  return podExecutionRoles(bench.clients.iam, bench.calling('iam'));
+  const harness = new CallHarness(transport, region);
+  return podExecutionRoles(harness.clients.iam, harness.newCalls('iam'));
 }
 
 const noSuch = (): FakeTransport =>
   new FakeTransport(() => queryError('NoSuchEntity', 'The role with name prod-web_fargate cannot be found.', 404));
 
-describe('pod execution roles', () => {
+describe('Pod execution roles', () => {
   describe('get', () => {
     it('decodes the trust policy', async () => {
-      const transport = FakeTransport.inOrder(result('GetRole', role()));
-      expect(await answerOf(roles(transport).get(name))).to.deep.equal(O.some(found));
+      const transport = FakeTransport.inOrder(queryResponse('GetRole', role()));
+      expect(await expectResponse(roles(transport).get(name))).to.deep.equal(found);
       expect(transport.body(0)).to.deep.equal({ Action: 'GetRole', Version: '2010-05-08', RoleName: name });
     });
 
-    it('leaves a trust policy that is not encoded as it is', async () => {
-      const transport = FakeTransport.inOrder(result('GetRole', role('', '100%')));
-      expect(await answerOf(roles(transport).get(name))).to.deep.equal(O.some({ ...found, trust: '100%' }));
+    it('keeps a trust policy that is not percent-encoded', async () => {
+      const transport = FakeTransport.inOrder(queryResponse('GetRole', role('', '100%')));
+      expect(await expectResponse(roles(transport).get(name))).to.deep.equal({ ...found, trust: '100%' });
     });
 
-    it('reads boundary and tags', async () => {
+    it('returns boundary and tags', async () => {
       const extra =
         '<PermissionsBoundary><PermissionsBoundaryType>Policy</PermissionsBoundaryType>' +
         `<PermissionsBoundaryArn>${policy}</PermissionsBoundaryArn></PermissionsBoundary>` +
         '<Tags><member><Key>a</Key><Value>b</Value></member><member><Key>empty</Key><Value></Value></member></Tags>';
-      const transport = FakeTransport.inOrder(result('GetRole', role(extra)));
-      expect(await answerOf(roles(transport).get(name))).to.deep.equal(
-        O.some({ ...found, permissionsBoundary: policy, tags: { a: 'b', empty: '' } }),
-      );
+      const transport = FakeTransport.inOrder(queryResponse('GetRole', role(extra)));
+      expect(await expectResponse(roles(transport).get(name))).to.deep.equal({
+        ...found,
+        permissionsBoundary: policy,
+        tags: { a: 'b', empty: '' },
+      });
     });
 
-    it('a role that is not there is no failure', async () => {
-      expect(await answerOf(roles(noSuch()).get(name))).to.deep.equal(O.none);
+    it('returns undefined for a role that does not exist', async () => {
+      expect(await expectResponse(roles(noSuch()).get(name))).to.deep.equal(undefined);
     });
 
-    it('an answer without a role is refused with its path', async () => {
-      const transport = FakeTransport.inOrder(result('GetRole', '<Role><Path>/</Path></Role>'));
-      const { code, message } = await failureOf(roles(transport).get(name));
+    it('rejects a response without a role and names the path', async () => {
+      const transport = FakeTransport.inOrder(queryResponse('GetRole', '<Role><Path>/</Path></Role>'));
+      const { code, message } = await expectFailure(roles(transport).get(name));
       expect(code).to.equal('Undecodable');
       expect(message).to.contain('Role.RoleName: expected string, got nothing');
     });
@@ -72,9 +74,9 @@ describe('pod execution roles', () => {
   describe('create', () => {
     const wanted = { name, path: '/eks/', trust, permissionsBoundary: policy, tags: { a: 'b', c: 'd' } };
 
-    it('sends all of it at once, and knows it from then on', async () => {
-      const transport = FakeTransport.inOrder(result('CreateRole', role()));
-      expect(await answerOf(roles(transport).create(wanted))).to.deep.equal({
+    it('sends all fields in one request and returns them', async () => {
+      const transport = FakeTransport.inOrder(queryResponse('CreateRole', role()));
+      expect(await expectResponse(roles(transport).create(wanted))).to.deep.equal({
         ...found,
         permissionsBoundary: policy,
         tags: { a: 'b', c: 'd' },
@@ -93,73 +95,76 @@ describe('pod execution roles', () => {
       });
     });
 
-    it('a hard quota is not taken for throttling, and nothing is sent twice', async () => {
+    it('does not take a quota for throttling, and sends nothing twice', async () => {
       const transport = new FakeTransport(() =>
         queryError('LimitExceeded', 'Cannot exceed quota for RolesPerAccount: 1000', 409),
       );
-      const failure = await failureOf(roles(transport).create(wanted));
+      const failure = await expectFailure(roles(transport).create(wanted));
       expect(failure).to.satisfy(isQuotaExceeded).and.not.satisfy(isThrottled);
       expect(failure).to.include({ code: 'LimitExceeded', requestId: 'request-1', statusCode: 409 });
       expect(transport.requests).to.have.length(1);
     });
   });
 
-  describe('lists', () => {
-    it('go through all pages', async () => {
+  describe('listings', () => {
+    it('read all pages', async () => {
       const transport = FakeTransport.inOrder(
-        result(
+        queryResponse(
           'ListAttachedRolePolicies',
           '<AttachedPolicies><member><PolicyName>a</PolicyName><PolicyArn>arn:a</PolicyArn></member></AttachedPolicies>' +
             '<IsTruncated>true</IsTruncated><Marker>m1</Marker>',
         ),
-        result(
+        queryResponse(
           'ListAttachedRolePolicies',
           '<AttachedPolicies><member><PolicyName>b</PolicyName><PolicyArn>arn:b</PolicyArn></member></AttachedPolicies>' +
             '<IsTruncated>false</IsTruncated>',
         ),
       );
-      expect(await answerOf(roles(transport).attachedPolicies(name))).to.deep.equal(['arn:a', 'arn:b']);
+      expect(await expectResponse(roles(transport).attachedPolicies(name))).to.deep.equal(['arn:a', 'arn:b']);
       expect(transport.body(1)).to.include({ Marker: 'm1' });
     });
 
-    it('may be empty', async () => {
+    it('can be empty', async () => {
       const none = '<IsTruncated>false</IsTruncated>';
       const transport = FakeTransport.inOrder(
-        result('ListAttachedRolePolicies', `<AttachedPolicies/>${none}`),
-        result('ListRolePolicies', `<PolicyNames/>${none}`),
-        result('ListInstanceProfilesForRole', `<InstanceProfiles/>${none}`),
+        queryResponse('ListAttachedRolePolicies', `<AttachedPolicies/>${none}`),
+        queryResponse('ListRolePolicies', `<PolicyNames/>${none}`),
+        queryResponse('ListInstanceProfilesForRole', `<InstanceProfiles/>${none}`),
       );
       const all = roles(transport);
-      expect(await answerOf(all.attachedPolicies(name))).to.deep.equal([]);
-      expect(await answerOf(all.inlinePolicies(name))).to.deep.equal([]);
-      expect(await answerOf(all.instanceProfiles(name))).to.deep.equal([]);
+      expect(await expectResponse(all.attachedPolicies(name))).to.deep.equal([]);
+      expect(await expectResponse(all.inlinePolicies(name))).to.deep.equal([]);
+      expect(await expectResponse(all.instanceProfiles(name))).to.deep.equal([]);
     });
 
-    it('name inline policies and instance profiles', async () => {
+    it('return inline policies and instance profiles', async () => {
       const transport = FakeTransport.inOrder(
-        result('ListRolePolicies', '<PolicyNames><member>inline</member></PolicyNames>'),
-        result(
+        queryResponse('ListRolePolicies', '<PolicyNames><member>inline</member></PolicyNames>'),
+        queryResponse(
           'ListInstanceProfilesForRole',
           '<InstanceProfiles><member><InstanceProfileName>nodes</InstanceProfileName></member></InstanceProfiles>',
         ),
       );
       const all = roles(transport);
-      expect(await answerOf(all.inlinePolicies(name))).to.deep.equal(['inline']);
-      expect(await answerOf(all.instanceProfiles(name))).to.deep.equal(['nodes']);
+      expect(await expectResponse(all.inlinePolicies(name))).to.deep.equal(['inline']);
+      expect(await expectResponse(all.instanceProfiles(name))).to.deep.equal(['nodes']);
     });
 
-    it('are none where the way to the next page is missing', async () => {
+    it('fail when the marker of the next page is missing', async () => {
       const transport = FakeTransport.inOrder(
-        result('ListRolePolicies', '<PolicyNames><member>a</member></PolicyNames><IsTruncated>true</IsTruncated>'),
+        queryResponse(
+          'ListRolePolicies',
+          '<PolicyNames><member>a</member></PolicyNames><IsTruncated>true</IsTruncated>',
+        ),
       );
-      expect(await failureOf(roles(transport).inlinePolicies(name))).to.include({
+      expect(await expectFailure(roles(transport).inlinePolicies(name))).to.include({
         operation: 'ListRolePolicies',
         code: 'Undecodable',
       });
     });
 
-    it('of a role that is gone fail', async () => {
-      expect(await failureOf(roles(noSuch()).attachedPolicies(name))).to.satisfy(isNotFound);
+    it('fail for a role that does not exist', async () => {
+      expect(await expectFailure(roles(noSuch()).attachedPolicies(name))).to.satisfy(isNotFound);
     });
   });
 
@@ -176,9 +181,9 @@ describe('pod execution roles', () => {
   const fineWhenGone = ['DeleteRolePermissionsBoundary', 'DetachRolePolicy', 'UntagRole'];
 
   for (const [operation, [call, parameters]] of Object.entries(calls)) {
-    it(`${operation} says what it has to`, async () => {
-      const transport = FakeTransport.inOrder(result(operation));
-      expect(await answerOf(call(roles(transport)))).to.equal(undefined);
+    it(`${operation} sends its parameters`, async () => {
+      const transport = FakeTransport.inOrder(queryResponse(operation));
+      expect(await expectResponse(call(roles(transport)))).to.equal(undefined);
       expect(transport.body(0)).to.deep.equal({
         Action: operation,
         Version: '2010-05-08',
@@ -188,33 +193,33 @@ describe('pod execution roles', () => {
     });
 
     if (fineWhenGone.includes(operation)) {
-      it(`${operation} is done where there is nothing left to take away`, async () => {
-        expect(await answerOf(call(roles(noSuch())))).to.equal(undefined);
+      it(`${operation} succeeds when there is nothing to remove`, async () => {
+        expect(await expectResponse(call(roles(noSuch())))).to.equal(undefined);
       });
     } else {
-      it(`${operation} of a role that is gone fails`, async () => {
-        expect(await failureOf(call(roles(noSuch())))).to.satisfy(isNotFound);
+      it(`${operation} fails for a role that does not exist`, async () => {
+        expect(await expectFailure(call(roles(noSuch())))).to.satisfy(isNotFound);
       });
     }
 
-    it(`${operation} is not done because a proxy says 200`, async () => {
-      const transport = new FakeTransport(() => page(200, '<html><body>log in</body></html>'));
-      expect(await failureOf(call(roles(transport)))).to.include({ code: 'Undecodable' });
+    it(`${operation} does not take a proxy's 200 for success`, async () => {
+      const transport = new FakeTransport(() => proxyPage(200, '<html><body>log in</body></html>'));
+      expect(await expectFailure(call(roles(transport)))).to.include({ code: 'Undecodable' });
     });
   }
 
-  it('a conflict of deletion keeps the words of IAM', async () => {
+  it("keep IAM's message of a delete conflict", async () => {
     const message = 'Cannot delete entity, must delete policies first.';
     const transport = new FakeTransport(() => queryError('DeleteConflict', message, 409));
-    const failure = await failureOf(roles(transport).delete(name));
+    const failure = await expectFailure(roles(transport).delete(name));
     expect(failure).to.satisfy(isDeleteConflict);
     expect(failure.message).to.equal(message);
   });
 
-  it('calls nobody for nothing', async () => {
+  it('send no request for an empty change', async () => {
     const transport = new FakeTransport();
-    await answerOf(roles(transport).tag(name, {}));
-    await answerOf(roles(transport).untag(name, []));
+    await expectResponse(roles(transport).tag(name, {}));
+    await expectResponse(roles(transport).untag(name, []));
     expect(transport.requests).to.deep.equal([]);
   });
 
@@ -223,9 +228,9 @@ describe('pod execution roles', () => {
     ['cn-northwest-1', 'iam.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
     ['us-gov-east-1', 'iam.us-gov.amazonaws.com', 'us-gov-west-1'],
   ] as const) {
-    it(`of ${region} are asked for at ${host}, signed for ${signedFor}`, async () => {
-      const transport = FakeTransport.inOrder(result('GetRole', role()));
-      await answerOf(roles(transport, region).get(name));
+    it(`of ${region} are requested from ${host} and signed for ${signedFor}`, async () => {
+      const transport = FakeTransport.inOrder(queryResponse('GetRole', role()));
+      await expectResponse(roles(transport, region).get(name));
       expect(transport.requests[0]?.hostname).to.equal(host);
       expect(transport.requests[0]?.headers['authorization']).to.contain(`/${signedFor}/iam/aws4_request`);
     });

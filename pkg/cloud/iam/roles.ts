@@ -13,63 +13,62 @@ import {
   UntagRoleCommand,
   UpdateAssumeRolePolicyCommand,
 } from '@aws-sdk/client-iam';
-import type { IAMClient } from '@aws-sdk/client-iam';
-import type { Option } from 'fp-ts/lib/Option.js';
-import * as O from 'fp-ts/lib/Option.js';
+import type { IAMClient, Role as SdkRole } from '@aws-sdk/client-iam';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type * as t from 'io-ts';
-import { done } from '../answers.ts';
-import type { Calling } from '../call.ts';
-import { isNotFound } from '../errors.ts';
-import type { Page } from '../paging.ts';
-import { allPages } from '../paging.ts';
-import type { DispatchOptions } from '../sdk-handler.ts';
-import type { Call, PodExecutionRoles, Role } from '../types.ts';
-import { AttachedPoliciesAnswer, InlinePoliciesAnswer, InstanceProfilesAnswer, RoleAnswer } from './answers.ts';
+import { EmptyResponse } from '../call/response.ts';
+import type { CallFactory } from '../call/call.ts';
+import { ignoreNotFound } from '../call/not-found.ts';
+import type { Page } from '../call/paging.ts';
+import { listAllPages } from '../call/paging.ts';
+import type { DispatchOptions } from '../transport/sdk-handler.ts';
+import type { Call, PodExecutionRoles } from '../types.ts';
+import {
+  AttachedPoliciesResponse,
+  InlinePoliciesResponse,
+  InstanceProfilesResponse,
+  RoleResponse,
+} from './responses.ts';
 
-/** What IAM gives at most in one page, and what it takes at most in one call. */
+/** The largest `MaxItems` that IAM allows. */
 const PAGE_SIZE = 1000;
 
-export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutionRoles {
-  const mutation = (operation: string, send: (options: DispatchOptions) => Promise<unknown>): Call<void> =>
-    call({ operation, kind: 'mutation', send, answer: done });
-  const pages = (
+export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExecutionRoles {
+  const mutate = (operation: string, send: (options: DispatchOptions) => Promise<unknown>): Call<void> =>
+    call({ operation, kind: 'mutation', send, response: EmptyResponse });
+  const listPages = (
     operation: string,
-    answer: t.Decoder<unknown, Page<string>>,
+    response: t.Decoder<unknown, Page<string>>,
     send: (marker: string | undefined, options: DispatchOptions) => Promise<unknown>,
   ): Call<readonly string[]> =>
-    allPages({ service: 'iam', operation }, (marker) =>
-      call({ operation, kind: 'read', send: (options) => send(marker, options), answer }),
+    listAllPages({ service: 'iam', operation }, (marker) =>
+      call({ operation, kind: 'read', send: (options) => send(marker, options), response }),
     );
 
   return {
     get: (RoleName) =>
-      pipe(
+      ignoreNotFound(
         call({
           operation: 'GetRole',
           kind: 'read',
-          send: (options) => client.send(new GetRoleCommand({ RoleName }), options),
-          answer: RoleAnswer,
+          send: async (options) => withNumericTime(await client.send(new GetRoleCommand({ RoleName }), options)),
+          response: RoleResponse,
         }),
-        TE.map(O.some),
-        TE.orElse((failure) =>
-          isNotFound(failure) ? TE.right<typeof failure, Option<Role>>(O.none) : TE.left(failure),
-        ),
       ),
 
     attachedPolicies: (RoleName) =>
-      pages('ListAttachedRolePolicies', AttachedPoliciesAnswer, (Marker, options) =>
+      listPages('ListAttachedRolePolicies', AttachedPoliciesResponse, (Marker, options) =>
         client.send(new ListAttachedRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
     inlinePolicies: (RoleName) =>
-      pages('ListRolePolicies', InlinePoliciesAnswer, (Marker, options) =>
+      listPages('ListRolePolicies', InlinePoliciesResponse, (Marker, options) =>
         client.send(new ListRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
     instanceProfiles: (RoleName) =>
-      pages('ListInstanceProfilesForRole', InstanceProfilesAnswer, (Marker, options) =>
+      listPages('ListInstanceProfilesForRole', InstanceProfilesResponse, (Marker, options) =>
         client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
       ),
 
@@ -78,20 +77,23 @@ export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutio
         call({
           operation: 'CreateRole',
           kind: 'mutation',
-          send: (options) =>
-            client.send(
-              new CreateRoleCommand({
-                RoleName: name,
-                Path: path,
-                AssumeRolePolicyDocument: trust,
-                PermissionsBoundary: permissionsBoundary,
-                Tags: pairs(tags),
-              }),
-              options,
+          send: async (options) =>
+            withNumericTime(
+              await client.send(
+                new CreateRoleCommand({
+                  RoleName: name,
+                  Path: path,
+                  AssumeRolePolicyDocument: trust,
+                  PermissionsBoundary: permissionsBoundary,
+                  Tags: toIamTags(tags),
+                }),
+                options,
+              ),
             ),
-          answer: RoleAnswer,
+          response: RoleResponse,
         }),
-        // The answer leaves out what it was asked for: IAM's documentation promises neither tags nor boundary in it.
+        // IAM's documentation does not promise that the response of CreateRole contains the requested tags and
+        // permissions boundary.
         TE.map((role) => ({
           ...role,
           tags,
@@ -99,34 +101,33 @@ export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutio
         })),
       ),
 
-    delete: (RoleName) =>
-      mutation('DeleteRole', (options) => client.send(new DeleteRoleCommand({ RoleName }), options)),
+    delete: (RoleName) => mutate('DeleteRole', (options) => client.send(new DeleteRoleCommand({ RoleName }), options)),
 
     setTrust: (RoleName, PolicyDocument) =>
-      mutation('UpdateAssumeRolePolicy', (options) =>
+      mutate('UpdateAssumeRolePolicy', (options) =>
         client.send(new UpdateAssumeRolePolicyCommand({ RoleName, PolicyDocument }), options),
       ),
 
     setBoundary: (RoleName, PermissionsBoundary) =>
-      mutation('PutRolePermissionsBoundary', (options) =>
+      mutate('PutRolePermissionsBoundary', (options) =>
         client.send(new PutRolePermissionsBoundaryCommand({ RoleName, PermissionsBoundary }), options),
       ),
 
     removeBoundary: (RoleName) =>
-      goneIsFine(
-        mutation('DeleteRolePermissionsBoundary', (options) =>
+      ignoreNotFound(
+        mutate('DeleteRolePermissionsBoundary', (options) =>
           client.send(new DeleteRolePermissionsBoundaryCommand({ RoleName }), options),
         ),
       ),
 
     attach: (RoleName, PolicyArn) =>
-      mutation('AttachRolePolicy', (options) =>
+      mutate('AttachRolePolicy', (options) =>
         client.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }), options),
       ),
 
     detach: (RoleName, PolicyArn) =>
-      goneIsFine(
-        mutation('DetachRolePolicy', (options) =>
+      ignoreNotFound(
+        mutate('DetachRolePolicy', (options) =>
           client.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }), options),
         ),
       ),
@@ -134,25 +135,24 @@ export function podExecutionRoles(client: IAMClient, call: Calling): PodExecutio
     tag: (RoleName, tags) =>
       Object.keys(tags).length === 0
         ? TE.right(undefined)
-        : mutation('TagRole', (options) => client.send(new TagRoleCommand({ RoleName, Tags: pairs(tags) }), options)),
+        : mutate('TagRole', (options) => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }), options)),
 
     untag: (RoleName, keys) =>
       keys.length === 0
         ? TE.right(undefined)
-        : goneIsFine(
-            mutation('UntagRole', (options) =>
+        : ignoreNotFound(
+            mutate('UntagRole', (options) =>
               client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] }), options),
             ),
           ),
   };
 }
 
-/** What is to be taken away is not there. */
-const goneIsFine = (call: Call<void>): Call<void> =>
-  pipe(
-    call,
-    TE.orElse((failure) => (isNotFound(failure) ? TE.right<typeof failure, void>(undefined) : TE.left(failure))),
-  );
-
-const pairs = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
+const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+
+/** Converts the time, which the SDK returns as a Date, to milliseconds since 1970. */
+const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
+  ...rest,
+  Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },
+});

@@ -1,32 +1,32 @@
 import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
 import * as s from '../../../api/schema/field.ts';
-import type { Calling } from '../call.ts';
-import type { AwsCredentials } from '../credentials.ts';
+import type { CallFactory } from '../call/call.ts';
+import type { AwsCredentials } from '../credentials/credential-pool.ts';
 import type { Call } from '../types.ts';
 
-/** A role, and how it is to be assumed. */
+/** An IAM role with the parameters of STS AssumeRole. */
 export interface RoleToAssume {
   readonly arn: string;
-  /** 2 to 64 of `[\w+=,.@-]`; CloudTrail shows it. */
+  /** The name of the session in CloudTrail: 2 to 64 characters of `[\w+=,.@-]`. */
   readonly sessionName: string;
-  /** 900 to 43200. */
+  /** The duration of the session: 900 to 43200 seconds. */
   readonly durationSeconds: number;
   readonly externalId?: string;
-  /** JSON. It and `policyArns` can only narrow what the role allows. */
+  /** The session policy in JSON. Like the policies of `policyArns`, it can only reduce the permissions of the role. */
   readonly inlinePolicy?: string;
   readonly policyArns: readonly string[];
 }
 
-/** Credentials of a session of the role. */
-export function assumeRole(client: STSClient, call: Calling, role: RoleToAssume): Call<AwsCredentials> {
+/** Creates the STS call that starts a new session of the role and returns the credentials of this session. */
+export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAssume): Call<AwsCredentials> {
   const { arn, sessionName, durationSeconds, externalId, inlinePolicy, policyArns } = role;
   return call({
     operation: 'AssumeRole',
-    // It changes nothing in AWS: it may be sent without leadership, and again.
+    // AssumeRole counts as a read: it changes nothing in AWS, so it needs no leadership and can be repeated.
     kind: 'read',
     send: async (options) =>
-      withPlainExpiration(
+      withNumericExpiration(
         await client.send(
           new AssumeRoleCommand({
             RoleArn: arn,
@@ -39,17 +39,18 @@ export function assumeRole(client: STSClient, call: Calling, role: RoleToAssume)
           options,
         ),
       ),
-    answer: AssumeRoleAnswer,
+    response: AssumeRoleResponse,
   });
 }
 
-const withPlainExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput): unknown => ({
+const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput): unknown => ({
   ...rest,
   Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
 });
 
-// Its errors can quote no secret: the SDK hands on text or nothing, so that what is wrong is absent.
-const AssumeRoleAnswer = s.view(
+// The error messages of this decoder contain no secret. The SDK passes each field as text or not at all, so a wrong
+// field can only be an absent field.
+const AssumeRoleResponse = s.view(
   s.object({
     Credentials: s.object({
       AccessKeyId: s.string(),

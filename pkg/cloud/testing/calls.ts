@@ -2,20 +2,20 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
-import type { Caller, Calling } from '../call.ts';
-import { calling } from '../call.ts';
+import type { CallContext, CallFactory } from '../call/call.ts';
+import { newCallFactory } from '../call/call.ts';
 import type { Clients } from '../clients.ts';
 import { newClients } from '../clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
-import type { AwsFailure, AwsService } from '../failure.ts';
-import type { Limiter } from '../limiter.ts';
-import { newLimiter } from '../limiter.ts';
+import type { AwsFailure, AwsService } from '../errors/failure.ts';
+import type { Limiter } from '../call/limiter.ts';
+import { newLimiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
-import type { AwsTransport } from '../transport.ts';
+import type { AwsTransport } from '../transport/transport.ts';
 import type { Call } from '../types.ts';
 
-/** The real clients of the SDK and the real wrapper of calls, on a clock and a transport that a test holds. */
-export class Workbench {
+/** The real SDK clients and the real factory of AWS calls, on a virtual clock and on the transport of a test. */
+export class CallHarness {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
   readonly registry = new Registry();
@@ -34,20 +34,20 @@ export class Workbench {
     });
   }
 
-  calling(service: AwsService, caller: Partial<Caller> = {}): Calling {
+  newCalls(service: AwsService, context: Partial<CallContext> = {}): CallFactory {
     const { clock, limiter, metrics } = this;
-    return calling({ clock, limiter, metrics }, service, {
-      limitedAs: 'test',
+    return newCallFactory({ clock, limiter, metrics }, service, {
+      limiterScope: 'test',
       signal: new AbortController().signal,
       mutationBudget: () => 10_000,
       polling: false,
       logger: this.logger,
-      ...caller,
+      ...context,
     });
   }
 
-  /** The value of a counter for the labels that are given, or 0. */
-  async counted(name: string, labels: Readonly<Record<string, string | number>>): Promise<number> {
+  /** Returns the sum of those series of a metric that have the given labels. */
+  async sumOf(name: string, labels: Readonly<Record<string, string | number>>): Promise<number> {
     const { values = [] } = (await this.registry.getSingleMetric(name)?.get()) ?? {};
     return values
       .filter(({ labels: found }) => Object.entries(labels).every(([key, value]) => found[key] === value))
@@ -55,8 +55,8 @@ export class Workbench {
   }
 }
 
-/** What a call answers; throws where it fails. */
-export async function answerOf<A>(call: Call<A>): Promise<A> {
+/** Returns the response of an AWS call. Throws when the call fails. */
+export async function expectResponse<A>(call: Call<A>): Promise<A> {
   const outcome = await call();
   if (E.isLeft(outcome)) {
     throw new Error(`${outcome.left.code}: ${outcome.left.message}`);
@@ -64,11 +64,11 @@ export async function answerOf<A>(call: Call<A>): Promise<A> {
   return outcome.right;
 }
 
-/** How a call fails, without its cause; throws where it does not. */
-export async function failureOf(call: Call<unknown>): Promise<Omit<AwsFailure, 'cause'>> {
+/** Returns the failure of an AWS call, without the field `cause`. Throws when the call succeeds. */
+export async function expectFailure(call: Call<unknown>): Promise<Omit<AwsFailure, 'cause'>> {
   const outcome = await call();
   if (E.isRight(outcome)) {
-    throw new Error(`answered ${JSON.stringify(outcome.right)}`);
+    throw new Error(`the call succeeded with ${JSON.stringify(outcome.right)}`);
   }
   const { cause: _, ...failure } = outcome.left;
   return failure;

@@ -1,4 +1,4 @@
 import type { Endpoints } from '../endpoints.ts';
 
-/** AWS' own. */
-export const AWS_ENDPOINTS: Endpoints = { of: () => undefined, fips: false, dualStack: false };
+/** The settings with which the SDK calls AWS's own endpoints. */
+export const AWS_ENDPOINTS: Endpoints = { urlFor: () => undefined, fips: false, dualStack: false };

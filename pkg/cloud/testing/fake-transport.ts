@@ -1,25 +1,27 @@
 import { isRecord } from '../../../api/record.ts';
-import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../transport.ts';
+import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../transport/transport.ts';
 
-export type Answer = AwsResponse | Promise<AwsResponse>;
+export type FakeResponse = AwsResponse | Promise<AwsResponse>;
 
-/** AWS as a test has it: answers in the same process, in the order or by the rule that the test gives. */
+/** Responds to the SDK's requests in the test process, with the responses that a test gives. */
 export class FakeTransport implements AwsTransport {
-  /** What was sent, in order. */
+  /** The requests that the SDK has sent, in order. */
   readonly requests: AwsRequest[] = [];
-  /** Answers each request; may be replaced at any time. */
-  answer: (request: AwsRequest, signal: AbortSignal) => Answer;
+  /** Responds to each request of the SDK. A test may replace this function at any time. */
+  respond: (request: AwsRequest, signal: AbortSignal) => FakeResponse;
 
-  constructor(answer: (request: AwsRequest, signal: AbortSignal) => Answer = () => silence()) {
-    this.answer = answer;
+  constructor(respond: (request: AwsRequest, signal: AbortSignal) => FakeResponse = () => neverRespond()) {
+    this.respond = respond;
   }
 
-  /** Gives one answer after the other, then fails. */
-  static inOrder(...answers: readonly AwsResponse[]): FakeTransport {
-    const left = [...answers];
+  /**
+   * Returns a transport that answers each request with the next of the given responses, and throws when none is left.
+   */
+  static inOrder(...responses: readonly AwsResponse[]): FakeTransport {
+    const left = [...responses];
     return new FakeTransport(() => {
       const next = left.shift();
-      if (next === undefined) throw new Error('more requests than answers');
+      if (next === undefined) throw new Error('more requests than responses');
       return next;
     });
   }
@@ -27,10 +29,13 @@ export class FakeTransport implements AwsTransport {
   async handle(request: AwsRequest, { abortSignal, beforeSend }: SendOptions): Promise<{ response: AwsResponse }> {
     beforeSend?.();
     this.requests.push(request);
-    return { response: await this.answer(request, abortSignal) };
+    return { response: await this.respond(request, abortSignal) };
   }
 
-  /** The form that the n-th request to IAM or STS carries, or the JSON of one to EKS. */
+  /**
+   * Returns the body of the request with the given index, counted from 0: the form fields of a request to IAM or STS,
+   * or the JSON of a request to EKS.
+   */
   body(index: number): Readonly<Record<string, unknown>> {
     const { body } = this.requests[index] ?? {};
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : typeof body === 'string' ? body : '';
@@ -41,24 +46,24 @@ export class FakeTransport implements AwsTransport {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Never comes, and does not listen to any signal. */
-export const silence = (): Promise<AwsResponse> => new Promise(() => {});
+/** A response of AWS that never arrives, even when a signal aborts the request. */
+export const neverRespond = (): Promise<AwsResponse> => new Promise(() => {});
 
-export const json = (body: unknown, statusCode = 200): AwsResponse => ({
+export const jsonResponse = (body: unknown, statusCode = 200): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'application/json', 'x-amzn-requestid': 'request-1' },
   body: bytes(JSON.stringify(body)),
 });
 
-/** A refusal of EKS. */
+/** An error response of EKS. */
 export const eksError = (code: string, message: string, statusCode: number): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'application/json', 'x-amzn-errortype': code, 'x-amzn-requestid': 'request-1' },
   body: bytes(JSON.stringify({ message })),
 });
 
-/** An answer of IAM or STS; `content` is the XML inside of the result element. */
-export const result = (operation: string, content = ''): AwsResponse => ({
+/** A response of IAM or STS. The parameter `content` is the XML inside the result element. */
+export const queryResponse = (operation: string, content = ''): AwsResponse => ({
   statusCode: 200,
   headers: { 'content-type': 'text/xml', 'x-amzn-requestid': 'request-1' },
   body: bytes(
@@ -68,7 +73,7 @@ export const result = (operation: string, content = ''): AwsResponse => ({
   ),
 });
 
-/** A refusal of IAM or STS. */
+/** An error response of IAM or STS. */
 export const queryError = (code: string, message: string, statusCode: number): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'text/xml' },
@@ -79,8 +84,8 @@ export const queryError = (code: string, message: string, statusCode: number): A
   ),
 });
 
-/** A page of a proxy or load balancer. */
-export const page = (statusCode: number, text = '<html><body><br>oops</body></html>'): AwsResponse => ({
+/** A response of a proxy or load balancer: an HTML page. */
+export const proxyPage = (statusCode: number, text = '<html><body><br>oops</body></html>'): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'text/html' },
   body: bytes(text),

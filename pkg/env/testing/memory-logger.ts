@@ -7,7 +7,7 @@ export interface LoggedLine {
   readonly error?: unknown;
 }
 
-/** Keeps what is logged, for tests to read. Children made by `with` write to the same `lines`. */
+/** A logger for tests that stores its lines. A logger that was made by `with` stores its lines in the same list. */
 export class MemoryLogger implements Logger {
   readonly lines: LoggedLine[];
   private readonly context: LogKeys;
@@ -37,7 +37,7 @@ export class MemoryLogger implements Logger {
     return new MemoryLogger(this.lines, { ...this.context, ...keys });
   }
 
-  /** The lines with this message. */
+  /** Returns the stored lines whose message is `message`. */
   said(message: string): readonly LoggedLine[] {
     return this.lines.filter((line) => line.message === message);
   }

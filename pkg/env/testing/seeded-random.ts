@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 
-/** Pseudo-random numbers that are the same for the same seed (the generator sfc32, 32 bits of state times four). */
+/** Pseudo-random numbers from a seed, by the generator sfc32. The same seed gives the same numbers. */
 export class SeededRandom implements Random {
   private a = 0x9e3779b9;
   private b = 0x243f6a88;
@@ -9,12 +9,12 @@ export class SeededRandom implements Random {
 
   constructor(seed: number) {
     this.c = seed | 0;
-    // The first outputs still show the seed.
+    // The first numbers of the generator sfc32 depend too much on the seed, so they are discarded.
     for (let i = 0; i < 15; i++) this.bits();
   }
 
   next(): number {
-    // 53 bits, as many as Math.random's contract allows.
+    // Uses 53 random bits, which is the precision of a JavaScript number.
     return ((this.bits() >>> 5) * 2 ** 26 + (this.bits() >>> 6)) / 2 ** 53;
   }
 

@@ -3,7 +3,7 @@ import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('VirtualClock', () => {
-  it('fires in the order of due times, those due together in the order of arming', async () => {
+  it('fires timers in the order of their due times, and of arming for equal due times', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     clock.after(20, () => fired.push(`c at ${clock.monotonic()}`));
@@ -13,7 +13,7 @@ describe('VirtualClock', () => {
     expect(fired).to.deep.equal(['a at 10', 'b at 10', 'c at 20']);
   });
 
-  it('lets what a timer started run before the next one, and fires what that armed', async () => {
+  it('runs the work of a timer before the next timer, and fires the timers that it armed', async () => {
     const clock = new VirtualClock();
     const trace: string[] = [];
     const work = async (): Promise<void> => {
@@ -27,7 +27,7 @@ describe('VirtualClock', () => {
     expect(trace).to.deep.equal(['then', 'chained', 'later']);
   });
 
-  it('moves the wall clock with the monotonic one, and alone when asked to', async () => {
+  it('moves the wall clock with the monotonic clock, and alone by jumpWallClock', async () => {
     const clock = new VirtualClock(1_000_000);
     await clock.advance(50);
     expect([clock.now(), clock.monotonic()]).to.deep.equal([1_000_050, 50]);
@@ -37,7 +37,7 @@ describe('VirtualClock', () => {
     expect([clock.now(), clock.monotonic()]).to.deep.equal([-2_599_950, 50.7]);
   });
 
-  it('runs until something holds, and says so when it never will', async () => {
+  it('runs until a predicate holds, and throws when it never will', async () => {
     const clock = new VirtualClock();
     let count = 0;
     const tick = (): void => void clock.after(1_000, () => ((count += 1), tick()));
@@ -53,7 +53,7 @@ describe('VirtualClock', () => {
 });
 
 describe('SeededRandom', () => {
-  it('is the same for the same seed and another for another', () => {
+  it('returns the same numbers for the same seed, and others for another seed', () => {
     const draw = (seed: number): readonly (number | string)[] => {
       const random = new SeededRandom(seed);
       return [random.next(), random.uuid(), random.next()];
@@ -62,7 +62,7 @@ describe('SeededRandom', () => {
     expect(draw(1)).not.to.deep.equal(draw(2));
   });
 
-  it('is spread over [0, 1) and makes version 4 UUIDs', () => {
+  it('returns numbers spread over [0, 1) and version 4 UUIDs', () => {
     const random = new SeededRandom(7);
     const tenths = Array.from({ length: 10_000 }, () => Math.floor(random.next() * 10));
     for (let tenth = 0; tenth < 10; tenth++)

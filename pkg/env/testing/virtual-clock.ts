@@ -5,27 +5,33 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** Turns of the event loop given to the code under test between two timers: room for a few chained `setImmediate`. */
+/**
+ * How many turns of the event loop the virtual clock waits between two timers: enough for a few chained `setImmediate` calls
+ * of the code under test.
+ */
 const TURNS = 4;
 
-/** Far from 0 and from any boundary, so that a mix-up of wall clock and monotonic clock shows. */
+/**
+ * The wall clock time at which a VirtualClock starts. The monotonic clock starts at 0, so code that mixes up the two clocks
+ * fails.
+ */
 const START = Date.UTC(2026, 10, 21, 3, 25);
 
 /**
- * Time that stands still until a test moves it. Timers fire in the order in which they are due, those due together in
- * the order in which they were armed; between two of them everything that became runnable runs.
+ * A clock that stands still until a test moves it. Timers fire in the order of their due times; timers with the same due time
+ * fire in the order in which they were armed. Between two timers all pending promise callbacks and immediates run.
  */
 export class VirtualClock implements Clock {
   private wall: Ms;
   private elapsed: Ms = 0;
-  /** Sorted by `due`. */
+  /** The armed timers; the timer that is due next comes first. */
   private readonly timers: Pending[] = [];
 
   constructor(start: Ms = START) {
     this.wall = start;
   }
 
-  /** Whole, as Date.now, although a timer may be due at a fraction of a millisecond. */
+  /** The wall clock time in whole ms since 1970, like Date.now. */
   now(): Ms {
     return Math.floor(this.wall + this.elapsed);
   }
@@ -47,22 +53,25 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves the wall clock alone, as NTP or an operator would. */
+  /** Moves the wall clock but not the monotonic clock, as NTP or an operator does. */
   jumpWallClock(by: Ms): void {
     this.wall += by;
   }
 
-  /** In how many ms each armed timer is due, the nearest first. A stopped component leaves none. */
+  /**
+   * Returns, for each armed timer, in how many ms it fires, the shortest time first. A stopped component must leave no timer
+   * armed.
+   */
   pendingTimers(): readonly Ms[] {
     return this.timers.map(({ due }) => due - this.elapsed);
   }
 
-  /** Lets everything run that waits for no timer. */
+  /** Waits until all code has run that does not wait for a timer. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Lets `span` ms pass. */
+  /** Moves the clock by `span` ms, and fires the timers that become due. */
   async advance(span: Ms): Promise<void> {
     const end = this.elapsed + span;
     await this.settle();
@@ -71,8 +80,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass, from timer to timer, until `predicate` holds. Throws when it does not within `limitMs`, or when no
-   * timer is armed that could still change anything.
+   * Moves the clock from one timer to the next and fires each timer, until the function `predicate` returns true. Throws
+   * when the next timer is due more than `limitMs` ms after the call, or when no timer is armed any more.
    */
   async runUntil(predicate: () => boolean | Promise<boolean>, options: { readonly limitMs: Ms }): Promise<void> {
     const end = this.elapsed + options.limitMs;

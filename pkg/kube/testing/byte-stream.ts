@@ -1,9 +1,12 @@
-/** A body that is written while it is read. Breaks when the reader's signal aborts. */
+/**
+ * A response body that a test writes while the client reads it. When the signal of the request aborts, the reader gets an
+ * error.
+ */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   private readonly chunks: Uint8Array[] = [];
-  private over: { readonly error?: unknown } | undefined;
+  private ending: { readonly error?: unknown } | undefined;
   private wake: (() => void) | undefined;
-  /** Called once, when the reader is done with it, however it ended. */
+  /** Called once: when the stream has ended or was broken, or when the reader stops reading. */
   private readonly onClosed: () => void;
 
   constructor(signal: AbortSignal, onClosed: () => void) {
@@ -13,17 +16,17 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
   }
 
   write(text: string | Uint8Array): void {
-    if (this.over !== undefined) return;
+    if (this.ending !== undefined) return;
     this.chunks.push(typeof text === 'string' ? new TextEncoder().encode(text) : text);
     this.wake?.();
   }
 
-  /** What was written is still read. */
+  /** Ends the stream without an error. The reader still gets the chunks that were written earlier. */
   end(): void {
     this.finish({});
   }
 
-  /** What was written and not read yet is lost, as with a reset connection. */
+  /** Breaks the stream like a reset connection: chunks that the reader has not read yet are lost. */
   break(error: unknown): void {
     this.chunks.length = 0;
     this.finish({ error });
@@ -34,8 +37,8 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
       for (;;) {
         const chunk = this.chunks.shift();
         if (chunk !== undefined) yield chunk;
-        else if (this.over === undefined) await new Promise<void>((resolve) => (this.wake = resolve));
-        else if ('error' in this.over) throw this.over.error;
+        else if (this.ending === undefined) await new Promise<void>((resolve) => (this.wake = resolve));
+        else if ('error' in this.ending) throw this.ending.error;
         else return;
       }
     } finally {
@@ -43,9 +46,9 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     }
   }
 
-  private finish(how: { readonly error?: unknown }): void {
-    if (this.over !== undefined) return;
-    this.over = how;
+  private finish(ending: { readonly error?: unknown }): void {
+    if (this.ending !== undefined) return;
+    this.ending = ending;
     this.onClosed();
     this.wake?.();
   }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, isNotServed, KubeError } from '../errors.ts';
 import type { KubeClient, KubeObject, Resource, WatchEvent } from '../types.ts';
 
-/** What the suite runs on: an API server that serves Widgets (namespaced, any fields, status as a subresource). */
+/** A client of a real or fake API server that serves the kind Widget: namespaced, any fields, status as a subresource. */
 export interface Subject {
   readonly client: KubeClient;
   readonly widgets: Resource;
@@ -17,13 +17,13 @@ async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
   return failure;
 }
 
-/** The UID of no object. */
-const NOBODY = '11111111-1111-4111-8111-111111111111';
+/** A UID that no object has. */
+const UNUSED_UID = '11111111-1111-4111-8111-111111111111';
 const FINALIZER = 'example.org/hold';
 
 /**
- * What the client promises and controllers lean on. It runs against the fake and against a real API server, so that the
- * fake can be believed.
+ * Specifies the behaviour of the API server that the controllers rely on. The same tests run against FakeApiServer and
+ * against a real API server, which shows that the fake behaves like the real one.
  */
 export function describeApiServer(getSubject: () => Subject): void {
   let client: KubeClient;
@@ -57,10 +57,10 @@ export function describeApiServer(getSubject: () => Subject): void {
   const patch = (body: unknown, subresource?: 'status'): Promise<KubeObject> =>
     client.mergePatch(widgets, key(), body, { signal, ...(subresource === undefined ? {} : { subresource }) });
   const remove = async (uid?: string): Promise<KubeObject | undefined> =>
-    client.delete(widgets, key(), { uid: uid ?? (await get())?.metadata.uid ?? NOBODY, signal });
+    client.delete(widgets, key(), { uid: uid ?? (await get())?.metadata.uid ?? UNUSED_UID, signal });
 
   describe('create and get', () => {
-    it('fill in what the server knows, and leave status to its subresource', async () => {
+    it('return the metadata that the server sets, and ignore status', async () => {
       const created = await create({ spec: { size: 1 }, status: { ready: true } });
       expect(created).to.include({ kind: 'Widget', apiVersion: 'example.org/v1' });
       expect(created.metadata).to.include({ name, namespace: 'default', generation: 1 });
@@ -70,24 +70,24 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(await get()).to.deep.equal(created);
     });
 
-    it('answer undefined for what is not there', async () => {
+    it('return undefined for an object that does not exist', async () => {
       expect(await get()).to.equal(undefined);
       expect(await remove()).to.equal(undefined);
     });
 
-    it('tell a kind that is not served from an object that is not there', async () => {
+    it('throw NotServed for a kind that is not served', async () => {
       const gizmos = { ...widgets, plural: 'gizmos' };
       const failures = await Promise.all([
         failureOf(client.get(gizmos, key(), { signal })),
         failureOf(client.list(gizmos, { signal })),
-        failureOf(client.delete(gizmos, key(), { uid: NOBODY, signal })),
+        failureOf(client.delete(gizmos, key(), { uid: UNUSED_UID, signal })),
         failureOf(client.get({ ...widgets, version: 'v7' }, key(), { signal })),
       ]);
       for (const failure of failures) expect(failure).to.satisfy(isNotServed).and.to.include({ status: 404 });
       expect(await failureOf(patch({}))).to.satisfy(isNotFound);
     });
 
-    it('refuse a second object of the same name', async () => {
+    it('throw AlreadyExists for a second object of the same name', async () => {
       await create();
       const failure = await failureOf(create());
       expect(failure).to.satisfy(isAlreadyExists).and.to.include({ status: 409 });
@@ -96,7 +96,7 @@ export function describeApiServer(getSubject: () => Subject): void {
   });
 
   describe('mergePatch', () => {
-    it('counts generations for the spec alone', async () => {
+    it('increases the generation for changes of the spec only', async () => {
       const created = await create({ spec: { size: 1 } });
       const labelled = await patch({ metadata: { labels: { colour: 'red' } } });
       expect(labelled.metadata.generation).to.equal(1);
@@ -112,7 +112,7 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(await patch({ status: { ready: false } })).to.deep.include({ status: { ready: true } });
     });
 
-    it('removes by null, replaces lists whole, and changes nothing when there is nothing to change', async () => {
+    it('removes fields by null, replaces lists as a whole, and keeps the version when nothing changes', async () => {
       await create({ spec: { sizes: [1, 2], colour: 'red' } });
       const patched = await patch({ spec: { sizes: [3], colour: null } });
       expect(patched['spec']).to.deep.equal({ sizes: [3] });
@@ -123,7 +123,7 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(statusAgain.metadata.resourceVersion).to.equal(status.metadata.resourceVersion);
     });
 
-    it('is refused on a version that is no longer the newest, metadata and status alike', async () => {
+    it('throws Conflict for a stale version, of metadata and of status', async () => {
       const { metadata } = await create();
       await patch({ metadata: { labels: { a: 'b' } } });
       const stale = { metadata: { resourceVersion: metadata.resourceVersion, labels: { a: 'c' } } };
@@ -136,7 +136,7 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(await failureOf(patch({ ...stale, status: { ready: true } }, 'status'))).to.satisfy(isConflict);
     });
 
-    it('cannot change what only the server writes', async () => {
+    it('does not change fields that only the server writes', async () => {
       const created = await create();
       const patched = await patch({ metadata: { generation: 77, creationTimestamp: null } });
       expect(patched.metadata).to.deep.equal(created.metadata);
@@ -153,13 +153,13 @@ export function describeApiServer(getSubject: () => Subject): void {
   });
 
   describe('delete', () => {
-    it('removes at once what no finalizer holds', async () => {
+    it('removes an object without finalizers at once', async () => {
       await create();
       expect(await remove()).to.equal(undefined);
       expect(await get()).to.equal(undefined);
     });
 
-    it('waits for the last finalizer, and lets none be added any more', async () => {
+    it('waits for the last finalizer, and refuses new finalizers', async () => {
       const created = await create({ metadata: { finalizers: [FINALIZER] }, spec: { size: 1 } });
       const leaving = await remove();
       expect(leaving?.metadata.deletionTimestamp).to.match(/Z$/);
@@ -179,15 +179,15 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(await get()).to.equal(undefined);
     });
 
-    it('spares another object of the same name', async () => {
+    it('throws Conflict for an object with another UID', async () => {
       const { metadata } = await create();
-      expect(await failureOf(remove(NOBODY))).to.satisfy(isConflict);
+      expect(await failureOf(remove(UNUSED_UID))).to.satisfy(isConflict);
       expect(await remove(metadata.uid)).to.equal(undefined);
     });
   });
 
   describe('list', () => {
-    it('comes in pages of one moment, by label and by name', async () => {
+    it('returns pages of one version, filtered by label and by name', async () => {
       const labels = { group: name };
       const first = name;
       for (name of [`${first}-c`, `${first}-a`, `${first}-b`]) await create({ metadata: { labels } });
@@ -206,7 +206,7 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(one.items[0]).to.include({ kind: 'Widget', apiVersion: 'example.org/v1' });
     });
 
-    it('of a built-in kind names kind and version of its items too', async () => {
+    it('sets kind and apiVersion of the items of a built-in kind', async () => {
       const secrets = { group: '', version: 'v1', plural: 'secrets' };
       await client.create(secrets, 'default', { apiVersion: 'v1', kind: 'Secret', metadata: { name } }, { signal });
       const { items } = await client.list(secrets, { namespace: 'default', signal });
@@ -215,7 +215,7 @@ export function describeApiServer(getSubject: () => Subject): void {
   });
 
   describe('watch', () => {
-    /** What the watch brings until an event of `type`. */
+    /** Watches widgets and returns the watch events up to the first event of `type`. */
     async function watchUntil(
       type: WatchEvent['type'],
       resourceVersion: string,
@@ -236,7 +236,7 @@ export function describeApiServer(getSubject: () => Subject): void {
     const textOf = (event: WatchEvent): string =>
       'object' in event ? `${event.type} ${JSON.stringify(event.object['spec'])}` : event.type;
 
-    it('brings every change after its version, in order, the last state with the deletion', async () => {
+    it('sends every change after its version in order, and the last state with the deletion', async () => {
       const { resourceVersion } = await client.list(widgets, { signal });
       const created = await create({ spec: { size: 1 } });
       await patch({ spec: { size: 2 } });
@@ -249,17 +249,18 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(BigInt(last.object.metadata.resourceVersion) > BigInt(created.metadata.resourceVersion)).to.equal(true);
     });
 
-    it('tells the loss of the last finalizer as a deletion newer than the answer to our patch or as new', async () => {
+    it('sends the deletion with a version not older than that of the answer to the patch that removed the last finalizer', async () => {
       await create({ metadata: { finalizers: [FINALIZER] } });
       const leaving = await remove();
       const answer = await patch({ metadata: { finalizers: null } });
       const [gone] = await watchUntil('DELETED', leaving?.metadata.resourceVersion ?? '');
       if (gone?.type !== 'DELETED') return expect.fail('no deletion');
-      // What the store takes for caught up after `expect` of the answer.
+      // `Store.replaceWith` needs a DELETED event that is not older than the answer to the patch that removes the last
+      // finalizer.
       expect(BigInt(gone.object.metadata.resourceVersion) >= BigInt(answer.metadata.resourceVersion)).to.equal(true);
     });
 
-    it('shows what leaves its selector as deleted and what comes as added', async () => {
+    it('sends DELETED for an object that leaves its selector, and ADDED for an object that enters it', async () => {
       const { resourceVersion } = await client.list(widgets, { signal });
       await create({ metadata: { labels: { colour: 'red' } } });
       await patch({ metadata: { labels: { colour: 'blue' } } });
@@ -267,13 +268,13 @@ export function describeApiServer(getSubject: () => Subject): void {
       expect(events.map(({ type }) => type)).to.deep.equal(['ADDED', 'DELETED']);
     });
 
-    it('of a kind that is not served is refused', async () => {
+    it('throws NotServed for a kind that is not served', async () => {
       const gizmos = { ...widgets, plural: 'gizmos' };
       const watch = client.watch(gizmos, { resourceVersion: '1', timeoutSeconds: 5, signal });
       expect(await failureOf(watch[Symbol.asyncIterator]().next())).to.satisfy(isNotServed);
     });
 
-    it('ends quietly when its signal aborts', async () => {
+    it('ends without an error when its signal aborts', async () => {
       const { resourceVersion } = await client.list(widgets, { signal });
       const watch = client.watch(widgets, { resourceVersion, timeoutSeconds: 60, signal });
       const next = watch[Symbol.asyncIterator]().next();
@@ -283,7 +284,7 @@ export function describeApiServer(getSubject: () => Subject): void {
   });
 
   describe('discover', () => {
-    it('answers what is served, and undefined for what is not', async () => {
+    it('returns the document of a served group, and undefined for an unknown group', async () => {
       expect(await client.discover('/apis/example.org', { signal })).to.include({
         kind: 'APIGroup',
         name: 'example.org',

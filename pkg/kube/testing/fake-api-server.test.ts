@@ -1,7 +1,7 @@
 import { describeApiServer } from './conformance.ts';
-import { newWorld, widgets } from './fixtures.ts';
+import { newFakeApiEnvironment, widgets } from './fixtures.ts';
 
 describe('FakeApiServer', () => {
-  const { client } = newWorld();
+  const { client } = newFakeApiEnvironment();
   describeApiServer(() => ({ client, widgets }));
 });

@@ -1,83 +1,69 @@
-import type { Clock, Ms, Timer } from '../../env/clock.ts';
-import { sleep } from '../../env/deadline.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { sleep } from '../../async/deadline.ts';
 import type { Random } from '../../env/random.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../transport/transport.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
-import { ByteStream } from './byte-stream.ts';
 import { BUILT_IN, discoveryDocument } from './fake-kinds.ts';
-import { selects } from './fake-selectors.ts';
+import { matchesSelector } from './fake-selectors.ts';
 import {
   FakeStorage,
   isRecord,
   idOf,
   recordAt,
-  Refusal,
+  FakeStorageError,
   type FakeKind,
-  type Json,
-  type StoredEvent,
+  type FakeJson,
 } from './fake-storage.ts';
+import { FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
 
 export type { FakeKind } from './fake-storage.ts';
-
-/** kube-apiserver sends a bookmark about once a minute. */
-const BOOKMARK_PERIOD: Ms = 60_000;
-/** kube-apiserver's --min-request-timeout: how long a watch lasts that names no timeout. */
-const DEFAULT_WATCH_SECONDS = 1800;
 
 export interface FakeApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Besides Namespace, Secret, Event, Lease. */
+  /** The kinds that the server has in addition to Namespace, Secret, Event and Lease. */
   readonly kinds?: readonly FakeKind[];
 }
 
-/** What a test does instead of, or before, the server's answer: nothing (`undefined`), an answer, or an error to throw. */
+/**
+ * Replaces the response of the fake API server by another response, or by an error that the request throws. `undefined`: the
+ * fake API server responds itself.
+ */
 export type Intercept = (
   request: TransportRequest,
 ) => undefined | TransportResponse | Error | Promise<undefined | TransportResponse | Error>;
 
 export interface LoggedRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path and query of the request. */
   readonly path: string;
-  /** When, monotonic. */
+  /** The time of the request on the monotonic clock. */
   readonly at: Ms;
 }
 
-interface Watcher {
-  readonly kind: FakeKind;
-  readonly deliver: (event: StoredEvent) => void;
-  readonly end: (error?: unknown) => void;
-}
-
-interface Target {
-  readonly kind: FakeKind;
-  readonly version: string;
-  readonly key: ObjectKey;
-  readonly subresource: string | undefined;
-}
-
 /**
- * An API server in the process, behind the client's transport: stateful, with the semantics that controllers lean on
- * (resourceVersion and 409, generation, uid, status apart, finalizers and deletionTimestamp, paged lists, watches with
- * bookmarks, 410, discovery). Its only timers are the injected clock's. Not in it: authentication, authorisation, server
- * side apply, strategic merge patches, schema validation (see {@link FakeKind.refuse}), garbage collection.
+ * An API server in the process of the test, as a Transport of the client. It has state and the semantics that controllers
+ * rely on: resourceVersion and 409, generation, uid, status subresource, finalizers and deletionTimestamp, paged lists,
+ * watches with bookmarks, 410, discovery. Its timers are timers of the injected clock.
+ *
+ * It has no authentication, authorisation, server-side apply, strategic merge patch, schema validation (see
+ * {@link FakeKind.refuse}) or garbage collection.
  */
 export class FakeApiServer implements Transport {
   readonly host = 'kubernetes.test';
   readonly storage: FakeStorage;
-  /** All requests so far. */
+  /** All requests to the fake API server, oldest first. */
   readonly requests: LoggedRequest[] = [];
-  /** How long each request takes to be looked at. */
+  /** The delay before the fake API server processes a request. */
   latency: Ms = 0;
-  /** How much later than the write a watch shows it. */
+  /** The delay between a write and its watch event. */
   watchLag: Ms = 0;
   intercept: Intercept = () => undefined;
   private readonly clock: Clock;
   private readonly random: Random;
-  private readonly watchers = new Set<Watcher>();
+  private readonly watches = new Set<FakeWatch>();
   private kinds: readonly FakeKind[];
-  /** The rest of paged lists, by continue token. */
+  /** The key is a continue token. The value has the items that the next pages of the list return. */
   private readonly pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
 
   constructor({ clock, random, kinds = [] }: FakeApiServerOptions) {
@@ -86,39 +72,48 @@ export class FakeApiServer implements Transport {
     this.kinds = [...BUILT_IN, ...kinds];
     this.storage = new FakeStorage(clock, random);
     this.storage.listen((event) => {
-      for (const watcher of this.watchers) if (idOf(watcher.kind) === idOf(event.kind)) watcher.deliver(event);
+      for (const watch of this.watches) if (idOf(watch.kind) === idOf(event.kind)) watch.deliver(event);
     });
   }
 
-  /** The kind of a plural, e.g. to write to {@link storage} as another client would. */
+  /**
+   * Returns the kind whose plural is `plural`. Tests pass it to the methods of {@link storage}, to write as another client
+   * would.
+   */
   kind(plural: string): FakeKind {
     const found = this.kinds.find((kind) => kind.plural === plural);
     if (found === undefined) throw new RangeError(`the fake API server has no ${plural}`);
     return found;
   }
 
-  /** Installs a kind, or serves it under other versions; objects and open watches of it stay. */
+  /**
+   * Makes the fake API server serve a new kind, or serve an existing kind under other versions than before. The objects and
+   * open watches of the kind stay.
+   */
   serve(kind: FakeKind): void {
     this.kinds = [...this.kinds.filter((one) => one.plural !== kind.plural || one.group !== kind.group), kind];
   }
 
-  /** Takes a CRD away as far as clients see it: watches end, the path is a 404. */
+  /**
+   * Makes the fake API server stop serving a kind: it closes the kind's watches and answers requests for the kind with 404.
+   * The objects stay in the storage.
+   */
   unserve(plural: string): void {
     const gone = this.kind(plural);
     this.kinds = this.kinds.filter((kind) => kind !== gone);
-    for (const watcher of this.watchers) if (watcher.kind === gone) watcher.end();
+    for (const watch of this.watches) if (watch.kind === gone) watch.end();
   }
 
-  /** Ends all watches in good order (no `error`), or breaks their connections. */
+  /** Closes all watches without an error, or, if `error` is given, breaks their connections with `error`. */
   endWatches(error?: Error): void {
-    for (const watcher of this.watchers) watcher.end(error);
+    for (const watch of this.watches) watch.end(error);
   }
 
   get openWatches(): number {
-    return this.watchers.size;
+    return this.watches.size;
   }
 
-  /** Makes all continue tokens and versions before now too old. */
+  /** Expires all continue tokens, and all resourceVersions older than the newest, as a compaction of etcd does. */
   compact(): void {
     this.storage.compact();
     this.pages.clear();
@@ -136,7 +131,7 @@ export class FakeApiServer implements Transport {
     try {
       return this.answer(request);
     } catch (error) {
-      if (error instanceof Refusal) return refused(error);
+      if (error instanceof FakeStorageError) return refused(error);
       throw error;
     }
   }
@@ -176,7 +171,7 @@ export class FakeApiServer implements Transport {
 
   private found(kind: FakeKind, key: ObjectKey): KubeObject {
     const object = this.storage.get(kind, key);
-    if (object === undefined) throw new Refusal(404, 'NotFound', `${kind.plural} "${key.name}" not found`);
+    if (object === undefined) throw new FakeStorageError(404, 'NotFound', `${kind.plural} "${key.name}" not found`);
     return object;
   }
 
@@ -193,18 +188,18 @@ export class FakeApiServer implements Transport {
     return { kind, version, key: { namespace, name: decodeURIComponent(name) }, subresource };
   }
 
-  private page({ kind, version, key }: Target, parameters: URLSearchParams): Json {
+  private page({ kind, version, key }: Target, parameters: URLSearchParams): FakeJson {
     const token = parameters.get('continue');
     const limit = Number(parameters.get('limit') ?? 0);
     const started = token === null ? undefined : this.pages.get(token);
     if (token !== null && started === undefined)
-      throw new Refusal(
+      throw new FakeStorageError(
         410,
         'Expired',
         'The provided continue parameter is too old to display a consistent list result.',
       );
     const snapshot = started ?? {
-      items: this.storage.list(kind, key.namespace).filter((object) => selects(parameters, object)),
+      items: this.storage.list(kind, key.namespace).filter((object) => matchesSelector(parameters, object)),
       version: this.storage.newest,
     };
     const cut = limit > 0 && snapshot.items.length > limit ? limit : snapshot.items.length;
@@ -219,105 +214,30 @@ export class FakeApiServer implements Transport {
     };
   }
 
-  private watch({ kind, version, key }: Target, parameters: URLSearchParams, signal: AbortSignal): TransportResponse {
-    const timers = new Set<Timer>();
-    const body = new ByteStream(signal, () => {
-      this.watchers.delete(watcher);
-      for (const timer of timers) timer.cancel();
+  private watch(target: Target, parameters: URLSearchParams, signal: AbortSignal): TransportResponse {
+    const watch: FakeWatch = new FakeWatch({
+      server: this,
+      clock: this.clock,
+      target,
+      parameters,
+      signal,
+      onClosed: () => this.watches.delete(watch),
     });
-    const after = (delay: Ms, fire: () => void): void => {
-      const timer = this.clock.after(delay, () => {
-        timers.delete(timer);
-        fire();
-      });
-      timers.add(timer);
-    };
-    const line = (type: string, object: unknown): void => body.write(`${JSON.stringify({ type, object })}\n`);
-    const show = (event: StoredEvent): void => {
-      const type = typeFor(event, key.namespace, parameters);
-      if (type !== undefined) line(type, inVersion(event.object, kind, version));
-    };
-    // In their order, also when the lag becomes shorter between two of them.
-    let underWay = 0;
-    let arrives: Ms = 0;
-    const from = Number(parameters.get('resourceVersion') ?? 0);
-    const deliver = (event: StoredEvent): void => {
-      // As the watch cache: whoever claims to have seen more than there is hears nothing until there is more.
-      if (Number(event.object.metadata.resourceVersion) <= from) return;
-      const now = this.clock.monotonic();
-      arrives = Math.max(arrives, now + this.watchLag);
-      if (arrives <= now) return show(event);
-      underWay += 1;
-      after(arrives - now, () => {
-        underWay -= 1;
-        show(event);
-      });
-    };
-    const watcher: Watcher = { kind, deliver, end: (error) => (error === undefined ? body.end() : body.break(error)) };
-    const ok: TransportResponse = { status: 200, headers: { 'content-type': 'application/json' }, body };
-    // As the watch cache: past authorisation, refusals come as an event of a stream that was accepted.
-    if (from > 0 && this.storage.isCompacted(from)) {
-      line('ERROR', status(410, 'Expired', `too old resource version: ${from} (${this.storage.newest})`));
-      body.end();
-      return ok;
-    }
-    this.watchers.add(watcher);
-    if (from === 0) {
-      for (const object of this.storage.list(kind, key.namespace))
-        if (selects(parameters, object)) line('ADDED', inVersion(object, kind, version));
-    } else for (const event of this.storage.since(kind, from)) deliver(event);
-    const bookmark = (): void => {
-      // Never beyond what is still on its way.
-      if (underWay === 0 && this.storage.newest >= from)
-        line('BOOKMARK', {
-          kind: kind.kind,
-          apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
-          metadata: { resourceVersion: String(this.storage.newest) },
-        });
-      after(BOOKMARK_PERIOD, bookmark);
-    };
-    after(Number(parameters.get('timeoutSeconds') ?? DEFAULT_WATCH_SECONDS) * 1000, () => body.end());
-    if (parameters.get('allowWatchBookmarks') === 'true') after(BOOKMARK_PERIOD, bookmark);
-    return ok;
+    if (watch.start()) this.watches.add(watch);
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: watch.body };
   }
 }
 
-/** As what a watch with a namespace and selectors shows an event; `undefined`: not at all. */
-function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
-  const isSeen = (object: KubeObject | undefined): boolean =>
-    object !== undefined &&
-    (namespace === '' || object.metadata.namespace === namespace) &&
-    selects(parameters, object);
-  const was = isSeen(event.previous);
-  const is = event.type !== 'DELETED' && isSeen(event.object);
-  if (was && is) return 'MODIFIED';
-  if (is) return 'ADDED';
-  return was ? 'DELETED' : undefined;
-}
-
-function inVersion(object: KubeObject, kind: FakeKind, version: string): KubeObject {
-  return { ...object, apiVersion: kind.group === '' ? version : `${kind.group}/${version}` };
-}
-
-function bodyOf({ body = '' }: TransportRequest): Json {
+function bodyOf({ body = '' }: TransportRequest): FakeJson {
   const value: unknown = JSON.parse(body);
-  if (!isRecord(value)) throw new Refusal(400, 'BadRequest', 'the body is no object');
+  if (!isRecord(value)) throw new FakeStorageError(400, 'BadRequest', 'the body is no object');
   return value;
 }
 
-const status = (code: number, reason: string, message: string): Json => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  metadata: {},
-  status: 'Failure',
-  message,
-  reason,
-  code,
-});
+const refused = ({ code, reason, message }: FakeStorageError): TransportResponse =>
+  json(code, newStatus(code, reason, message));
 
-const refused = ({ code, reason, message }: Refusal): TransportResponse => json(code, status(code, reason, message));
-
-/** An answer, also for tests to inject. */
+/** Makes a JSON response. Tests use it in an {@link Intercept}. */
 export function json(code: number, value: unknown, headers: Readonly<Record<string, string>> = {}): TransportResponse {
   return answerOf(code, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }

@@ -1,6 +1,6 @@
-import type { FakeKind, Json } from './fake-storage.ts';
+import type { FakeKind, FakeJson } from './fake-storage.ts';
 
-/** The kinds every API server has, as far as a controller uses them. */
+/** The built-in kinds of the API server that the manager uses. */
 export const BUILT_IN: readonly FakeKind[] = [
   { group: '', plural: 'namespaces', kind: 'Namespace', versions: ['v1'], namespaced: false },
   { group: '', plural: 'secrets', kind: 'Secret', versions: ['v1'], status: false },
@@ -8,8 +8,8 @@ export const BUILT_IN: readonly FakeKind[] = [
   { group: 'coordination.k8s.io', plural: 'leases', kind: 'Lease', versions: ['v1'], status: false },
 ];
 
-/** APIGroup, APIResourceList and the version, where `path` is one of discovery. */
-export function discoveryDocument(kinds: readonly FakeKind[], path: string): Json | undefined {
+/** Returns the server version, APIGroup or APIResourceList for a discovery path; `undefined` for other paths. */
+export function discoveryDocument(kinds: readonly FakeKind[], path: string): FakeJson | undefined {
   if (path === '/version') return { major: '1', minor: '36', gitVersion: 'v1.36.3' };
   const match = /^\/(?:api|apis\/([^/]+))(?:\/([^/]+))?$/.exec(path);
   if (match === null) return undefined;
@@ -20,7 +20,7 @@ export function discoveryDocument(kinds: readonly FakeKind[], path: string): Jso
   return served.length === 0 ? undefined : resourcesDocument(group, version, served);
 }
 
-function groupDocument(group: string, kinds: readonly FakeKind[]): Json {
+function groupDocument(group: string, kinds: readonly FakeKind[]): FakeJson {
   const versions = [...new Set(kinds.flatMap((kind) => kind.versions))].map((version) => ({
     groupVersion: `${group}/${version}`,
     version,
@@ -28,7 +28,7 @@ function groupDocument(group: string, kinds: readonly FakeKind[]): Json {
   return { kind: 'APIGroup', apiVersion: 'v1', name: group, versions, preferredVersion: versions[0] };
 }
 
-function resourcesDocument(group: string, version: string, kinds: readonly FakeKind[]): Json {
+function resourcesDocument(group: string, version: string, kinds: readonly FakeKind[]): FakeJson {
   return {
     kind: 'APIResourceList',
     apiVersion: 'v1',

@@ -1,7 +1,10 @@
 import type { KubeObject } from '../types.ts';
 
-/** Whether `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and `fieldSelector` (name, namespace) fit. */
-export function selects(parameters: URLSearchParams, { metadata }: KubeObject): boolean {
+/**
+ * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector` (only
+ * metadata.name and metadata.namespace) of a request.
+ */
+export function matchesSelector(parameters: URLSearchParams, { metadata }: KubeObject): boolean {
   const fields: Readonly<Record<string, string | undefined>> = {
     'metadata.name': metadata.name,
     'metadata.namespace': metadata.namespace,

@@ -2,31 +2,31 @@ import type { Clock } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 import { formatTimestamp } from '../../env/timestamp.ts';
 import { jsonEqual } from '../patches.ts';
-import { keyOf, keyText } from '../paths.ts';
+import { keyOf, keyText } from '../object-key.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
-/** A kind that the fake serves. */
+/** A kind that FakeApiServer serves. */
 export interface FakeKind {
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
-  /** Served under these; the objects are the same but for their apiVersion. */
+  /** The versions under which the kind is served. The versions of an object differ only in apiVersion. */
   readonly versions: readonly string[];
-  /** Default true. */
+  /** Whether objects of the kind have a namespace; undefined: true. */
   readonly namespaced?: boolean;
-  /** Whether status is a subresource, written apart from the rest. Default true. */
+  /** Whether status is a subresource of the kind; undefined: true. */
   readonly status?: boolean;
-  /** What the schema's defaults do, at every write. */
-  readonly prepare?: (object: Json) => Json;
-  /** Why a write is refused (422 `Invalid`), or `undefined`. */
-  readonly refuse?: (object: Json, previous: KubeObject | undefined) => string | undefined;
+  /** Sets the defaults of the kind's schema in the written object. Called at every write. */
+  readonly prepare?: (object: FakeJson) => FakeJson;
+  /** Returns why the kind's schema refuses a written object (422 `Invalid`), or `undefined` when it accepts the object. */
+  readonly refuse?: (object: FakeJson, previous: KubeObject | undefined) => string | undefined;
 }
 
-export type Json = Readonly<Record<string, unknown>>;
+export type FakeJson = Readonly<Record<string, unknown>>;
 
-/** A refusal, as the Status object that is sent. */
-export class Refusal extends Error {
+/** The error of a failed request, with the fields of the Status object in the response. */
+export class FakeStorageError extends Error {
   readonly code: number;
   readonly reason: string;
 
@@ -42,7 +42,7 @@ export interface StoredEvent {
   readonly kind: FakeKind;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: KubeObject;
-  /** The state before, for watches with a selector. */
+  /** The object before the change, which shows whether the object enters or leaves the selection of a watch. */
   readonly previous: KubeObject | undefined;
 }
 
@@ -51,30 +51,36 @@ export interface DeleteRequest {
   readonly resourceVersion?: string | undefined;
 }
 
-export const isRecord = (value: unknown): value is Json =>
+export const isRecord = (value: unknown): value is FakeJson =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const recordAt = (value: Json, field: string): Json => {
+export const recordAt = (value: FakeJson, field: string): FakeJson => {
   const found = value[field];
   return isRecord(found) ? found : {};
 };
 
-const textAt = (value: Json, field: string): string | undefined => {
+const textAt = (value: FakeJson, field: string): string | undefined => {
   const found = value[field];
   return typeof found === 'string' && found !== '' ? found : undefined;
 };
 
-/** Just below a power of ten, so that a comparison of versions as text shows. */
+/**
+ * The resourceVersion of an empty storage. It is just below a power of ten, so that a test fails when code compares
+ * resourceVersions as text.
+ */
 const FIRST_VERSION = 95;
 
-/** Fields of metadata that only the server writes. */
+/** Fields of metadata that only the API server writes. */
 const SERVER_FIELDS = ['uid', 'creationTimestamp', 'generation', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 
-/** What etcd and the generic registry do for any kind, without HTTP. Objects in it are never changed in place. */
+/**
+ * Stores objects like etcd and the generic registry of kube-apiserver, without HTTP. Stored objects are never changed in
+ * place.
+ */
 export class FakeStorage {
   private readonly clock: Clock;
   private readonly random: Random;
-  /** By kind, whatever versions it is served under, then by key. */
+  /** Maps a kind (without version), and the namespace and name of an object, to the object. */
   private readonly objects = new Map<string, Map<string, KubeObject>>();
   private readonly history: StoredEvent[] = [];
   private readonly listeners = new Set<(event: StoredEvent) => void>();
@@ -86,7 +92,7 @@ export class FakeStorage {
     this.random = random;
   }
 
-  /** The newest resourceVersion. */
+  /** The resourceVersion of the latest write. */
   get newest(): number {
     return this.version;
   }
@@ -95,7 +101,7 @@ export class FakeStorage {
     return this.objects.get(idOf(kind))?.get(keyText(key));
   }
 
-  /** In the order of namespace and name. */
+  /** Lists the objects, sorted by namespace and name. */
   list(kind: FakeKind, namespace = ''): readonly KubeObject[] {
     return [...(this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>())]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -103,7 +109,7 @@ export class FakeStorage {
       .filter(({ metadata }) => namespace === '' || metadata.namespace === namespace);
   }
 
-  /** Forgets the history up to now: watches and pages from before are refused with 410. */
+  /** Deletes the history of changes: watches and continue tokens from older resourceVersions get 410. */
   compact(): void {
     this.compacted = this.version;
     this.history.length = 0;
@@ -113,7 +119,7 @@ export class FakeStorage {
     return version < this.compacted;
   }
 
-  /** What happened to a kind after `version`. */
+  /** Returns the watch events of a kind that are newer than the resourceVersion `version`. */
   since(kind: FakeKind, version: number): readonly StoredEvent[] {
     return this.history.filter((event) => idOf(event.kind) === idOf(kind) && event.version > version);
   }
@@ -123,16 +129,16 @@ export class FakeStorage {
     return () => this.listeners.delete(listener);
   }
 
-  create(kind: FakeKind, namespace: string, body: Json): KubeObject {
+  create(kind: FakeKind, namespace: string, body: FakeJson): KubeObject {
     const metadata = recordAt(body, 'metadata');
     const generateName = textAt(metadata, 'generateName');
     const name = textAt(metadata, 'name') ?? (generateName && generateName + this.random.uuid().slice(-5));
-    if (name === undefined) throw new Refusal(422, 'Invalid', 'name or generateName is required');
+    if (name === undefined) throw new FakeStorageError(422, 'Invalid', 'name or generateName is required');
     if (metadata['resourceVersion'] !== undefined)
-      throw new Refusal(400, 'BadRequest', 'resourceVersion should not be set on objects to be created');
+      throw new FakeStorageError(400, 'BadRequest', 'resourceVersion should not be set on objects to be created');
     const key = { namespace, name };
     if (this.get(kind, key) !== undefined)
-      throw new Refusal(409, 'AlreadyExists', `${idOf(kind)} "${name}" already exists`);
+      throw new FakeStorageError(409, 'AlreadyExists', `${idOf(kind)} "${name}" already exists`);
     const { status: _, ...withoutStatus } = body;
     const object = this.admit(kind, undefined, {
       ...(kind.status === false ? body : withoutStatus),
@@ -148,21 +154,21 @@ export class FakeStorage {
     return this.commit(kind, 'ADDED', object, undefined);
   }
 
-  /** PUT. */
-  replace(kind: FakeKind, key: ObjectKey, body: Json, subresource?: 'status'): KubeObject {
+  /** Carries out a PUT of an object. */
+  replace(kind: FakeKind, key: ObjectKey, body: FakeJson, subresource?: 'status'): KubeObject {
     const known = this.require(kind, key);
     return this.write(kind, known, body, subresource);
   }
 
-  /** PATCH with a merge patch. */
+  /** Carries out a PATCH of an object with a merge patch. */
   mergePatch(kind: FakeKind, key: ObjectKey, patch: unknown, subresource?: 'status'): KubeObject {
     const known = this.require(kind, key);
     const patched = applyMergePatch(known, patch);
-    if (!isRecord(patch) || !isRecord(patched)) throw new Refusal(400, 'BadRequest', 'the patch is no object');
+    if (!isRecord(patch) || !isRecord(patched)) throw new FakeStorageError(400, 'BadRequest', 'the patch is no object');
     return this.write(kind, known, patched, subresource);
   }
 
-  /** The object while finalizers hold it; `undefined` when it is gone. */
+  /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */
   delete(kind: FakeKind, key: ObjectKey, preconditions: DeleteRequest = {}): KubeObject | undefined {
     const known = this.require(kind, key);
     const { metadata } = known;
@@ -185,7 +191,7 @@ export class FakeStorage {
     return this.commit(kind, 'MODIFIED', { ...known, metadata: leaving }, known);
   }
 
-  private write(kind: FakeKind, known: KubeObject, body: Json, subresource: 'status' | undefined): KubeObject {
+  private write(kind: FakeKind, known: KubeObject, body: FakeJson, subresource: 'status' | undefined): KubeObject {
     const key = keyOf(known);
     const asked = recordAt(body, 'metadata');
     const version = textAt(asked, 'resourceVersion');
@@ -209,8 +215,11 @@ export class FakeStorage {
     return this.commit(kind, 'MODIFIED', object, known);
   }
 
-  /** What of the body counts: the main resource keeps status, the subresource keeps everything else. */
-  private combine(kind: FakeKind, known: KubeObject, body: Json, subresource: 'status' | undefined): Json {
+  /**
+   * Applies the body of a write to the stored object: a write of the main resource keeps the status, a write of the status
+   * subresource keeps everything else.
+   */
+  private combine(kind: FakeKind, known: KubeObject, body: FakeJson, subresource: 'status' | undefined): FakeJson {
     if (subresource === 'status') return withField(known, 'status', body['status']);
     const keep = Object.fromEntries(SERVER_FIELDS.map((field) => [field, Reflect.get(known.metadata, field)]));
     const { name, namespace, resourceVersion } = known.metadata;
@@ -228,9 +237,9 @@ export class FakeStorage {
     return hasChanged ? { ...whole, metadata: { ...metadata, generation } } : whole;
   }
 
-  private admit(kind: FakeKind, known: KubeObject | undefined, body: Json): KubeObject {
+  private admit(kind: FakeKind, known: KubeObject | undefined, body: FakeJson): KubeObject {
     const apiVersion = `${kind.group === '' ? '' : `${kind.group}/`}${kind.versions[0] ?? ''}`;
-    // As JSON: fields that are undefined are gone, and nothing is shared with the caller.
+    // The conversion to JSON and back drops undefined fields and copies the caller's objects.
     const copy: unknown = JSON.parse(JSON.stringify({ ...body, apiVersion, kind: kind.kind }));
     const object = isRecord(copy) ? (kind.prepare?.(copy) ?? copy) : {};
     const why = kind.refuse?.(object, known);
@@ -238,13 +247,13 @@ export class FakeStorage {
     if (why !== undefined) throw invalid(kind, { namespace: '', name }, why);
     const metadata = { resourceVersion: '', ...recordAt(object, 'metadata') };
     const admitted = { ...object, metadata };
-    if (!isKubeObject(admitted)) throw new Refusal(400, 'BadRequest', 'metadata is not readable');
+    if (!isKubeObject(admitted)) throw new FakeStorageError(400, 'BadRequest', 'metadata is not readable');
     return admitted;
   }
 
   private require(kind: FakeKind, key: ObjectKey): KubeObject {
     const known = this.get(kind, key);
-    if (known === undefined) throw new Refusal(404, 'NotFound', `${idOf(kind)} "${key.name}" not found`);
+    if (known === undefined) throw new FakeStorageError(404, 'NotFound', `${idOf(kind)} "${key.name}" not found`);
     return known;
   }
 
@@ -271,14 +280,18 @@ export class FakeStorage {
   }
 }
 
-/** `widgets.example.org` */
+/** The name of a kind with its group, e.g. `widgets.example.org`. */
 export const idOf = (kind: FakeKind): string => (kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`);
 
-const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): Refusal =>
-  new Refusal(409, 'Conflict', `Operation cannot be fulfilled on ${idOf(kind)} "${name}": ${why}`);
+const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
+  new FakeStorageError(409, 'Conflict', `Operation cannot be fulfilled on ${idOf(kind)} "${name}": ${why}`);
 
-const invalid = (kind: FakeKind, { name }: ObjectKey, why: string): Refusal =>
-  new Refusal(422, 'Invalid', `${kind.kind}${kind.group === '' ? '' : `.${kind.group}`} "${name}" is invalid: ${why}`);
+const invalid = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
+  new FakeStorageError(
+    422,
+    'Invalid',
+    `${kind.kind}${kind.group === '' ? '' : `.${kind.group}`} "${name}" is invalid: ${why}`,
+  );
 
 function refuseNewFinalizers(kind: FakeKind, known: KubeObject, object: KubeObject): void {
   if (known.metadata.deletionTimestamp === undefined) return;
@@ -293,16 +306,16 @@ function refuseNewFinalizers(kind: FakeKind, known: KubeObject, object: KubeObje
   );
 }
 
-function withField(value: Json, field: string, content: unknown): Json {
+function withField(value: FakeJson, field: string, content: unknown): FakeJson {
   const { [field]: _, ...rest } = value;
   return content === undefined ? rest : { ...rest, [field]: content };
 }
 
-const without = (value: Json, fields: readonly string[]): Json =>
+const without = (value: FakeJson, fields: readonly string[]): FakeJson =>
   Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)));
 
-/** Empty lists and maps of metadata are not stored. */
-const tidy = (metadata: Json): Json =>
+/** Removes empty lists and maps from metadata: the API server does not store them. */
+const tidy = (metadata: FakeJson): FakeJson =>
   Object.fromEntries(
     Object.entries(metadata).filter(([, value]) => {
       if (Array.isArray(value)) return value.length > 0;
@@ -310,7 +323,7 @@ const tidy = (metadata: Json): Json =>
     }),
   );
 
-function isKubeObject(value: Json): value is Json & KubeObject {
+function isKubeObject(value: FakeJson): value is FakeJson & KubeObject {
   const metadata = recordAt(value, 'metadata');
   return typeof value['kind'] === 'string' && textAt(metadata, 'name') !== undefined && 'uid' in metadata;
 }

@@ -18,23 +18,23 @@ export const keyFor = (name: string): { readonly namespace: string; readonly nam
   name,
 });
 
-export interface World {
+export interface FakeApiEnvironment {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
   readonly server: FakeApiServer;
   readonly client: KubeClient;
-  /** Never aborted. */
+  /** A signal that is never aborted. */
   readonly signal: AbortSignal;
   /** Creates a widget as another client would. */
   readonly make: (name: string, fields?: Readonly<Record<string, unknown>>) => KubeObject;
 }
 
-/** A fake API server that serves widgets, a client of it, and a clock that stands still. */
-export function newWorld(seed = 1): World {
+/** Makes a FakeApiServer that serves widgets, a client for it, and a VirtualClock. */
+export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
   const clock = new VirtualClock();
   const random = new SeededRandom(seed);
   const server = new FakeApiServer({ clock, random, kinds: [widgetKind] });
-  const make: World['make'] = (name, fields = {}) => {
+  const make: FakeApiEnvironment['make'] = (name, fields = {}) => {
     const { metadata, ...rest } = { metadata: {}, ...fields };
     return server.storage.create(server.kind('widgets'), 'default', { ...rest, metadata: { ...metadata, name } });
   };
@@ -42,7 +42,7 @@ export function newWorld(seed = 1): World {
   return { clock, random, server, client, signal: new AbortController().signal, make };
 }
 
-/** What an object looks like to whoever never asked a server. */
+/** Makes a Widget as an API server would return it, for tests that have no API server. */
 export function widget(
   name: string,
   resourceVersion: string,

@@ -25,6 +25,6 @@ describe('applyMergePatch', () => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ];
   for (const [target, patch, result] of examples)
-    it(`${JSON.stringify(target)} and ${JSON.stringify(patch)}`, () =>
+    it(`applies ${JSON.stringify(patch)} to ${JSON.stringify(target)}`, () =>
       expect(applyMergePatch(target, patch)).to.deep.equal(result));
 });

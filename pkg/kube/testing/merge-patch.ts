@@ -1,6 +1,6 @@
 import { isRecord } from '../../../api/record.ts';
 
-/** What a server makes of a merge patch, for a target of any type (RFC 7386 §2). */
+/** Applies a JSON merge patch to a target of any type (RFC 7386 §2). */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};

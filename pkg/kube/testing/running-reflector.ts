@@ -1,17 +1,20 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { findServed } from '../discovery.ts';
-import { Reflector } from '../reflector.ts';
-import { Store, type Change } from '../store.ts';
-import type { World } from './fixtures.ts';
+import { Reflector } from '../cache/reflector.ts';
+import { Store, type Change } from '../cache/store.ts';
+import type { FakeApiEnvironment } from './fixtures.ts';
 
-export interface Running extends World {
+export interface RunningReflector extends FakeApiEnvironment {
   readonly store: Store;
   readonly reflector: Reflector;
   readonly logger: MemoryLogger;
-  /** `+name`, `~name`, `-name`, with `!` for those of the first list. */
+  /**
+   * The changes that the store has reported: `+name` for added (`+name!` in the first list), `~name` for updated, `-name` for
+   * deleted.
+   */
   readonly changes: string[];
-  /** Stops the reflector and waits for its end. */
+  /** Stops the reflector, and waits until the reflector's `run` has returned. */
   readonly stop: () => Promise<void>;
 }
 
@@ -27,9 +30,9 @@ const textOf = (change: Change): string => {
   }
 };
 
-/** A reflector at work, on objects of the kind `widgets`. */
-export function start(world: World): Running {
-  const { clock, random, client } = world;
+/** Starts a reflector of the kind `widgets`. */
+export function startReflector(environment: FakeApiEnvironment): RunningReflector {
+  const { clock, random, client } = environment;
   const logger = new MemoryLogger();
   const store = new Store({ name: 'widgets.example.org', logger });
   const changes: string[] = [];
@@ -43,23 +46,26 @@ export function start(world: World): Running {
     controller.abort();
     await ended;
     expect(clock.pendingTimers(), 'timers left armed').to.deep.equal([]);
-    expect(world.server.openWatches, 'watches left open').to.equal(0);
+    expect(environment.server.openWatches, 'watches left open').to.equal(0);
   };
-  return { ...world, store, reflector, logger, changes, stop };
+  return { ...environment, store, reflector, logger, changes, stop };
 }
 
-/** One that has listed, with what that told forgotten. */
-export async function startSynced(world: World): Promise<Running> {
-  const running = start(world);
+/** Starts a reflector, waits until its store has the first complete list, and empties the recorded `changes`. */
+export async function startSyncedReflector(environment: FakeApiEnvironment): Promise<RunningReflector> {
+  const running = startReflector(environment);
   await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
   await running.clock.settle();
   running.changes.length = 0;
   return running;
 }
 
-/** Of the pages of lists; a look at how much the server knows asks for one object. */
-export const listsOf = ({ server }: World): number =>
+/**
+ * The number of list pages that were requested. A reflector in the state `comparing` lists with limit 1, which is not
+ * counted.
+ */
+export const listsOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;
 
-export const watchesOf = ({ server }: World): number =>
+export const watchesOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('watch=true')).length;

@@ -5,20 +5,20 @@ import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../kube/client.ts';
-import { keyOf, keyText } from '../../kube/paths.ts';
+import { keyOf, keyText } from '../../kube/object-key.ts';
 import { FakeApiServer, text } from '../../kube/testing/fake-api-server.ts';
 import type { Intercept } from '../../kube/testing/fake-api-server.ts';
-import type { TransportRequest } from '../../kube/transport.ts';
+import type { TransportRequest } from '../../kube/transport/transport.ts';
 import type { KubeObject } from '../../kube/types.ts';
-import { LeaderElection } from '../leader-election.ts';
-import type { ElectionTimings } from '../leader-election.ts';
-import { leaseSpecOf } from '../lease.ts';
-import type { LeaseSpec } from '../lease.ts';
+import { LeaderElection } from '../election/leader-election.ts';
+import type { ElectionTimings } from '../election/timings.ts';
+import { leaseSpecOf } from '../election/lease.ts';
+import type { LeaseSpec } from '../election/lease.ts';
 import { Metrics } from '../metrics.ts';
 
 export const LEASE = { namespace: 'capaf-system', name: 'controller-leader-election-capaf' };
 
-/** The same time seen through another machine's wrong wall clock. */
+/** The clock of another machine, whose wall clock is wrong by `skew` ms. */
 class SkewedClock implements Clock {
   private readonly clock: Clock;
   private readonly skew: Ms;
@@ -41,23 +41,26 @@ class SkewedClock implements Clock {
   }
 }
 
-/** One candidate: acquires, holds, and gives up when it is told to. */
+/**
+ * One process of the leader election, which acquires the lease, holds it, and releases it when the test stops the
+ * process.
+ */
 export class Candidate {
   readonly logger = new MemoryLogger();
   readonly registry = new Registry();
   readonly stopping = new AbortController();
-  /** Its Events: `kind namespace/name: type reason: message`. */
-  readonly told: string[] = [];
+  /** The recorded Events, each as `kind namespace/name: type reason: message`. */
+  readonly events: string[] = [];
   readonly election: LeaderElection;
   state: 'waiting' | 'leading' | 'lost' | 'stopped' = 'waiting';
   error: unknown;
-  /** What ails this candidate's way to the server: nothing unless a test says so. */
+  /** Simulates a fault of this candidate's connection to the API server; by default there is no fault. */
   intercept: Intercept = () => undefined;
   private ended: Promise<void> = Promise.resolve();
 
-  constructor(world: World, hostname: string, skew: Ms, timings?: ElectionTimings) {
-    const clock = new SkewedClock(world.clock, skew);
-    const { server } = world;
+  constructor(environment: ElectionEnvironment, hostname: string, skew: Ms, timings?: ElectionTimings) {
+    const clock = new SkewedClock(environment.clock, skew);
+    const { server } = environment;
     const transport = {
       host: server.host,
       send: async (request: TransportRequest) => {
@@ -69,14 +72,14 @@ export class Candidate {
     this.election = new LeaderElection({
       kube: createKubeClient({ transport, clock }),
       clock,
-      random: world.random,
+      random: environment.random,
       logger: this.logger,
       lease: LEASE,
       hostname,
       metrics: new Metrics(this.registry).leaderElection(LEASE.name),
       recorder: {
         record: ({ kind, metadata }, type, reason, message) =>
-          this.told.push(`${kind} ${keyText(keyOf({ metadata }))}: ${type} ${reason}: ${message}`),
+          this.events.push(`${kind} ${keyText(keyOf({ metadata }))}: ${type} ${reason}: ${message}`),
       },
       ...(timings === undefined ? {} : { timings }),
     });
@@ -87,11 +90,13 @@ export class Candidate {
   }
 
   start(): this {
-    this.ended = this.live();
+    this.ended = this.run();
     return this;
   }
 
-  /** Stops as the manager does: keeps the lease until its work has ended, then gives it up. */
+  /**
+   * Stops the candidate as the manager stops: the candidate holds the lease until its work has ended, then releases it.
+   */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('stop'));
     await this.ended;
@@ -103,7 +108,7 @@ export class Candidate {
     return values[0]?.value ?? NaN;
   }
 
-  private async live(): Promise<void> {
+  private async run(): Promise<void> {
     const { signal } = this.stopping;
     try {
       await this.election.acquire(signal);
@@ -118,8 +123,8 @@ export class Candidate {
   }
 }
 
-/** A lease, its server, and the candidates for it. */
-export class World {
+/** The environment of an election test: an API server with one Lease and several candidates. */
+export class ElectionEnvironment {
   readonly clock = new VirtualClock();
   readonly random: SeededRandom;
   readonly server: FakeApiServer;
@@ -133,7 +138,7 @@ export class World {
     return new Candidate(this, hostname, skew, timings);
   }
 
-  /** A candidate that leads. */
+  /** Starts a candidate and waits until this candidate leads. */
   async leader(hostname = 'pod-1', timings?: ElectionTimings): Promise<Candidate> {
     const candidate = this.candidate(hostname, 0, timings).start();
     await this.clock.settle();
@@ -149,7 +154,7 @@ export class World {
     return leaseSpecOf(this.lease());
   }
 
-  /** Writes the lease as another program would. */
+  /** Changes the Lease as a client outside the election would. */
   write(spec: LeaseSpec): void {
     const kind = this.server.kind('leases');
     if (this.server.storage.get(kind, LEASE) === undefined)
@@ -158,8 +163,8 @@ export class World {
   }
 }
 
-/** What another holder may have written. */
-export const held = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec => ({
+/** Returns the spec of a Lease that another process holds. */
+export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec => ({
   holderIdentity,
   leaseDurationSeconds: 15,
   acquireTime: '2020-01-01T00:00:00.000000Z',
@@ -168,6 +173,6 @@ export const held = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec =>
   ...more,
 });
 
-/** Ways in which a server fails, for `intercept`. */
+/** Faults of the API server, for a candidate's `intercept`. */
 export const unavailable = (): ReturnType<Intercept> => text(503, 'unavailable');
 export const hang = (): Promise<never> => new Promise(() => {});

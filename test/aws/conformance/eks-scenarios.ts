@@ -1,8 +1,11 @@
 import {
+  CreateAccessEntryCommand,
   CreateClusterCommand,
   CreateFargateProfileCommand,
+  DeleteAccessEntryCommand,
   DeleteClusterCommand,
   DeleteFargateProfileCommand,
+  DescribeAccessEntryCommand,
   DescribeClusterCommand,
   DescribeFargateProfileCommand,
   ListFargateProfilesCommand,
@@ -13,16 +16,17 @@ import {
 import { expect } from 'chai';
 import { createCluster, createRole, expectRefusal, profileInput, untilGone, untilStatus } from './expect.ts';
 import { both, emulatorOnly } from './scenario.ts';
-import type { Aws, Scenario } from './scenario.ts';
+import type { ConformanceAws, ConformanceScenario } from './scenario.ts';
 
+const noEntries = 'moto has no access entries';
 const lifecycle = 'moto has no lifecycle: profiles are ACTIVE at once and gone at once';
 
-async function createProfile(aws: Aws, roleArn: string, name: string): Promise<void> {
+async function createProfile(aws: ConformanceAws, roleArn: string, name: string): Promise<void> {
   await aws.eks.send(new CreateFargateProfileCommand(profileInput(aws, roleArn, name)));
   await untilStatus(aws, name, 'ACTIVE');
 }
 
-export const eksScenarios: readonly Scenario[] = [
+export const eksScenarios: readonly ConformanceScenario[] = [
   both('a profile is created, described, listed and deleted', async (aws) => {
     await createCluster(aws);
     const roleArn = await createRole(aws);
@@ -64,7 +68,7 @@ export const eksScenarios: readonly Scenario[] = [
     await expectRefusal(aws.eks.send(new DeleteFargateProfileCommand(which)), notFound);
   }),
 
-  both('a profile name is taken once', async (aws) => {
+  both('a profile name is unique', async (aws) => {
     await createCluster(aws);
     const input = profileInput(aws, await createRole(aws));
     await createProfile(aws, input.podExecutionRoleArn, 'p');
@@ -75,7 +79,7 @@ export const eksScenarios: readonly Scenario[] = [
     });
   }),
 
-  both('selectors are needed, with a namespace each and at most five labels', async (aws) => {
+  both('a profile needs selectors with a namespace and at most five labels', async (aws) => {
     await createCluster(aws);
     const input = profileInput(aws, await createRole(aws));
     const refused = async (selectors: { namespace?: string; labels?: Record<string, string> }[], message: string) =>
@@ -95,7 +99,7 @@ export const eksScenarios: readonly Scenario[] = [
     );
   }),
 
-  both('profiles are listed in pages', async (aws) => {
+  both('profile lists are paged', async (aws) => {
     await createCluster(aws);
     const roleArn = await createRole(aws);
     for (const name of ['a', 'b', 'c']) await createProfile(aws, roleArn, name);
@@ -116,7 +120,7 @@ export const eksScenarios: readonly Scenario[] = [
     expect(names.toSorted()).to.deep.equal(['a', 'b', 'c']);
   }),
 
-  both('a profile name may be any letters, percent-encoded on the way', async (aws) => {
+  both('a profile name may have any letters, which are percent-encoded in paths', async (aws) => {
     await createCluster(aws);
     await createProfile(aws, await createRole(aws), 'Profíl-ß_1');
     const listed = await aws.eks.send(new ListFargateProfilesCommand({ clusterName: 'c' }));
@@ -145,7 +149,7 @@ export const eksScenarios: readonly Scenario[] = [
     expect(tags).to.deep.equal({ 'b/c': 'ä =' });
   }),
 
-  both('regions are kept apart', async (aws) => {
+  both('regions are separate', async (aws) => {
     await createCluster(aws);
     const elsewhere = aws.as({ region: 'ap-southeast-2' });
     await expectRefusal(elsewhere.eks.send(new DescribeClusterCommand({ name: 'c' })), {
@@ -154,13 +158,17 @@ export const eksScenarios: readonly Scenario[] = [
     });
   }),
 
-  emulatorOnly('a list asks for the cluster', 'moto answers with a page of HTML and 500', async (aws) => {
-    await expectRefusal(aws.eks.send(new ListFargateProfilesCommand({ clusterName: 'nope' })), {
-      name: 'ResourceNotFoundException',
-      status: 404,
-      message: 'No cluster found for name: nope.',
-    });
-  }),
+  emulatorOnly(
+    'a list of profiles needs an existing cluster',
+    'moto answers with a page of HTML and 500',
+    async (aws) => {
+      await expectRefusal(aws.eks.send(new ListFargateProfilesCommand({ clusterName: 'nope' })), {
+        name: 'ResourceNotFoundException',
+        status: 404,
+        message: 'No cluster found for name: nope.',
+      });
+    },
+  ),
 
   emulatorOnly('a profile is tagged by its ARN', 'moto fails on tags of fargate profiles', async (aws) => {
     await createCluster(aws);
@@ -177,6 +185,42 @@ export const eksScenarios: readonly Scenario[] = [
       name: 'NotFoundException',
       status: 404,
     });
+  }),
+
+  emulatorOnly('an access entry is created, described and deleted', noEntries, async (aws) => {
+    await createCluster(aws, { mode: 'API' });
+    const principalArn = await createRole(aws);
+    const which = { clusterName: 'c', principalArn };
+    const missing = { name: 'ResourceNotFoundException', status: 404 };
+    await expectRefusal(aws.eks.send(new DescribeAccessEntryCommand(which)), missing);
+    await expectRefusal(aws.eks.send(new DeleteAccessEntryCommand(which)), missing);
+    await aws.eks.send(new CreateAccessEntryCommand({ ...which, type: 'FARGATE_LINUX' }));
+    const { accessEntry } = await aws.eks.send(new DescribeAccessEntryCommand(which));
+    expect(accessEntry).to.include({ ...which, type: 'FARGATE_LINUX', username: 'system:node:{{SessionName}}' });
+    expect(accessEntry?.createdAt).to.be.an.instanceOf(Date);
+    await expectRefusal(aws.eks.send(new CreateAccessEntryCommand({ ...which, type: 'FARGATE_LINUX' })), {
+      name: 'ResourceInUseException',
+      status: 409,
+    });
+    await aws.eks.send(new DeleteAccessEntryCommand(which));
+    await expectRefusal(aws.eks.send(new DescribeAccessEntryCommand(which)), missing);
+  }),
+
+  emulatorOnly('a new profile gets an access entry for its role', noEntries, async (aws) => {
+    await createCluster(aws, { mode: 'API' });
+    const principalArn = await createRole(aws);
+    await createProfile(aws, principalArn, 'p');
+    const { accessEntry } = await aws.eks.send(new DescribeAccessEntryCommand({ clusterName: 'c', principalArn }));
+    expect(accessEntry).to.include({ principalArn, type: 'FARGATE_LINUX' });
+  }),
+
+  emulatorOnly('a cluster of the mode CONFIG_MAP has no access entries', noEntries, async (aws) => {
+    await createCluster(aws, { mode: 'CONFIG_MAP' });
+    const which = { clusterName: 'c', principalArn: await createRole(aws) };
+    const refusal = { name: 'InvalidRequestException', status: 400 };
+    await expectRefusal(aws.eks.send(new DescribeAccessEntryCommand(which)), refusal);
+    await expectRefusal(aws.eks.send(new CreateAccessEntryCommand({ ...which, type: 'FARGATE_LINUX' })), refusal);
+    await expectRefusal(aws.eks.send(new DeleteAccessEntryCommand(which)), refusal);
   }),
 
   emulatorOnly('a profile is CREATING, ACTIVE, DELETING, gone', lifecycle, async (aws) => {
@@ -235,7 +279,7 @@ export const eksScenarios: readonly Scenario[] = [
     expect(again.fargateProfile?.fargateProfileArn).to.equal(first.fargateProfile?.fargateProfileArn);
   }),
 
-  emulatorOnly('names are checked', 'moto takes any name', async (aws) => {
+  emulatorOnly('names are checked', 'moto accepts any name', async (aws) => {
     await createCluster(aws);
     const input = profileInput(aws, await createRole(aws), 'eks-p');
     await expectRefusal(aws.eks.send(new CreateFargateProfileCommand(input)), {
@@ -245,7 +289,7 @@ export const eksScenarios: readonly Scenario[] = [
     });
   }),
 
-  emulatorOnly('the trust policy of the role is checked', 'moto takes any role', async (aws) => {
+  emulatorOnly('the trust policy of the role is checked', 'moto accepts any role', async (aws) => {
     await createCluster(aws);
     const trust = JSON.stringify({
       Version: '2012-10-17',
@@ -260,7 +304,7 @@ export const eksScenarios: readonly Scenario[] = [
     });
   }),
 
-  emulatorOnly('subnets must exist', 'moto takes any subnet', async (aws) => {
+  emulatorOnly('subnets must exist', 'moto accepts any subnet', async (aws) => {
     await expectRefusal(
       aws.eks.send(
         new CreateClusterCommand({

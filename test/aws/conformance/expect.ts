@@ -1,18 +1,18 @@
 import { DescribeClusterCommand, CreateClusterCommand, DescribeFargateProfileCommand } from '@aws-sdk/client-eks';
-import type { FargateProfile } from '@aws-sdk/client-eks';
+import type { AuthenticationMode, FargateProfile } from '@aws-sdk/client-eks';
 import { CreateRoleCommand } from '@aws-sdk/client-iam';
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
-import type { Aws, Clients } from './scenario.ts';
+import type { ConformanceAws, SdkClients } from './scenario.ts';
 
 export interface Refusal {
-  /** The SDK's name of the error. */
+  /** The name of the error in the SDK, e.g. `ResourceNotFoundException`. */
   readonly name: string;
   readonly status: number;
   readonly message?: string | RegExp;
 }
 
-/** Expects that AWS refuses, and how a client of the SDK sees it. */
+/** Expects AWS to refuse the call with this error, as a client of the SDK sees the error. */
 export async function expectRefusal(call: Promise<unknown>, refusal: Refusal): Promise<void> {
   const error: unknown = await call.then(
     () => undefined,
@@ -26,8 +26,8 @@ export async function expectRefusal(call: Promise<unknown>, refusal: Refusal): P
   else if (refusal.message !== undefined) expect(error.message).to.equal(refusal.message);
 }
 
-/** A trust policy that Fargate may use for every cluster of the account. */
-export function fargateTrust(aws: Aws): string {
+/** Returns a trust policy with which Fargate can assume a role for the profiles of all clusters of the account. */
+export function fargateTrust(aws: ConformanceAws): string {
   return JSON.stringify({
     Version: '2012-10-17',
     Statement: [
@@ -41,18 +41,26 @@ export function fargateTrust(aws: Aws): string {
   });
 }
 
-/** Makes a pod execution role; returns its ARN. */
-export async function createRole(aws: Aws, name = 'pods', document = fargateTrust(aws)): Promise<string> {
+/** Creates a pod execution role and returns its ARN. */
+export async function createRole(aws: ConformanceAws, name = 'pods', document = fargateTrust(aws)): Promise<string> {
   const made = await aws.iam.send(new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: document }));
   return made.Role?.Arn ?? '';
 }
 
-export async function createCluster(aws: Aws, name = 'c', clients: Clients = aws): Promise<void> {
+export async function createCluster(
+  aws: ConformanceAws,
+  {
+    name = 'c',
+    clients = aws,
+    mode,
+  }: { readonly name?: string; readonly clients?: SdkClients; readonly mode?: AuthenticationMode } = {},
+): Promise<void> {
   await clients.eks.send(
     new CreateClusterCommand({
       name,
       roleArn: `arn:aws:iam::${aws.account}:role/cluster`,
       resourcesVpcConfig: { subnetIds: [...aws.subnets] },
+      ...(mode === undefined ? {} : { accessConfig: { authenticationMode: mode } }),
     }),
   );
   await eventually(
@@ -61,8 +69,8 @@ export async function createCluster(aws: Aws, name = 'c', clients: Clients = aws
   );
 }
 
-/** The input of a create that succeeds. */
-export function profileInput(aws: Aws, podExecutionRoleArn: string, fargateProfileName = 'p') {
+/** Returns an input with which CreateFargateProfile succeeds. */
+export function profileInput(aws: ConformanceAws, podExecutionRoleArn: string, fargateProfileName = 'p') {
   return {
     clusterName: 'c',
     fargateProfileName,
@@ -72,8 +80,12 @@ export function profileInput(aws: Aws, podExecutionRoleArn: string, fargateProfi
   };
 }
 
-/** Waits until the profile has this status, and returns it. */
-export async function untilStatus(aws: Aws, fargateProfileName: string, status: string): Promise<FargateProfile> {
+/** Waits until the profile has this status, and returns the profile. */
+export async function untilStatus(
+  aws: ConformanceAws,
+  fargateProfileName: string,
+  status: string,
+): Promise<FargateProfile> {
   return eventually(
     async () => {
       const described = await aws.eks.send(new DescribeFargateProfileCommand({ clusterName: 'c', fargateProfileName }));
@@ -84,8 +96,8 @@ export async function untilStatus(aws: Aws, fargateProfileName: string, status: 
   );
 }
 
-/** Waits until EKS knows no such profile. */
-export async function untilGone(aws: Aws, fargateProfileName: string): Promise<void> {
+/** Waits until EKS no longer finds the profile. */
+export async function untilGone(aws: ConformanceAws, fargateProfileName: string): Promise<void> {
   await eventually(
     async () =>
       aws.eks.send(new DescribeFargateProfileCommand({ clusterName: 'c', fargateProfileName })).then(

@@ -24,12 +24,12 @@ import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts
 import { expect } from 'chai';
 import { createRole, expectRefusal, fargateTrust } from './expect.ts';
 import { both, emulatorOnly } from './scenario.ts';
-import type { Keys, Scenario } from './scenario.ts';
+import type { SdkKeys, ConformanceScenario } from './scenario.ts';
 
 const podPolicy = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 const otherAccount = '999999999999';
 
-export const iamScenarios: readonly Scenario[] = [
+export const iamScenarios: readonly ConformanceScenario[] = [
   both('a role is created and read back, its trust policy URL-encoded', async (aws) => {
     const document = fargateTrust(aws);
     const created = await aws.iam.send(
@@ -69,7 +69,8 @@ export const iamScenarios: readonly Scenario[] = [
   both('an unknown role is a NoSuchEntityException everywhere', async (aws) => {
     const RoleName = 'nobody';
     const unknown = { name: 'NoSuchEntityException', status: 404 };
-    // moto words some of these differently from IAM; for GetRole both agree.
+    // moto and IAM answer some operations with different messages. The test checks the message only for GetRole, where
+    // the message of IAM and the message of moto are both right.
     await expectRefusal(aws.iam.send(new GetRoleCommand({ RoleName })), {
       ...unknown,
       message: /^(?:The role with name nobody cannot be found\.|Role nobody not found)$/,
@@ -159,7 +160,7 @@ export const iamScenarios: readonly Scenario[] = [
     expect(Tags).to.deep.equal([{ Key: 'a', Value: '2' }]);
   }),
 
-  both('tag keys that differ in case only are one key', async (aws) => {
+  both('tag keys that differ only in case are one key', async (aws) => {
     await createRole(aws, 'r');
     const Tags = [
       { Key: 'a', Value: '1' },
@@ -189,11 +190,11 @@ export const iamScenarios: readonly Scenario[] = [
     expect(without.Role?.PermissionsBoundary?.PermissionsBoundaryArn ?? null).to.equal(null);
   }),
 
-  emulatorOnly('a trust policy must be JSON', 'moto takes any text', async (aws) => {
+  emulatorOnly('a trust policy must be JSON', 'moto accepts any text', async (aws) => {
     await expectRefusal(createRole(aws, 'r', '{'), { name: 'MalformedPolicyDocumentException', status: 400 });
   }),
 
-  emulatorOnly('a role name is at most 64 characters', 'moto takes any length', async (aws) => {
+  emulatorOnly('a role name is at most 64 characters', 'moto accepts any length', async (aws) => {
     const name = 'r'.repeat(65);
     await expectRefusal(createRole(aws, name), {
       name: 'ValidationError',
@@ -202,7 +203,7 @@ export const iamScenarios: readonly Scenario[] = [
     });
   }),
 
-  both('roles of another account are not seen, and reached by assuming one of its roles', async (aws) => {
+  both('roles of another account are visible only after AssumeRole', async (aws) => {
     const identity = await aws.sts.send(new GetCallerIdentityCommand({}));
     expect(identity.Account).to.equal(aws.account);
     const assumed = await aws.sts.send(
@@ -210,7 +211,7 @@ export const iamScenarios: readonly Scenario[] = [
     );
     expect(assumed.AssumedRoleUser?.Arn).to.equal(`arn:aws:sts::${otherAccount}:assumed-role/entry/session`);
     expect(assumed.Credentials?.Expiration).to.be.an.instanceOf(Date);
-    const keys: Keys = {
+    const keys: SdkKeys = {
       accessKeyId: assumed.Credentials?.AccessKeyId ?? '',
       secretAccessKey: assumed.Credentials?.SecretAccessKey ?? '',
       sessionToken: assumed.Credentials?.SessionToken ?? '',
@@ -228,20 +229,20 @@ export const iamScenarios: readonly Scenario[] = [
     );
   }),
 
-  emulatorOnly('a list of instance profiles asks for the role', 'moto answers with an empty list', async (aws) => {
+  emulatorOnly('a list of instance profiles needs an existing role', 'moto answers with an empty list', async (aws) => {
     await expectRefusal(aws.iam.send(new ListInstanceProfilesForRoleCommand({ RoleName: 'nobody' })), {
       name: 'NoSuchEntityException',
       status: 404,
     });
   }),
 
-  emulatorOnly('role names are unique ignoring case', 'moto tells cases apart', async (aws) => {
+  emulatorOnly('role names are unique ignoring case', 'moto compares case', async (aws) => {
     await createRole(aws, 'Mixed');
     await expectRefusal(createRole(aws, 'mixed'), { name: 'EntityAlreadyExistsException', status: 409 });
     expect((await aws.iam.send(new GetRoleCommand({ RoleName: 'MIXED' }))).Role?.RoleName).to.equal('Mixed');
   }),
 
-  emulatorOnly('lists of IAM come in pages', 'moto has no page size to turn', async (aws) => {
+  emulatorOnly('IAM lists are paged', 'moto has no configurable page size', async (aws) => {
     await aws.admin.setConfig({ iam: { maxPageSize: 1 } });
     await createRole(aws, 'r');
     for (const PolicyArn of [podPolicy, 'arn:aws:iam::aws:policy/ReadOnlyAccess']) {
@@ -260,7 +261,7 @@ export const iamScenarios: readonly Scenario[] = [
     await expectRefusal(createRole(aws, 'r'), { name: 'LimitExceededException', status: 409 });
   }),
 
-  emulatorOnly('permissions are asked for', 'moto is run without them', async (aws) => {
+  emulatorOnly('permissions are checked', 'moto runs without permissions', async (aws) => {
     await aws.admin.deny({ principal: '*', action: 'iam:GetRole' });
     await expectRefusal(aws.iam.send(new GetRoleCommand({ RoleName: 'r' })), {
       name: 'AccessDenied',
@@ -269,14 +270,14 @@ export const iamScenarios: readonly Scenario[] = [
     });
   }),
 
-  emulatorOnly('unknown credentials are refused by each service in its own way', 'moto takes any', async (aws) => {
+  emulatorOnly('unknown credentials are refused with the error of each service', 'moto accepts any', async (aws) => {
     const { iam, sts } = aws.as({ keys: { accessKeyId: 'AKIANOBODY', secretAccessKey: 'x' } });
     const refusal = { name: 'InvalidClientTokenId', status: 403 };
     await expectRefusal(iam.send(new GetRoleCommand({ RoleName: 'r' })), refusal);
     await expectRefusal(sts.send(new GetCallerIdentityCommand({})), refusal);
   }),
 
-  emulatorOnly('AssumeRole asks the trust policy', 'moto lets everybody in', async (aws) => {
+  emulatorOnly('AssumeRole checks the trust policy', 'moto accepts every caller', async (aws) => {
     const RoleArn = await createRole(aws, 'r');
     await expectRefusal(aws.sts.send(new AssumeRoleCommand({ RoleArn, RoleSessionName: 'session' })), {
       name: 'AccessDenied',

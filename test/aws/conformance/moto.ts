@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
-/** moto's server could not be installed or started here. */
-export class NoMoto extends Error {}
+/** The error when moto's server cannot be installed or started on this machine. */
+export class MotoUnavailable extends Error {}
 
 export interface Moto {
   readonly url: string;
@@ -18,8 +18,9 @@ export interface Moto {
 }
 
 /**
- * The interpreter of a virtual environment with moto, installed once into the user's cache folder with every hash
- * checked. Throws NoMoto with the reason where python3 or the packages cannot be had.
+ * Returns the path of Python in a virtual environment that contains moto. The first call installs moto, with verified
+ * hashes, into the user's cache folder.
+ * @throws {MotoUnavailable} when python3 or the packages are unavailable
  */
 export async function installMoto(tell: (message: string) => void): Promise<string> {
   const pinned = await readFile(requirements, 'utf8');
@@ -31,7 +32,7 @@ export async function installMoto(tell: (message: string) => void): Promise<stri
   if (existsSync(python(home))) return python(home);
 
   tell(`Installing moto ${version} into ${home}, once; about a quarter of a minute`);
-  // Made beside its place and moved there whole, so that a broken installation is never found.
+  // pip installs moto into a temporary folder, which is then renamed, so that a broken installation is never used.
   const making = `${home}.${process.pid}`;
   try {
     await mkdir(dirname(home), { recursive: true });
@@ -42,14 +43,15 @@ export async function installMoto(tell: (message: string) => void): Promise<stri
     });
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    throw new NoMoto(`installing moto ${version}: ${words}`, { cause: error });
+    throw new MotoUnavailable(`installing moto ${version}: ${words}`, { cause: error });
   } finally {
     await rm(making, { recursive: true, force: true });
   }
   return python(home);
 }
 
-// moto's server on a free port; it ends when its standard input does, so it never outlives the tests.
+// A Python program that runs moto's server on a free port. The server ends when its standard input closes, so that the
+// server never outlives the tests.
 const program = `
 import os, sys, threading
 def watch():
@@ -60,7 +62,7 @@ from moto.server import main
 main(["-H", "127.0.0.1", "-p", "0"])
 `;
 
-/** Starts moto's server; needs some seconds, most of them for its imports. */
+/** Starts moto's server, which takes some seconds. */
 export async function moto(python: string): Promise<Moto> {
   const child = spawn(python, ['-c', program], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -79,7 +81,7 @@ export async function moto(python: string): Promise<Moto> {
     child.stdout.on('data', listen);
     child.stderr.on('data', listen);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new NoMoto(`moto's server ended with code ${code}: ${said}`)));
+    child.once('exit', (code) => reject(new MotoUnavailable(`moto's server ended with code ${code}: ${said}`)));
   });
   return {
     url,

@@ -18,10 +18,13 @@ import {
   RemoveRoleFromInstanceProfileCommand,
 } from '@aws-sdk/client-iam';
 import type { IAMClient } from '@aws-sdk/client-iam';
-import type { Clients } from './scenario.ts';
+import type { SdkClients } from './scenario.ts';
 
-/** Removes what scenarios made. moto's own reset builds every service of every region anew and takes a second. */
-export async function removeAll({ eks, iam }: Clients): Promise<void> {
+/**
+ * Removes the resources that scenarios have created. The reset function of moto is not used, because that function
+ * rebuilds all services in all regions and takes a second.
+ */
+export async function removeAll({ eks, iam }: SdkClients): Promise<void> {
   await removeClusters(eks);
   await removeInstanceProfiles(iam);
   await removeRoles(iam);

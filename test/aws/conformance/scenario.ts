@@ -1,50 +1,54 @@
 import type { EKSClient } from '@aws-sdk/client-eks';
 import type { IAMClient } from '@aws-sdk/client-iam';
 import type { STSClient } from '@aws-sdk/client-sts';
-import type { RemoteAdmin } from '../remote.ts';
+import type { RemoteAdmin } from '../admin/remote.ts';
 
-export interface Clients {
+export interface SdkClients {
   readonly eks: EKSClient;
   readonly iam: IAMClient;
   readonly sts: STSClient;
 }
 
-export interface Keys {
+export interface SdkKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-/** One AWS, freshly emptied, as a scenario meets it. */
-export interface Aws extends Clients {
+/** An empty AWS in which one conformance scenario runs. */
+export interface ConformanceAws extends SdkClients {
   readonly account: string;
   readonly region: string;
-  /** Ids of two private subnets of one VPC. */
+  /** The ids of two private subnets of one VPC. */
   readonly subnets: readonly string[];
-  /** Clients of somebody else, or of the same caller elsewhere. */
-  readonly as: (change: { readonly keys?: Keys; readonly region?: string }) => Clients;
+  /** Returns SDK clients with other access keys or another region. */
+  readonly as: (change: { readonly keys?: SdkKeys; readonly region?: string }) => SdkClients;
 }
 
-/** The emulator, with the functions that no AWS has. */
-export interface Emulated extends Aws {
+/** An empty AWS of the AWS emulator, which also has admin functions. */
+export interface EmulatedAws extends ConformanceAws {
   readonly admin: RemoteAdmin;
 }
 
-/** What AWS does, said through the SDK. */
-export type Scenario =
-  | { readonly on: 'both'; readonly title: string; readonly run: (aws: Aws) => Promise<void> }
+/** A test of one behaviour of AWS through the SDK, which runs on the AWS emulator and, if possible, on moto. */
+export type ConformanceScenario =
+  | { readonly on: 'both'; readonly title: string; readonly run: (aws: ConformanceAws) => Promise<void> }
   | {
       readonly on: 'emulator';
-      /** Why moto cannot be asked. */
+      /** Why moto cannot run the scenario. */
       readonly because: string;
       readonly title: string;
-      readonly run: (aws: Emulated) => Promise<void>;
+      readonly run: (aws: EmulatedAws) => Promise<void>;
     };
 
-export function both(title: string, run: (aws: Aws) => Promise<void>): Scenario {
+export function both(title: string, run: (aws: ConformanceAws) => Promise<void>): ConformanceScenario {
   return { on: 'both', title, run };
 }
 
-export function emulatorOnly(title: string, because: string, run: (aws: Emulated) => Promise<void>): Scenario {
+export function emulatorOnly(
+  title: string,
+  because: string,
+  run: (aws: EmulatedAws) => Promise<void>,
+): ConformanceScenario {
   return { on: 'emulator', title, because, run };
 }

@@ -2,31 +2,31 @@ import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
 import { removeAll } from './remove-all.ts';
-import { remoteAdmin } from '../remote.ts';
-import { startServer } from '../server.ts';
-import type { EmulatorServer } from '../server.ts';
+import { remoteAdmin } from '../admin/remote.ts';
+import { startServer } from '../transport/server.ts';
+import type { EmulatorServer } from '../transport/server.ts';
 import { moto } from './moto.ts';
 import type { Moto } from './moto.ts';
-import type { Aws, Clients, Emulated, Keys } from './scenario.ts';
+import type { ConformanceAws, SdkClients, EmulatedAws, SdkKeys } from './scenario.ts';
 
 const account = '123456789012';
 const region = 'eu-west-1';
 
 interface ClientPool {
-  readonly aws: Omit<Aws, 'subnets'>;
+  readonly aws: Omit<ConformanceAws, 'subnets'>;
   readonly destroy: () => void;
 }
 
-function clientPool(endpoint: string, keys: Keys): ClientPool {
-  const made: Clients[] = [];
-  const as: Aws['as'] = (change) => {
+function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
+  const made: SdkClients[] = [];
+  const as: ConformanceAws['as'] = (change) => {
     const credentials = change.keys ?? keys;
-    // One attempt, so that an error is seen as the service gave it.
+    // The SDK clients make only one attempt, so that tests see the error of this attempt.
     const common = { endpoint, credentials, maxAttempts: 1 };
     const here = { ...common, region: change.region ?? region };
     const clients = {
       eks: new EKSClient(here),
-      // As its endpoint rules do without an endpoint: IAM is signed for one region of the partition.
+      // As in the endpoint rules of the SDK, requests to IAM are signed for one fixed region of the partition.
       iam: new IAMClient({ ...common, region: 'us-east-1' }),
       sts: new STSClient(here),
     };
@@ -39,24 +39,28 @@ function clientPool(endpoint: string, keys: Keys): ClientPool {
   };
 }
 
-/** A service that scenarios run against, one after the other, each in an empty world. */
-export interface Target {
-  readonly withEmptyWorld: (run: (aws: Emulated) => Promise<void>) => Promise<void>;
+/** A server that imitates AWS, on which conformance scenarios run one after the other, each in an empty AWS. */
+export interface ConformanceTarget {
+  readonly withEmptyAws: (run: (aws: EmulatedAws) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** The emulator behind its HTTP server. Profiles take a moment, so that waiting is tried as well. */
-export async function emulatorTarget(): Promise<Target> {
+/**
+ * Returns the AWS emulator of this repository behind its HTTP server. Creations and deletions of profiles take some
+ * time, so that scenarios must wait for their results.
+ */
+export async function emulatorTarget(): Promise<ConformanceTarget> {
   const server: EmulatorServer = await startServer({
     config: { eks: { createMs: 20, deleteMs: 20, clusterCreateMs: 0 } },
   });
   const admin = remoteAdmin(server.url);
   return {
-    withEmptyWorld: async (run) => {
+    withEmptyAws: async (run) => {
       await admin.reset();
       const keys = await admin.registerKey({ account });
       const subnets = await admin.createSubnets({ account, region, subnets: [{}, {}] });
-      // A role of another account that lets everybody in, as every role of moto does.
+      // One scenario assumes this role, which belongs to another account. The role trusts every caller, because moto
+      // lets every caller assume any role.
       await admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
       const pool = clientPool(server.url, keys);
       try {
@@ -74,13 +78,13 @@ const openTrust = JSON.stringify({
   Statement: { Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sts:AssumeRole' },
 });
 
-/** moto takes any credentials and any subnets; its admin functions are absent. */
-export async function motoTarget(python: string): Promise<Target> {
+/** Returns moto's server, which accepts any credentials and any subnets and has no admin functions. */
+export async function motoTarget(python: string): Promise<ConformanceTarget> {
   const server: Moto = await moto(python);
   return {
-    withEmptyWorld: async (run) => {
+    withEmptyAws: async (run) => {
       const pool = clientPool(server.url, { accessKeyId: 'test', secretAccessKey: 'test' });
-      const admin = new Proxy({} as Emulated['admin'], {
+      const admin = new Proxy({} as EmulatedAws['admin'], {
         get: (_, name) => {
           throw new Error(`moto has no admin function ${String(name)}`);
         },

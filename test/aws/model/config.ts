@@ -1,6 +1,6 @@
-import type { HealthIssue, ProfileStatus } from './state.ts';
+import type { ProfileIssue, EmulatedProfileStatus } from './resources.ts';
 
-/** Milliseconds, or a range from which every operation draws its own. */
+/** A delay in milliseconds, or a range from which the AWS emulator draws a new random delay for each use. */
 export type Delay = number | readonly [from: number, to: number];
 
 const profileCreateChecks = [
@@ -15,8 +15,8 @@ const profileCreateChecks = [
 export type ProfileCreateCheck = (typeof profileCreateChecks)[number];
 
 /**
- * What a test may turn. Values marked "unknown" are not documented by AWS; they are switches so that a suite can show
- * that nothing rests on the default.
+ * Settings of the AWS emulator. Where AWS does not document the real behaviour, tests change the setting to show that
+ * the product does not depend on the default.
  */
 export interface Config {
   readonly eks: {
@@ -25,53 +25,75 @@ export interface Config {
     readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
     /**
-     * After a profile became ACTIVE, how long EKS goes on to refuse DeleteFargateProfile and DeleteCluster with "an
-     * update in progress" although DescribeCluster says ACTIVE. Users report more than ten minutes.
+     * How long EKS refuses DeleteFargateProfile and DeleteCluster with "an update in progress" after a profile became
+     * ACTIVE, while DescribeCluster says ACTIVE. Users of EKS report more than ten minutes.
      */
     readonly updateAfterActiveMs: Delay;
-    /** How late Describe and List see a new profile. Unknown, therefore 0. */
+    /**
+     * Delay until DescribeFargateProfile shows a new profile. AWS does not document the delay, therefore 0 by default.
+     */
     readonly describeAfterCreateMs: number;
+    /** Delay until ListFargateProfiles shows a new profile. AWS does not document the delay, therefore 0 by default. */
     readonly listAfterCreateMs: number;
     readonly maxProfilesPerCluster: number;
     readonly maxSelectorsPerProfile: number;
     readonly maxLabelsPerSelector: number;
-    /** The largest page of ListFargateProfiles, whatever was asked for. */
+    /** The maximum page size of ListFargateProfiles. */
     readonly maxPageSize: number;
-    /** The order in which CreateFargateProfile refuses. Unknown. */
+    /** The order of the checks in CreateFargateProfile. AWS does not document the order. */
     readonly createChecks: readonly ProfileCreateCheck[];
-    /** What a create without subnets gets. Unknown. */
+    /** What CreateFargateProfile does when its input names no subnets. AWS does not document this. */
     readonly emptySubnets: 'clusterPrivateSubnets' | 'refuse';
-    /** Whether a known clientRequestToken still answers when the profile that it made is gone. Unknown. */
+    /**
+     * Whether CreateFargateProfile with the clientRequestToken of an earlier request returns the profile of that
+     * request even after the profile has been deleted. AWS does not document this.
+     */
     readonly tokenOutlivesProfile: boolean;
-    /** Profile statuses that make DeleteCluster fail. The message names only ACTIVE and CREATING; unknown. */
-    readonly clusterDeletionBlockedBy: readonly ProfileStatus[];
-    /** Whether DeleteFargateProfile needs the cluster to be ACTIVE. Unknown. */
+    /**
+     * The statuses of Fargate profiles that block DeleteCluster, which AWS does not document: the error message of EKS
+     * names only ACTIVE and CREATING.
+     */
+    readonly clusterDeletionBlockedBy: readonly EmulatedProfileStatus[];
+    /**
+     * Whether EKS refuses DeleteFargateProfile unless the cluster is ACTIVE or UPDATING, which AWS does not document.
+     */
     readonly deleteNeedsActiveCluster: boolean;
     readonly unsupportedAvailabilityZones: readonly string[];
+    /**
+     * Whether CreateFargateProfile makes an access entry for a role whose access entry a client has deleted before. AWS
+     * documents that EKS makes the entry for a role that has none. The behaviour after a deletion is not known.
+     */
+    readonly accessEntryMadeAnew: boolean;
   };
   readonly iam: {
-    /** How late GetRole and the lists see a new role. */
+    /** Delay until GetRole and the list operations of IAM show a new role. */
     readonly readAfterCreateMs: number;
-    /** How long GetRole and the lists still show a deleted role. */
+    /** How long GetRole and the list operations of IAM still show a deleted role. */
     readonly readAfterDeleteMs: number;
-    /** How late GetRole and the lists see a change of a role (tags, trust, boundary, attachments). */
+    /**
+     * Delay until GetRole and the list operations of IAM show a change of a role's tags, trust policy, boundary or
+     * attachments.
+     */
     readonly readAfterUpdateMs: number;
-    /** How late a mutation of a new role (attach, tag, delete) finds it. */
+    /** Delay until IAM operations that change a role (attach, tag, delete) find a new role. */
     readonly writeAfterCreateMs: number;
-    /** How late EKS sees a new role or a changed trust policy. */
+    /** Delay until EKS sees a new IAM role or a changed trust policy. */
     readonly trustVisibleToEksMs: number;
-    /** How late STS sees a new role or a changed trust policy. */
+    /** Delay until STS sees a new IAM role or a changed trust policy. */
     readonly trustVisibleToStsMs: number;
     readonly maxRoles: number;
     readonly maxPoliciesPerRole: number;
     readonly maxTagsPerRole: number;
-    /** Characters of a trust policy, white space not counted. */
+    /** The maximum number of characters of a trust policy, without white space. */
     readonly maxTrustPolicySize: number;
     readonly maxPageSize: number;
   };
-  /** How long every call takes before it has its effect. */
+  /** Time from the arrival of a call at the AWS emulator until the emulator executes the call, in milliseconds. */
   readonly latencyMs: Delay;
-  /** One token bucket per account and operation; absent: none. */
+  /**
+   * The rate and size of the token buckets; each operation has one token bucket per account and region. Undefined: the
+   * AWS emulator does not throttle.
+   */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
 }
 
@@ -94,6 +116,7 @@ export const defaultConfig: Config = {
     clusterDeletionBlockedBy: ['CREATING', 'ACTIVE', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED'],
     deleteNeedsActiveCluster: false,
     unsupportedAvailabilityZones: [],
+    accessEntryMadeAnew: true,
   },
   iam: {
     readAfterCreateMs: 0,
@@ -102,7 +125,7 @@ export const defaultConfig: Config = {
     writeAfterCreateMs: 0,
     trustVisibleToEksMs: 0,
     trustVisibleToStsMs: 0,
-    // Default quotas of IAM: roles per account, managed policies per role, tags per role, trust policy length.
+    // IAM's default quotas (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
     maxRoles: 1_000,
     maxPoliciesPerRole: 10,
     maxTagsPerRole: 50,
@@ -121,12 +144,18 @@ export function withConfig(config: Config, patch: ConfigPatch): Config {
   return { ...config, ...patch, eks: { ...config.eks, ...patch.eks }, iam: { ...config.iam, ...patch.iam } };
 }
 
-/** Makes the next creates or deletes that match end in CREATE_FAILED or DELETE_FAILED. */
+/**
+ * A test's request that creations or deletions of the selected Fargate profiles fail with the status CREATE_FAILED or
+ * DELETE_FAILED.
+ */
 export interface PlannedFailure {
   readonly operation: 'create' | 'delete';
   readonly cluster?: string;
   readonly profile?: string;
-  /** How many operations fail; absent: all. */
+  /**
+   * How many creations or deletions of the selected profiles fail; undefined: all creations or deletions of these
+   * profiles.
+   */
   readonly times?: number;
-  readonly issues: readonly HealthIssue[];
+  readonly issues: readonly ProfileIssue[];
 }

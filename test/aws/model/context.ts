@@ -1,25 +1,31 @@
 import type { Input } from './input.ts';
-import type { Principal, Principals } from './principals.ts';
-import type { Account, Region } from './state.ts';
-import type { World } from './world.ts';
+import type { Principal, Principals } from './sts/principals.ts';
+import type { EmulatedAccount, EmulatedRegion } from './resources.ts';
+import type { AwsState } from './aws-state.ts';
 
-/** What an operation may look at: the caller, the place and the moment of one call. */
+/**
+ * What an operation of the emulated AWS gets besides its input: the state, the caller, the account, the region and the
+ * time.
+ */
 export interface Context {
-  readonly world: World;
+  readonly state: AwsState;
   readonly principals: Principals;
   readonly principal: Principal;
-  readonly account: Account;
-  readonly region: Region;
+  readonly account: EmulatedAccount;
+  readonly region: EmulatedRegion;
   readonly now: number;
 }
 
 export type Output = Readonly<Record<string, unknown>>;
 
 export interface Operation {
-  /** The ARN that an authorization failure names. */
+  /**
+   * Returns the ARN of the resource that the operation uses, for the authorization check and the error message of this
+   * check.
+   */
   readonly resource: (input: Input, context: Context) => string;
   readonly run: (input: Input, context: Context) => Output;
-  /** Whether a success changes the world. */
+  /** Whether the operation changes the emulated AWS when it succeeds. */
   readonly mutates: boolean;
 }
 

@@ -1,16 +1,22 @@
-/** Everything that a deterministic run must be able to repeat. */
+/**
+ * The source of random ids and numbers of the AWS emulator. Two sources with the same seed return the same ids and
+ * numbers.
+ */
 export interface ModelEnv {
   readonly uuid: () => string;
-  /** Upper-case letters and digits, as in access key and role ids. */
+  /** Returns the prefix followed by random upper-case letters and digits, as in the ids of access keys and roles. */
   readonly id: (prefix: string, length: number) => string;
-  /** [0, 1) */
+  /** Returns a random number of at least 0 and less than 1. */
   readonly random: () => number;
 }
 
 const idAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const hex = '0123456789abcdef';
 
-/** Same seed, same ids. The generator is mulberry32: small, and good enough for names. */
+/**
+ * Returns a source of ids and numbers that depend only on the seed, with mulberry32
+ * (https://github.com/cprosche/mulberry32).
+ */
 export function seededEnv(seed: number): ModelEnv {
   let state = seed >>> 0;
   const random = (): number => {

@@ -1,8 +1,8 @@
-/** One refusal of a service: what the wire turns into a status, a type and a message. */
+/** An error of an AWS operation, which the client receives as HTTP status, error code and message. */
 export class AwsError extends Error {
   readonly code: string;
   readonly status: number;
-  /** Members beside the message that the service model gives this error, e.g. `clusterName`. */
+  /** Further members that the AWS service model gives this error, e.g. `clusterName`. */
   readonly members: Readonly<Record<string, string>>;
 
   constructor(code: string, status: number, message: string, members: Readonly<Record<string, string>> = {}) {
@@ -16,7 +16,7 @@ export class AwsError extends Error {
 
 type Members = Readonly<Record<string, string>>;
 
-// Statuses as in the EKS service model (2017-11-01).
+// The errors of EKS, with the HTTP statuses of its service model (2017-11-01).
 export const eksErrors = {
   invalidParameter: (message: string, members?: Members) =>
     new AwsError('InvalidParameterException', 400, message, members),
@@ -28,13 +28,13 @@ export const eksErrors = {
   resourceNotFound: (message: string, members?: Members) =>
     new AwsError('ResourceNotFoundException', 404, message, members),
   accessDenied: (message: string) => new AwsError('AccessDeniedException', 403, message),
-  // The tag operations have error types of their own.
+  // The tag operations of EKS have error types of their own.
   badRequest: (message: string) => new AwsError('BadRequestException', 400, message),
   notFound: (message: string) => new AwsError('NotFoundException', 404, message),
   serialization: (message: string) => new AwsError('SerializationException', 400, message),
 } as const;
 
-// Codes as they stand in the `Code` element of the query protocol.
+// The errors of IAM and STS; each code is the value of the element `Code` in the query protocol.
 export const iamErrors = {
   noSuchEntity: (message: string) => new AwsError('NoSuchEntity', 404, message),
   entityAlreadyExists: (message: string) => new AwsError('EntityAlreadyExists', 409, message),
@@ -47,7 +47,7 @@ export const iamErrors = {
   accessDenied: (message: string) => new AwsError('AccessDenied', 403, message),
 } as const;
 
-/** The sentence both query services use when a value breaks a constraint of the service model. */
+/** Returns the error of IAM and STS for a value that violates a constraint of the service model. */
 export function constraintViolated(value: string | null, member: string, constraint: string): AwsError {
   const shown = value === null ? 'Value null' : `Value '${value}'`;
   return iamErrors.validation(

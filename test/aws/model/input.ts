@@ -1,6 +1,6 @@
 import { AwsError } from './errors.ts';
 
-/** An operation's input as the wire decoded it: nothing of it is trusted. */
+/** The decoded input of an AWS operation, not yet validated. */
 export type Input = Readonly<Record<string, unknown>>;
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -18,7 +18,7 @@ export function optionalString(input: Input, name: string): string | undefined {
   return value;
 }
 
-/** Numbers come as such in JSON and as text in the query protocol. */
+/** Reads an integer, which is a number in the JSON of EKS and text in the query protocol of IAM and STS. */
 export function optionalInteger(input: Input, name: string): number | undefined {
   const value = input[name];
   if (value === undefined || value === null) return undefined;
@@ -48,7 +48,7 @@ export function recordList(input: Input, name: string): readonly Input[] {
 export function stringMap(input: Input, name: string): Readonly<Record<string, string>> {
   const value = input[name] ?? {};
   if (!isRecord(value)) throw wrongType(name);
-  // Not by assignment: a key may be `__proto__`.
+  // Object.fromEntries replaces assignments here, because a key of the input may be `__proto__`.
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => {
       if (typeof item !== 'string') throw wrongType(name);
@@ -57,7 +57,7 @@ export function stringMap(input: Input, name: string): Readonly<Record<string, s
   );
 }
 
-/** The members that are there, for error bodies and log lines. */
+/** Returns those of the named input members that are strings, for errors and the call log. */
 export function presentStrings(input: Input, names: readonly string[]): Readonly<Record<string, string>> {
   const present: Record<string, string> = {};
   for (const name of names) {

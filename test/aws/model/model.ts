@@ -1,29 +1,36 @@
 import { defaultConfig } from './config.ts';
 import type { Config } from './config.ts';
 import type { Context, Operation, Operations, Output } from './context.ts';
-import { clusterOperations } from './eks-clusters.ts';
-import { profileOperations } from './eks-profiles.ts';
-import { tagOperations } from './eks-tags.ts';
+import { accessEntryOperations } from './eks/access-entries.ts';
+import { clusterOperations } from './eks/clusters.ts';
+import { profileOperations } from './eks/profiles.ts';
+import { tagOperations } from './eks/tags.ts';
 import type { ModelEnv } from './env.ts';
 import { AwsError } from './errors.ts';
-import { instanceProfileOperations } from './iam-instance-profiles.ts';
-import { policyOperations } from './iam-policies.ts';
-import { roleOperations } from './iam-roles.ts';
+import { instanceProfileOperations } from './iam/instance-profiles.ts';
+import { isAllowed } from './authorization/policy.ts';
+import type { PolicyStatement, Question } from './authorization/policy.ts';
+import { questionsAbout } from './authorization/questions.ts';
+import type { AuthorizedCall } from './authorization/questions.ts';
+import { policyOperations } from './iam/policies.ts';
+import { roleOperations } from './iam/roles.ts';
 import type { Input } from './input.ts';
-import { Principals } from './principals.ts';
-import type { Principal, Service } from './principals.ts';
-import { stsOperations } from './sts.ts';
+import { Principals, missingAllow } from './sts/principals.ts';
+import type { Principal, Service } from './sts/principals.ts';
+import { stsOperations } from './sts/sts.ts';
 import { Throttle } from './throttle.ts';
-import { World } from './world.ts';
+import { AwsState } from './aws-state.ts';
 
 const operations: Readonly<Record<Service, Operations>> = {
-  eks: { ...clusterOperations, ...profileOperations, ...tagOperations },
+  eks: { ...clusterOperations, ...profileOperations, ...accessEntryOperations, ...tagOperations },
   iam: { ...roleOperations, ...policyOperations, ...instanceProfileOperations },
   sts: stsOperations,
 };
 
-/** One call of a known caller. `now` is milliseconds since the epoch and must never go back. */
-export interface Call {
+/**
+ * One AWS call of an authenticated principal. The time `now` is in milliseconds since the epoch and never decreases.
+ */
+export interface ModelCall {
   readonly service: Service;
   readonly operation: string;
   readonly input: Input;
@@ -32,25 +39,30 @@ export interface Call {
   readonly now: number;
 }
 
-export type Answer =
+export type ModelAnswer =
   { readonly kind: 'output'; readonly output: Output } | { readonly kind: 'error'; readonly error: AwsError };
 
 export function findOperation(service: Service, operation: string): Operation | undefined {
   return Object.hasOwn(operations[service], operation) ? operations[service][operation] : undefined;
 }
 
-/** What AWS does: (operation, input, principal, now) → answer. No clock, no timer, no randomness of its own. */
+/**
+ * The behaviour of AWS as a function from operation, input, principal and time to an answer. The model has no clock,
+ * timer or source of randomness of its own.
+ */
 export class Model {
-  readonly world: World;
+  readonly state: AwsState;
   readonly principals: Principals;
+  /** The policy without which EKS and IAM deny a call; undefined: they allow every call. */
+  policyCheck: PolicyCheck | undefined;
   readonly #throttle = new Throttle();
 
   constructor(env: ModelEnv, config: Config = defaultConfig) {
-    this.world = new World(config, env);
+    this.state = new AwsState(config, env);
     this.principals = new Principals(env);
   }
 
-  execute(call: Call): Answer {
+  execute(call: ModelCall): ModelAnswer {
     try {
       return { kind: 'output', output: this.#run(call) };
     } catch (error) {
@@ -59,26 +71,46 @@ export class Model {
     }
   }
 
-  #run(call: Call): Output {
+  #checkPolicy(call: AuthorizedCall & Pick<ModelCall, 'principal'>, context: Context): void {
+    const { policyCheck } = this;
+    if (policyCheck === undefined) return;
+    for (const question of questionsAbout(call, context)) {
+      policyCheck.asked.push(question);
+      const { action, resource } = question;
+      if (!isAllowed(policyCheck.policy, question)) throw missingAllow(call.service, call.principal, action, resource);
+    }
+  }
+
+  #run(call: ModelCall): Output {
     const { service, principal, now } = call;
     const operation = findOperation(service, call.operation);
     if (operation === undefined) throw unknownOperation(service, call.operation);
-    this.#throttle.check(call, this.world.config.throttle);
-    const account = this.world.account(principal.account, principal.partition);
+    this.#throttle.check(call, this.state.config.throttle);
+    const account = this.state.account(principal.account, principal.partition);
     const context: Context = {
-      world: this.world,
+      state: this.state,
       principals: this.principals,
       principal,
       account,
-      region: this.world.region(account, call.region),
+      region: this.state.region(account, call.region),
       now,
     };
     if (call.operation !== 'GetCallerIdentity') {
       const action = `${service}:${call.operation}`;
-      this.principals.authorize(service, principal, action, operation.resource(call.input, context));
+      const resource = operation.resource(call.input, context);
+      this.principals.authorize(service, principal, action, resource);
+      if (service !== 'sts') this.#checkPolicy({ ...call, resource }, context);
     }
     return operation.run(call.input, context);
   }
+}
+
+/**
+ * The identity policy of all principals, and the questions that the emulated AWS has asked about their EKS and IAM calls.
+ */
+export interface PolicyCheck {
+  readonly policy: readonly PolicyStatement[];
+  readonly asked: Question[];
 }
 
 function unknownOperation(service: Service, operation: string): AwsError {

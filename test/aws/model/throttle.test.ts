@@ -1,28 +1,28 @@
 import { expect } from 'chai';
-import { Bench } from './bench.ts';
+import { ModelFixture } from './model-fixture.ts';
 
 describe('throttling', () => {
-  it('is a token bucket for each account, region and operation', () => {
-    const bench = new Bench();
-    bench.model.world.config = { ...bench.model.world.config, throttle: { perSecond: 2, burst: 2 } };
+  it('uses a token bucket per account, region and operation', () => {
+    const fixture = new ModelFixture();
+    fixture.model.state.config = { ...fixture.model.state.config, throttle: { perSecond: 2, burst: 2 } };
     const describeTwice = (): readonly string[] =>
       [1, 2].map(() => {
-        const answer = bench.model.execute({
+        const answer = fixture.model.execute({
           service: 'eks',
           operation: 'DescribeCluster',
           input: { name: 'c' },
-          principal: bench.caller,
+          principal: fixture.caller,
           region: 'eu-west-1',
-          now: bench.now,
+          now: fixture.now,
         });
         return answer.kind === 'output' ? 'ok' : answer.error.code;
       });
     expect(describeTwice()).to.deep.equal(['ok', 'ok']);
     expect(describeTwice()).to.deep.equal(['ThrottlingException', 'ThrottlingException']);
-    bench.run('eks', 'ListClusters', {});
-    bench.pass(500);
+    fixture.run('eks', 'ListClusters', {});
+    fixture.advance(500);
     expect(describeTwice()).to.deep.equal(['ok', 'ThrottlingException']);
-    bench.pass(60_000);
+    fixture.advance(60_000);
     expect([...describeTwice(), ...describeTwice()].filter((answer) => answer === 'ok')).to.have.length(2);
   });
 });

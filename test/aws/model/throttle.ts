@@ -1,20 +1,23 @@
 import type { Config } from './config.ts';
 import { AwsError } from './errors.ts';
-import type { Service } from './principals.ts';
-import type { Call } from './model.ts';
+import type { Service } from './sts/principals.ts';
+import type { ModelCall } from './model.ts';
 
-/** What each service says when a caller is too fast. */
+/** Returns the throttling error of this AWS service. */
 export function throttled(service: Service): AwsError {
   return service === 'eks'
     ? new AwsError('ThrottlingException', 429, 'Rate exceeded')
     : new AwsError('Throttling', 400, 'Rate exceeded');
 }
 
-/** Token buckets per account, region (IAM has none) and operation. */
+/**
+ * Throttles AWS calls with one token bucket per operation, account and region; for IAM, which is global, per operation
+ * and account.
+ */
 export class Throttle {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
 
-  check(call: Call, limit: Config['throttle']): void {
+  check(call: ModelCall, limit: Config['throttle']): void {
     if (limit === undefined) return;
     const place = call.service === 'iam' ? 'global' : call.region;
     const key = [call.principal.account, place, call.service, call.operation].join('/');

@@ -1,4 +1,7 @@
-/** A moment in an answer, milliseconds since the epoch. The wire writes it: a number in JSON, ISO 8601 in XML. */
+/**
+ * A time in an AWS answer, in milliseconds since the epoch. EKS writes the time as a number in JSON; IAM and STS write
+ * the time as ISO 8601 in XML.
+ */
 export class Instant {
   readonly ms: number;
 

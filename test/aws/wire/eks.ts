@@ -5,7 +5,7 @@ import type { Input } from '../model/input.ts';
 import { Instant } from '../model/time.ts';
 import type { WireRequest, WireResponse } from './http.ts';
 
-export interface Routed {
+export interface RoutedOperation {
   readonly operation: string;
   readonly input: Input;
 }
@@ -14,7 +14,10 @@ interface Route {
   readonly method: string;
   readonly path: RegExp;
   readonly operation: string;
-  /** Names of the path's groups, then what of the query string is read. */
+  /**
+   * The names of the input members that the groups of the path's regular expression capture, in the order of the
+   * groups.
+   */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;
 }
@@ -33,11 +36,17 @@ function route(method: string, path: string, operation: string, members: readonl
 
 const profiles = `/clusters/${segment}/fargate-profiles`;
 
+const accessEntries = `/clusters/${segment}/access-entries`;
+
 const routes: readonly Route[] = [
   route('POST', profiles, 'CreateFargateProfile', ['clusterName']),
   { ...route('GET', profiles, 'ListFargateProfiles', ['clusterName']), query: paging },
   route('GET', `${profiles}/${segment}`, 'DescribeFargateProfile', ['clusterName', 'fargateProfileName']),
   route('DELETE', `${profiles}/${segment}`, 'DeleteFargateProfile', ['clusterName', 'fargateProfileName']),
+  route('POST', accessEntries, 'CreateAccessEntry', ['clusterName']),
+  { ...route('GET', accessEntries, 'ListAccessEntries', ['clusterName']), query: paging },
+  route('GET', `${accessEntries}/${segment}`, 'DescribeAccessEntry', ['clusterName', 'principalArn']),
+  route('DELETE', `${accessEntries}/${segment}`, 'DeleteAccessEntry', ['clusterName', 'principalArn']),
   route('POST', '/clusters', 'CreateCluster', []),
   { ...route('GET', '/clusters', 'ListClusters', []), query: paging },
   route('GET', `/clusters/${segment}`, 'DescribeCluster', ['name']),
@@ -50,8 +59,8 @@ const routes: readonly Route[] = [
   route('GET', `/tags/${segment}`, 'ListTagsForResource', ['resourceArn']),
 ];
 
-// The path is matched as it came, so that an encoded slash of an ARN separates nothing.
-export function routeEks(request: WireRequest): Routed {
+// The routes match the percent-encoded path, because an ARN in the path can contain an encoded slash.
+export function routeEks(request: WireRequest): RoutedOperation {
   for (const { method, path, operation, members, query } of routes) {
     const groups = method === request.method ? path.exec(request.path) : null;
     if (groups === null) continue;
@@ -97,7 +106,7 @@ export function eksError(error: AwsError, requestId: string): WireResponse {
   );
 }
 
-// EKS writes time as epoch seconds.
+// Converts an output to JSON values; EKS encodes times as seconds since the epoch.
 function toJson(value: unknown): unknown {
   if (value instanceof Instant) return value.ms / 1000;
   if (Array.isArray(value)) return value.map(toJson);

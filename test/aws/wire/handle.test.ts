@@ -12,7 +12,7 @@ function authorization(accessKeyId: string, region: string, service: string): st
   return `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host;x-amz-date, Signature=${'0'.repeat(64)}`;
 }
 
-describe('the wire', () => {
+describe('the AWS protocols', () => {
   let model: Model;
 
   beforeEach(() => {
@@ -31,7 +31,7 @@ describe('the wire', () => {
       headers: { authorization: authorization(accessKeyId, region, service) },
     });
 
-  it('refuses a request that is not signed, in the protocol of its service', () => {
+  it('refuse an unsigned request in the protocol of its service', () => {
     const json = send({ path: '/clusters/c' });
     expect([json.status, json.headers['x-amzn-errortype']]).to.deep.equal([403, 'MissingAuthenticationToken']);
     expect(JSON.parse(json.body)).to.deep.equal({ message: 'Request is missing Authentication Token' });
@@ -40,7 +40,7 @@ describe('the wire', () => {
     expect(xml.body).to.contain('<Code>MissingAuthenticationToken</Code>');
   });
 
-  it('refuses a request signed for another service, or IAM in a region where it is not signed', () => {
+  it('refuse a request signed for another service, or for a wrong IAM region', () => {
     expect(iam('Action=GetRole&RoleName=r', 'us-east-1', 'sts').body).to.contain('<Code>SignatureDoesNotMatch</Code>');
     expect(iam('Action=GetRole&RoleName=r', 'eu-west-1').body).to.contain('<Code>SignatureDoesNotMatch</Code>');
     model.principals.register({ account: '999999999999', accessKeyId: 'cn', partition: 'aws-cn' });
@@ -53,7 +53,7 @@ describe('the wire', () => {
     expect(broken.headers['x-amzn-errortype']).to.equal('IncompleteSignature');
   });
 
-  it('answers errors of EKS with a type header, a request id and the members of the model', () => {
+  it('encode EKS errors with type header, request id and the members of the service model', () => {
     const response = eks('GET', '/clusters/nope');
     expect(response.status).to.equal(404);
     expect(response.headers['x-amzn-errortype']).to.equal('ResourceNotFoundException');
@@ -64,8 +64,8 @@ describe('the wire', () => {
     });
   });
 
-  it('writes time as seconds in JSON and as ISO 8601 in XML', () => {
-    model.world.region(model.world.account(account), 'us-east-1').subnets.set('s', {
+  it('encode times as seconds in JSON and as ISO 8601 in XML', () => {
+    model.state.region(model.state.account(account), 'us-east-1').subnets.set('s', {
       id: 's',
       vpcId: 'v',
       availabilityZone: 'us-east-1a',
@@ -78,14 +78,14 @@ describe('the wire', () => {
     expect(role.body).to.contain('<CreateDate>2023-11-14T22:13:20Z</CreateDate>');
   });
 
-  it('keeps an encoded slash inside its segment, and a decoded one outside', () => {
+  it('keep an encoded slash inside its path segment', () => {
     const arn = `arn:aws:eks:us-east-1:${account}:cluster/c`;
     expect(eks('GET', `/tags/${encodeURIComponent(arn)}`).headers['x-amzn-errortype']).to.equal('NotFoundException');
     expect(eks('GET', `/tags/${arn}`).headers['x-amzn-errortype']).to.equal('UnknownOperationException');
     expect(eks('GET', '/tags/%E0%A4%A').headers['x-amzn-errortype']).to.equal('SerializationException');
   });
 
-  it('refuses bodies that are no JSON object, and members of the wrong type', () => {
+  it('refuse bodies other than JSON objects, and members of the wrong type', () => {
     for (const body of ['{', '[]', '"x"', '{"fargateProfileName":7}']) {
       const response = eks('POST', '/clusters/c/fargate-profiles', body);
       expect([response.status, response.headers['x-amzn-errortype']], body).to.deep.equal([
@@ -95,13 +95,13 @@ describe('the wire', () => {
     }
   });
 
-  it('reads lists of the query protocol in the order of their numbers', () => {
+  it('read lists of the query protocol in numeric order', () => {
     iam(
       `Action=CreateRole&RoleName=r&AssumeRolePolicyDocument=${encodeURIComponent('{"Statement":[]}')}` +
         '&Tags.member.10.Key=j&Tags.member.10.Value=1&Tags.member.2.Key=b&Tags.member.2.Value=%3C%26%3E',
     );
     const { body } = iam('Action=ListRoleTags&RoleName=r');
-    // The value breaks IAM's pattern, so nothing was made: what is refused must be refused as a whole.
+    // The tag value `<&>` violates IAM's pattern, so IAM refused CreateRole and the role does not exist.
     expect(body).to.contain('<Code>NoSuchEntity</Code>');
     iam(
       `Action=CreateRole&RoleName=r&AssumeRolePolicyDocument=${encodeURIComponent('{"Statement":[]}')}` +
@@ -112,7 +112,7 @@ describe('the wire', () => {
     );
   });
 
-  it('escapes what XML would take for its own', () => {
+  it('escape XML characters', () => {
     const { body } = iam(`Action=GetRole&RoleName=${encodeURIComponent(`<&"'>`)}`);
     expect(body).not.to.contain('<&');
     const created = iam(
@@ -122,7 +122,7 @@ describe('the wire', () => {
     expect(created.body).to.contain('<Description>&lt;a&gt; &amp; &quot;b&quot; &apos;c&apos;</Description>');
   });
 
-  it('writes maps of hostile names as plain members', () => {
+  it('encode keys such as __proto__ as plain members', () => {
     const created = eks('POST', '/clusters', '{"name":"c","tags":{"__proto__":"x","constructor":"y"}}');
     expect(created.status).to.equal(200);
     expect(created.body).to.contain('"__proto__":"x"').and.to.contain('"constructor":"y"');

@@ -2,15 +2,15 @@ import { AwsError } from '../model/errors.ts';
 import { findOperation } from '../model/model.ts';
 import type { Model } from '../model/model.ts';
 import type { Input } from '../model/input.ts';
-import type { Principal, Service } from '../model/principals.ts';
+import type { Principal, Service } from '../model/sts/principals.ts';
 import { eksAnswer, eksError, routeEks } from './eks.ts';
 import type { WireRequest, WireResponse } from './http.ts';
 import { queryAnswer, queryError, readQueryInput } from './query.ts';
 import { readScope } from './sigv4.ts';
 import type { Scope } from './sigv4.ts';
 
-/** A request understood as far as it could be. */
-export interface Received {
+/** A request to the AWS emulator after decoding and authentication. */
+export interface ReceivedCall {
   readonly requestId: string;
   readonly service: Service;
   readonly operation: string;
@@ -18,26 +18,28 @@ export interface Received {
   readonly mutates: boolean;
   readonly scope?: Scope;
   readonly principal?: Principal;
-  /** Why it never reaches the service. */
+  /** The error with which AWS refuses the call before the service executes the call. */
   readonly refusal?: AwsError;
 }
 
-/** `error` is what the response says, for the call log. */
-export interface Answered {
+/** An answer of the AWS emulator. `error` is the error that the HTTP response contains, for the call log. */
+export interface WireAnswer {
   readonly response: WireResponse;
   readonly error?: AwsError;
 }
 
-interface Understood {
+interface RoutedCall {
   readonly service: Service;
   readonly operation: string;
   readonly input: Input;
   readonly refusal?: AwsError;
 }
 
-/** Reads who asks for what. Never throws for what a client did wrong. */
-export function receive(model: Model, request: WireRequest, now: number): Received {
-  const requestId = model.world.env.uuid();
+/**
+ * Decodes and authenticates a request. An error of the client is not thrown, but becomes the `refusal` of the result.
+ */
+export function receive(model: Model, request: WireRequest, now: number): ReceivedCall {
+  const requestId = model.state.env.uuid();
   const understood = understand(request);
   const { service, operation } = understood;
   const known = { requestId, mutates: findOperation(service, operation)?.mutates ?? false };
@@ -55,7 +57,7 @@ export function receive(model: Model, request: WireRequest, now: number): Receiv
   }
 }
 
-function understand(request: WireRequest): Understood {
+function understand(request: WireRequest): RoutedCall {
   if (request.path !== '/') {
     try {
       return { service: 'eks', ...routeEks(request) };
@@ -69,8 +71,8 @@ function understand(request: WireRequest): Understood {
   return { service, operation: form.get('Action') ?? 'Unknown', input: readQueryInput(form) };
 }
 
-/** Lets the model act and puts its answer into the service's protocol. */
-export function respond(model: Model, received: Received, now: number): Answered {
+/** Executes the call and encodes the answer in the protocol of the AWS service. */
+export function respond(model: Model, received: ReceivedCall, now: number): WireAnswer {
   const { service, operation, input, scope, principal, requestId } = received;
   if (received.refusal !== undefined) return refuse(received, received.refusal);
   if (scope === undefined || principal === undefined) throw new Error('a request without refusal has a principal');
@@ -82,14 +84,14 @@ export function respond(model: Model, received: Received, now: number): Answered
   };
 }
 
-export function refuse({ service, requestId }: Received, error: AwsError): Answered {
+export function refuse({ service, requestId }: ReceivedCall, error: AwsError): WireAnswer {
   return {
     response: service === 'eks' ? eksError(error, requestId) : queryError(service, error, requestId),
     error,
   };
 }
 
-/** The whole of AWS as one function over the model. */
+/** Answers a request to the emulated AWS at once, without faults, delays and call log. */
 export function handle(model: Model, request: WireRequest, now: number): WireResponse {
   return respond(model, receive(model, request, now), now).response;
 }

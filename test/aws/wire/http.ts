@@ -1,4 +1,4 @@
-/** A request as it came over the wire. `path` is still percent-encoded; header names are in lower case. */
+/** An HTTP request to the AWS emulator. `path` is percent-encoded; the names of headers are in lower case. */
 export interface WireRequest {
   readonly method: string;
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { Output } from '../model/context.ts';
 import type { AwsError } from '../model/errors.ts';
 import type { Input } from '../model/input.ts';
-import type { Service } from '../model/principals.ts';
+import type { Service } from '../model/sts/principals.ts';
 import type { WireResponse } from './http.ts';
 import { escapeXml, toXml } from './xml.ts';
 
@@ -12,7 +12,7 @@ const namespaces: Readonly<Record<string, string>> = {
 
 type Tree = Map<string, Tree | string>;
 
-/** `Tags.member.1.Key=a` → `{Tags: [{Key: 'a'}]}` */
+/** Decodes the parameters of the query protocol: `Tags.member.1.Key=a` becomes `{Tags: [{Key: 'a'}]}`. */
 export function readQueryInput(form: URLSearchParams): Input {
   const root: Tree = new Map();
   for (const [name, value] of form) {

@@ -1,8 +1,11 @@
 import { AwsError } from '../model/errors.ts';
-import type { Service } from '../model/principals.ts';
+import type { Service } from '../model/sts/principals.ts';
 import type { WireRequest } from './http.ts';
 
-/** What the Authorization header says of the caller. The signature itself is not verified. */
+/**
+ * The access key, region and service in the Authorization header of a request. The AWS emulator does not verify the
+ * signature.
+ */
 export interface Scope {
   readonly accessKeyId: string;
   readonly region: string;
@@ -17,14 +20,20 @@ function isService(name: string): name is Service {
   return name === 'eks' || name === 'iam' || name === 'sts';
 }
 
-/** IAM is global: each partition has one region in which its calls are signed. */
+/**
+ * Returns the region for which requests to the service are signed: for IAM, which is global, one fixed region per
+ * partition.
+ */
 function signingRegion(service: Service, region: string): string {
   if (service !== 'iam') return region;
   if (region.startsWith('cn-')) return 'cn-north-1';
   return region.startsWith('us-gov-') ? 'us-gov-west-1' : 'us-east-1';
 }
 
-/** Throws what AWS says to a request that is not signed, or signed for another place. */
+/**
+ * Reads for which access key, region and service a request is signed. Throws the error of AWS if the request is
+ * unsigned or signed for an unknown service or a wrong region.
+ */
 export function readScope(request: WireRequest): Scope {
   const header = request.headers['authorization'];
   if (header === undefined) {

@@ -13,7 +13,10 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }
 
-/** Lists become `member` elements, as in all answers of the query protocol. */
+/**
+ * Encodes a value as an XML element. The items of a list become `member` elements, as in all answers of the query
+ * protocol.
+ */
 export function toXml(name: string, value: unknown): string {
   if (value === undefined || value === null) return '';
   return `<${name}>${content(value)}</${name}>`;
@@ -21,7 +24,7 @@ export function toXml(name: string, value: unknown): string {
 
 function content(value: unknown): string {
   if (Array.isArray(value)) return value.map((item) => toXml('member', item)).join('');
-  // Seconds: the query services do not write fractions.
+  // IAM and STS write times without fractions of a second.
   if (value instanceof Instant) return new Date(value.ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
   if (isRecord(value)) {
     return Object.entries(value)

@@ -1,0 +1,127 @@
+import { IGNORED_FLAGS } from './ignored-flags.ts';
+import { LIMIT_FLAGS } from './limits.ts';
+
+/** A flag of the command line. A flag without `value` is a switch. */
+export interface Flag {
+  readonly name: string;
+  readonly value?: string;
+  readonly default?: string;
+  readonly short?: string;
+  readonly help: string;
+  /** Whether the flag can be given several times. */
+  readonly isList?: true;
+}
+
+/**
+ * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work with
+ * this manager.
+ */
+export const FLAGS = [
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    help: "Kubeconfig file. Default: the file in KUBECONFIG, then the pod's service account, then ~/.kube/config",
+  },
+  { name: 'namespace', value: 'NAME', help: 'Reconcile only objects in this namespace. Default: all namespaces' },
+  {
+    name: 'watch-filter',
+    value: 'VALUE',
+    help: 'Reconcile only objects whose label cluster.x-k8s.io/watch-filter has this value. Default: all objects',
+  },
+  {
+    name: 'sync-period',
+    value: 'DURATION',
+    default: '10m',
+    help: 'Interval between two comparisons of a settled object with AWS',
+  },
+  {
+    name: 'awsfargateprofile-concurrency',
+    value: 'N',
+    help: 'Number of objects that are reconciled at the same time (default 10). Up to three times as many while AWS regions or accounts that do not answer hold workers',
+  },
+  {
+    name: 'max-concurrent-reconciles',
+    value: 'N',
+    help: 'The same as --awsfargateprofile-concurrency, which has priority; cluster-api-operator sets it',
+  },
+  ...LIMIT_FLAGS,
+  { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
+  {
+    name: 'leader-elect-lease-duration',
+    value: 'DURATION',
+    default: '15s',
+    help: 'Time after which another manager takes a Lease that the leader does not renew',
+  },
+  {
+    name: 'leader-elect-renew-deadline',
+    value: 'DURATION',
+    default: '10s',
+    help: 'Time for which the leader tries to renew the Lease before it exits',
+  },
+  {
+    name: 'leader-elect-retry-period',
+    value: 'DURATION',
+    default: '2s',
+    help: 'Time between two attempts to take or renew the Lease',
+  },
+  {
+    name: 'leader-elect-namespace',
+    value: 'NAME',
+    help: "Namespace of the Lease. Default: the manager's namespace",
+  },
+  {
+    name: 'manager-namespace',
+    value: 'NAME',
+    help: "Namespace of this manager, which has its Lease and the Secrets of AWSClusterStaticIdentities. Default: the pod's namespace. Required outside a pod",
+  },
+  {
+    name: 'static-identity-namespace',
+    value: 'NAME',
+    help: "Namespace of the Secrets of AWSClusterStaticIdentities, e.g. capa-system to share them with Cluster API Provider AWS. Default: the manager's namespace",
+  },
+  {
+    name: 'health-addr',
+    value: 'ADDRESS',
+    default: ':9440',
+    help: 'Address of /healthz and /readyz; 0: not served',
+  },
+  {
+    name: 'diagnostics-address',
+    value: 'ADDRESS',
+    default: '127.0.0.1:8443',
+    help: 'Address of /metrics, in plain HTTP and therefore on loopback only; 0: not served',
+  },
+  {
+    name: 'insecure-diagnostics',
+    help: 'Allow --diagnostics-address to be reachable from other machines, in plain HTTP',
+  },
+  { name: 'logging-format', value: 'text|json', default: 'text', help: 'Format of the log lines' },
+  {
+    name: 'v',
+    short: 'v',
+    value: 'N',
+    default: '0',
+    help: 'Log verbosity; from 4 on, each AWS call and each reconcile is logged',
+  },
+  {
+    name: 'service-endpoints',
+    value: 'LIST',
+    default: '',
+    help: 'Custom AWS endpoints, as in Cluster API Provider AWS: ${Region}:${Service}=${URL},…;${Region}:…',
+  },
+  { name: 'version', help: 'Print the version and exit' },
+  { name: 'help', short: 'h', help: 'Print this text and exit' },
+] as const satisfies readonly Flag[];
+
+export type FlagName = (typeof FLAGS)[number]['name'];
+
+export function helpText(): string {
+  const entries = (FLAGS as readonly Flag[]).map((flag) => {
+    const value = flag.value === undefined ? '' : ` ${flag.value}`;
+    const short = flag.short === undefined || flag.short === flag.name ? '' : `-${flag.short}, `;
+    const standard = flag.default === undefined || flag.default === '' ? '' : ` (default ${flag.default})`;
+    return `  ${short}--${flag.name}${value}\n        ${flag.help}${standard}`;
+  });
+  const ignored = IGNORED_FLAGS.map(({ name }) => `--${name}`).join(', ');
+  return `Usage: manager [flags]\n\nCluster API infrastructure provider for EKS Fargate profiles.\n\n${entries.join('\n')}\n\nIgnored flags of other Cluster API managers: ${ignored}\n`;
+}

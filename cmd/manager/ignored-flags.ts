@@ -1,0 +1,32 @@
+import type { Flag } from './flag-table.ts';
+
+/**
+ * Flags of Cluster API's managers that have no meaning for this manager: it has no webhooks, no feature gates, and no client
+ * with a request limit. Manifests, the customiser of cluster-api-operator and scripts that set flags on all managers of a
+ * management cluster pass them, so the manager accepts and ignores them.
+ */
+export const IGNORED_FLAGS: readonly Flag[] = [
+  ...[
+    'feature-gates',
+    'kube-api-burst',
+    'kube-api-qps',
+    'leader-election-id',
+    'log-flush-frequency',
+    'log-json-info-buffer-size',
+    'log-text-info-buffer-size',
+    'metrics-bind-addr',
+    'profiler-address',
+    'tls-cipher-suites',
+    'tls-min-version',
+    'vmodule',
+    'webhook-cert-dir',
+    'webhook-cert-name',
+    'webhook-host',
+    'webhook-key-name',
+    'webhook-port',
+  ].map((name) => ({ name, value: 'VALUE', help: '' })),
+  ...['enable-contention-profiling', 'log-json-split-stream', 'log-text-split-stream'].map((name) => ({
+    name,
+    help: '',
+  })),
+];

@@ -1,0 +1,59 @@
+import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+
+/** The flags that limit what AWSFargateProfiles may ask for. */
+export const LIMIT_FLAGS = [
+  {
+    name: 'require-permissions-boundary',
+    value: 'ARN',
+    help: 'Permissions boundary of every role that this manager creates or corrects. * in place of partition or account stands for that of the EKS cluster. Default: spec.rolePermissionsBoundary',
+  },
+  {
+    name: 'allow-role-arn',
+    value: 'PATTERN',
+    isList: true,
+    help: 'Roles that spec.roleARN, or spec.roleName of an existing role, may name; none: no role. Can be repeated. Default: all roles',
+  },
+  {
+    name: 'allow-policy-arn',
+    value: 'PATTERN',
+    isList: true,
+    help: 'Policies that spec.roleAdditionalPolicies may name; none: no policy. Can be repeated. Default: all policies',
+  },
+] as const;
+
+/** The pattern that matches no ARN. */
+const NONE = 'none';
+/** An ARN of IAM in which `*` stands for the partition or the account. */
+const BOUNDARY = /^arn:(?:aws[a-z-]*|\*):iam::(?:\d{12}|aws|\*):policy\/[\x21-\x7e]+$/;
+
+interface LimitTexts {
+  /** The value of `--require-permissions-boundary`; empty if it is not set. */
+  readonly boundary: string;
+  /** The values of `--allow-role-arn` and `--allow-policy-arn`, without a value if the flag is not set. */
+  readonly roles: readonly string[];
+  readonly policies: readonly string[];
+}
+
+/** @throws Error with one sentence about a flag whose value has not the form of an ARN. */
+export function parseLimits({ boundary, roles, policies }: LimitTexts): OperatorLimits {
+  if (boundary !== '' && !BOUNDARY.test(boundary)) {
+    throw new Error(
+      `--require-permissions-boundary: "${boundary}" is not the ARN of a policy; write it like arn:aws:iam::123456789012:policy/name, or like arn:aws:iam::*:policy/name for the account of each EKS cluster`,
+    );
+  }
+  return {
+    ...(boundary !== '' && { permissionsBoundary: boundary }),
+    ...(roles.length > 0 && { roleArns: roles.map((pattern) => checkPattern('allow-role-arn', 'role', pattern)) }),
+    ...(policies.length > 0 && {
+      policyArns: policies.map((pattern) => checkPattern('allow-policy-arn', 'policy', pattern)),
+    }),
+  };
+}
+
+function checkPattern(flag: string, resource: 'role' | 'policy', pattern: string): string {
+  const form = new RegExp(String.raw`^arn:[a-z*?-]+:iam::[a-z0-9*?]+:${resource}/[\x21-\x7e]+$`);
+  if (pattern === NONE || form.test(pattern)) return pattern;
+  throw new Error(
+    `--${flag}: "${pattern}" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:${resource}/pods/* or none`,
+  );
+}

@@ -1,0 +1,81 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { EksClusterName, RoleArn } from '../../../api/names.ts';
+import { SingleFlight } from '../../../pkg/async/single-flight.ts';
+import { describeFailure, isRefused } from '../../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { Session } from '../../../pkg/cloud/types.ts';
+import { Lru } from '../../../pkg/collections/lru.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { ObservedAccessEntry } from '../model/observed-state.ts';
+
+/** How long the authentication mode of an EKS cluster counts as known. It changes at most twice in the life of a cluster. */
+const MODE_KNOWN_FOR: Ms = 60 * 60_000;
+/** The number of EKS clusters whose authentication mode is kept; a further one is asked for again. */
+const MOST_MODES = 1_000;
+
+interface KnownMode {
+  readonly mode: string;
+  readonly until: Ms;
+}
+
+type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
+type Mode = E.Either<AwsFailure, string>;
+
+/** Reads access entries, and remembers the authentication modes of the EKS clusters for an hour. */
+export class AccessEntryReader {
+  private readonly clock: Clock;
+  private readonly modes: Lru<KnownMode>;
+  private readonly lookups = new SingleFlight<Mode>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
+  }
+
+  /**
+   * Reads the access entry of a role. A call that AWS refuses is part of the result, because the controller needs no
+   * permission for access entries. Returns Left if AWS has not answered.
+   */
+  async read(
+    session: Reader,
+    cluster: EksClusterName,
+    principal: RoleArn,
+    signal: AbortSignal,
+  ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
+    const mode = await this.modeOf(session, cluster, signal);
+    if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
+    const known = { principal, mode: mode.right };
+    if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
+    const lookup = await session.accessEntries.describe(cluster, principal)();
+    if (E.isLeft(lookup)) return refused(known, lookup.left);
+    return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
+  }
+
+  /** The authentication mode of the EKS cluster. Passes that ask at the same time share one call. */
+  private async modeOf(session: Reader, cluster: EksClusterName, signal: AbortSignal): Promise<Mode> {
+    const key = `${session.account}/${session.region}/${cluster}`;
+    const known = this.modes.get(key);
+    if (known !== undefined && this.clock.monotonic() < known.until) return E.right(known.mode);
+    const call = { isOwn: false };
+    const ask = async (): Promise<Mode> => {
+      call.isOwn = true;
+      const response = await session.clusters.describe(cluster)();
+      if (E.isLeft(response)) return response;
+      // EKS omits the authentication mode of clusters that are older than access entries. A deleted cluster has no entries.
+      const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
+      this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
+      return E.right(mode);
+    };
+    const shared = await this.lookups.run(key, signal, ask);
+    // The call of another pass may have failed for reasons of that pass, such as its identity.
+    return E.isRight(shared) || call.isOwn ? shared : ask();
+  }
+}
+
+const refused = (
+  known: Pick<ObservedAccessEntry, 'principal' | 'mode'>,
+  failure: AwsFailure,
+): E.Either<AwsFailure, ObservedAccessEntry> =>
+  isRefused(failure)
+    ? E.right({ ...known, found: undefined, refusal: describeFailure(failure), isUnreadable: true })
+    : E.left(failure);

@@ -1,0 +1,327 @@
+import { expect } from 'chai';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { CredentialsProblem, IdentityRef } from '../../../pkg/cloud/types.ts';
+import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
+import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
+import { messageOf, natureOf, partOf, pollOf } from '../reasons/reasons.ts';
+import { aFailure } from '../testing/builders.ts';
+
+const CONTEXT = { eksCluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
+
+type Row = readonly [situation: string, failure: Partial<AwsFailure>, reason: string, part: string | undefined];
+
+const eks = (code: string, statusCode: number, message: string): Partial<AwsFailure> => ({ code, statusCode, message });
+const iam = (operation: string, code: string, statusCode: number, message: string): Partial<AwsFailure> => ({
+  service: 'iam',
+  operation,
+  code,
+  statusCode,
+  message,
+});
+const clientFailure = (code: string, message: string): Partial<AwsFailure> => {
+  const { statusCode: _none, ...failure } = aFailure({ code, message });
+  return failure;
+};
+
+const EKS = 'EKSFargateProfileReady';
+const IAM = 'IAMFargateRolesReady';
+const CREDENTIALS = 'CredentialsReady';
+
+/** Failures with messages that EKS, IAM and STS really send. */
+const ROWS: readonly Row[] = [
+  [
+    'a public subnet',
+    eks('InvalidParameterException', 400, 'Subnet subnet-0a provided in Fargate Profile is not a private subnet'),
+    'Refused',
+    EKS,
+  ],
+  [
+    'a zone without Fargate',
+    eks(
+      'InvalidParameterException',
+      400,
+      'Fargate Profile creation for the Availability Zone use1-az3 for Subnet subnet-0a is not supported',
+    ),
+    'Refused',
+    EKS,
+  ],
+  [
+    'too many selectors',
+    eks('InvalidParameterException', 400, 'Request contains more than 5 Selectors'),
+    'Refused',
+    EKS,
+  ],
+  ['an odd tag', eks('BadRequestException', 400, 'Invalid tag key'), 'Refused', EKS],
+  [
+    'the quota of profiles',
+    eks('ResourceLimitExceededException', 400, 'Fargate Profile limit exceeded for cluster.'),
+    'QuotaExceeded',
+    EKS,
+  ],
+  [
+    'an unknown EKS cluster',
+    eks('ResourceNotFoundException', 404, 'No cluster found for name: prod.'),
+    'EKSClusterNotFound',
+    EKS,
+  ],
+  [
+    'a missing permission of EKS',
+    eks(
+      'AccessDeniedException',
+      403,
+      'User: arn:aws:iam::111122223333:user/m is not authorized to perform: eks:CreateFargateProfile',
+    ),
+    'AccessDenied',
+    EKS,
+  ],
+  [
+    'a missing permission that EKS uses on behalf of the caller',
+    eks(
+      'InvalidRequestException',
+      400,
+      "Failed to validate if SLR: AWSServiceRoleForAmazonEKSForFargate already exists due to missing permissions for 'iam:GetRole",
+    ),
+    'AccessDenied',
+    EKS,
+  ],
+  [
+    'a missing permission of IAM',
+    iam('CreateRole', 'AccessDenied', 403, 'User: x is not authorized to perform: iam:CreateRole on resource: y'),
+    'AccessDenied',
+    IAM,
+  ],
+  [
+    'the quota of roles, unlike the quota of profiles',
+    iam('CreateRole', 'LimitExceeded', 409, 'Cannot exceed quota for RolesPerAccount: 1000'),
+    'AWSQuotaExceeded',
+    IAM,
+  ],
+  [
+    'the quota of policies of a role',
+    iam('AttachRolePolicy', 'LimitExceededException', 409, 'Cannot exceed quota for PoliciesPerRole: 10'),
+    'AWSQuotaExceeded',
+    IAM,
+  ],
+  [
+    'a policy that does not exist',
+    iam(
+      'AttachRolePolicy',
+      'NoSuchEntity',
+      404,
+      'Policy arn:aws:iam::aws:policy/x does not exist or is not attachable.',
+    ),
+    'Refused',
+    IAM,
+  ],
+  [
+    'a role that IAM found a moment ago and does not find now',
+    iam('ListAttachedRolePolicies', 'NoSuchEntity', 404, 'The role with name pods cannot be found.'),
+    'Propagating',
+    undefined,
+  ],
+  [
+    'a permissions boundary that does not exist',
+    iam('CreateRole', 'NoSuchEntity', 404, 'Scope ARN: arn:aws:iam::aws:policy/x does not exist or is not attachable.'),
+    'Refused',
+    IAM,
+  ],
+  [
+    'a trust policy that IAM rejects',
+    iam('UpdateAssumeRolePolicy', 'MalformedPolicyDocument', 400, 'Invalid principal in policy'),
+    'Refused',
+    IAM,
+  ],
+  ['throttling by EKS', eks('ThrottlingException', 429, 'Rate exceeded'), 'AWSUnavailable', EKS],
+  ['too many requests', eks('TooManyRequestsException', 429, 'Too Many Requests'), 'AWSUnavailable', EKS],
+  ['throttling by IAM', iam('GetRole', 'Throttling', 400, 'Rate exceeded'), 'AWSUnavailable', IAM],
+  ['an outage of EKS', eks('ServerException', 500, 'Internal server error'), 'AWSUnavailable', EKS],
+  ['EKS not available', eks('ServiceUnavailableException', 503, 'Service unavailable'), 'AWSUnavailable', EKS],
+  ['an outage of IAM', iam('GetRole', 'ServiceFailure', 500, 'internal failure'), 'AWSUnavailable', IAM],
+  ['no answer', clientFailure('NoAnswer', 'EKS DescribeFargateProfile: no result within 10 s'), 'AWSUnavailable', EKS],
+  [
+    'credentials that have expired',
+    eks('ExpiredTokenException', 403, 'The security token has expired'),
+    'CredentialsInvalid',
+    CREDENTIALS,
+  ],
+  [
+    'credentials that AWS does not know',
+    eks('UnrecognizedClientException', 403, 'The security token is invalid'),
+    'CredentialsInvalid',
+    CREDENTIALS,
+  ],
+  [
+    'a region that is not enabled',
+    { ...eks('UnrecognizedClientException', 403, 'The security token is invalid'), acceptedIn: 'eu-central-1' },
+    'RegionNotEnabled',
+    CREDENTIALS,
+  ],
+  [
+    'expired credentials that were renewed meanwhile',
+    { ...eks('ExpiredTokenException', 403, 'The security token has expired'), acceptedIn: 'eu-central-1' },
+    'CredentialsInvalid',
+    CREDENTIALS,
+  ],
+  [
+    'a request that the SDK refuses',
+    clientFailure('NotPrepared', 'Invalid Configuration: FIPS and custom endpoint are not supported'),
+    'SDKRefused',
+    EKS,
+  ],
+  [
+    'a request that is not signed in time',
+    { ...clientFailure('NotPrepared', 'no result'), cause: new DeadlineExceeded('preparing the request', 10_000) },
+    'AWSUnavailable',
+    EKS,
+  ],
+  ['an unknown error code', eks('TeapotException', 418, 'I am a teapot'), 'AWSError', EKS],
+  ['an answer that cannot be decoded', clientFailure('Undecodable', 'fargateProfile.status: missing'), 'AWSError', EKS],
+];
+
+describe('reasonForFailure', () => {
+  for (const [situation, failure, reason, part] of ROWS) {
+    it(`gives ${reason} for ${situation}`, () => {
+      const found = reasonForFailure({ ...failureWithoutStatus(failure) }, CONTEXT);
+      expect(found.name).to.equal(reason);
+      expect(partOf(found)).to.equal(part);
+    });
+  }
+
+  it('quotes the message of AWS, with the call that AWS answered', () => {
+    const subnet = eks(
+      'InvalidParameterException',
+      400,
+      'Subnet subnet-0a provided in Fargate Profile is not a private subnet',
+    );
+    expect(messageOf(reasonForFailure(aFailure(subnet), CONTEXT))).to.equal(
+      'AWS rejects a request of the controller. AWS says: Subnet subnet-0a provided in Fargate Profile is not a private subnet ' +
+        '(EKS CreateFargateProfile: InvalidParameterException). ' +
+        'Correct the spec, or the AWS resource that the spec names. The controller retries on its own.',
+    );
+    expect(
+      messageOf(
+        reasonForFailure(
+          aFailure({ code: 'ResourceNotFoundException', statusCode: 404, message: 'No cluster found for name: prod.' }),
+          CONTEXT,
+        ),
+      ),
+    ).to.equal(
+      'EKS cluster "prod" does not exist in region eu-west-1 of account 111122223333. ' +
+        'Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. The controller retries on its own.',
+    );
+  });
+
+  it('polls soon after throttling, however long the object has waited, and backs off from a failing service', () => {
+    const pollAfter = (waited: number, code: string, statusCode: number): number =>
+      pollOf(reasonForFailure(aFailure(eks(code, statusCode, 'x')), CONTEXT), waited);
+    expect([0, 40_000].map((waited) => pollAfter(waited, 'ThrottlingException', 429))).to.deep.equal([2_000, 2_000]);
+    expect([0, 40_000].map((waited) => pollAfter(waited, 'ServerException', 503))).to.deep.equal([2_000, 40_000]);
+  });
+
+  it('words throttling and a missing answer differently', () => {
+    const throttled = eks('ThrottlingException', 429, 'Rate exceeded');
+    expect(messageOf(reasonForFailure(aFailure(throttled), CONTEXT))).to.equal(
+      'AWS throttles the requests of the controller. AWS says: Rate exceeded (EKS CreateFargateProfile: ThrottlingException). The controller retries on its own.',
+    );
+    expect(
+      messageOf(
+        reasonForFailure(failureWithoutStatus(clientFailure('NoAnswer', 'AWS: no result within 10 s')), CONTEXT),
+      ),
+    ).to.equal(
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS CreateFargateProfile). The controller retries on its own.',
+    );
+  });
+
+  it('names the identity whose credentials AWS rejects', () => {
+    const expired = eks('ExpiredTokenException', 403, 'The security token included in the request is expired');
+    const messageFor = (identity: IdentityRef | undefined) =>
+      messageOf(reasonForFailure(aFailure(expired), { ...CONTEXT, identity }));
+    expect(messageFor(undefined)).to.match(
+      /^AWS rejects the credentials of the manager itself\. AWS says: The security token/,
+    );
+    expect(messageFor({ kind: 'AWSClusterRoleIdentity', name: 'team-a' })).to.match(
+      /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. AWS says: The security token/,
+    );
+  });
+
+  it('gives the same message for each request id of the same failure', () => {
+    const messages = [1, 2].map((attempt) =>
+      messageOf(
+        reasonForFailure(
+          aFailure({
+            code: 'AccessDeniedException',
+            statusCode: 403,
+            message: `no (Service: Eks, Status Code: 403, Request ID: 0000000${attempt}-1111-2222-3333-444444444444) RequestId: 0000000${attempt}-1111-2222-3333-444444444444`,
+            requestId: `0000000${attempt}-1111-2222-3333-444444444444`,
+          }),
+          CONTEXT,
+        ),
+      ),
+    );
+    expect(messages[0]).to.equal(messages[1]);
+    expect(messages[0]).not.to.include('1111-2222');
+  });
+
+  it('gives each failure its nature: outage, human, wait or retry', () => {
+    const natureFor = (failure: Partial<AwsFailure>): string => natureOf(reasonForFailure(aFailure(failure), CONTEXT));
+    expect(natureFor({ code: 'ThrottlingException', statusCode: 429 })).to.equal('outage');
+    expect(natureFor({ code: 'InvalidParameterException', statusCode: 400 })).to.equal('human');
+    expect(natureFor({ code: 'ResourceLimitExceededException', statusCode: 400 })).to.equal('wait');
+    expect(natureFor({ code: 'TeapotException', statusCode: 418 })).to.equal('retry');
+  });
+});
+
+describe('reasonForCredentials', () => {
+  const denied = aFailure({ service: 'sts', operation: 'AssumeRole', code: 'AccessDenied', statusCode: 403 });
+  const down = aFailure({ service: 'sts', operation: 'GetCallerIdentity', code: 'NoAnswer' });
+  const rows: readonly (readonly [string, CredentialsProblem, string | undefined])[] = [
+    ['an interrupted pass', { reason: 'Interrupted', message: 'the manager stops' }, undefined],
+    ['no credentials', { reason: 'CredentialsMissing', message: 'no AWS credentials' }, 'CredentialsMissing'],
+    ['wrong credentials', { reason: 'CredentialsInvalid', message: 'no', failure: denied }, 'CredentialsInvalid'],
+    ['STS not answering', { reason: 'AccountUnknown', message: 'no', failure: down }, 'AWSUnavailable'],
+    ['STS refusing', { reason: 'AccountUnknown', message: 'no', failure: denied }, 'AccessDenied'],
+    ['an unknown account', { reason: 'AccountUnknown', message: 'no' }, 'CredentialsMissing'],
+    ['a region that cannot exist', { reason: 'RegionInvalid', message: 'no' }, 'RegionInvalid'],
+    ['an identity that does not exist', { reason: 'IdentityNotFound', message: 'no' }, 'IdentityNotFound'],
+    [
+      'an identity that the namespace may not use',
+      { reason: 'IdentityNotAllowed', message: 'no' },
+      'IdentityNotAllowed',
+    ],
+  ];
+  for (const [situation, problem, reason] of rows) {
+    it(`gives ${reason ?? 'no reason'} for ${situation}`, () => {
+      expect(reasonForCredentials(problem, CONTEXT)?.name).to.equal(reason);
+    });
+  }
+
+  it('names the way to end the deletion of an object without credentials', () => {
+    const problem: CredentialsProblem = { reason: 'IdentityNotFound', message: 'it does not exist' };
+    const messages = [undefined, 'retain' as const, 'removeFinalizer' as const].map((abandonment) => {
+      const reason = reasonForCredentials(problem, { ...CONTEXT, abandonment });
+      return reason && messageOf(reason);
+    });
+    expect(messages).to.deep.equal([
+      'It does not exist. Create the identity, or correct the reference to it. The controller then continues on its own.',
+      'It does not exist. Create the identity, or correct the reference to it. Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS. The controller then continues on its own.',
+      'It does not exist. Create the identity, or correct the reference to it. Or, if the account is lost, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS. The controller then continues on its own.',
+    ]);
+    const deleted = { code: 'UnrecognizedClientException', statusCode: 403 };
+    const rejected = reasonForFailure(aFailure(deleted), { ...CONTEXT, abandonment: 'retain' });
+    expect(rejected.name).to.equal('CredentialsInvalid');
+    expect(messageOf(rejected)).to.contain('Or set spec.deletionPolicy to Retain');
+  });
+
+  it('reports every problem in CredentialsReady', () => {
+    for (const [, problem] of rows) {
+      const found = reasonForCredentials(problem, CONTEXT);
+      if (found !== undefined) expect(partOf(found)).to.equal(CREDENTIALS);
+    }
+  });
+});
+
+/** A failure of the AWS client itself: it has no HTTP status code. */
+function failureWithoutStatus(failure: Partial<AwsFailure>): AwsFailure {
+  const { statusCode: _default, ...rest } = aFailure();
+  return { ...rest, ...failure };
+}

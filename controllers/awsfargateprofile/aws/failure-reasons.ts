@@ -1,0 +1,120 @@
+import {
+  describeFailure,
+  isAccessDenied,
+  isClusterNotFound,
+  isCredentialsInvalid,
+  isInvalidRequest,
+  isNotDispatched,
+  isNotFound,
+  isNotPrepared,
+  isQuotaExceeded,
+  isRegionNotEnabled,
+  isRoleNotVisible,
+  isThrottled,
+  isUnavailable,
+} from '../../../pkg/cloud/errors/errors.ts';
+import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
+import type { CredentialsProblem, IdentityRef, Session } from '../../../pkg/cloud/types.ts';
+import type { Target } from '../model/goal-kinds.ts';
+import type { Abandonment } from '../reasons/abandonment.ts';
+import type { ConditionPart, Reason } from '../reasons/reasons.ts';
+import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
+
+const PART_OF: Readonly<Record<AwsFailure['service'], ConditionPart>> = {
+  eks: 'EKSFargateProfileReady',
+  iam: 'IAMFargateRolesReady',
+  sts: 'CredentialsReady',
+};
+
+/** The identity that called AWS, and the EKS cluster that the call was about. */
+export interface CallContext {
+  readonly eksCluster: string;
+  readonly region: string;
+  /** The AWS account of the credentials; undefined while it is not known. */
+  readonly account?: string;
+  /**
+   * The reference to the AWSCluster…Identity object whose credentials the call used; `undefined`: the manager's own
+   * credentials.
+   */
+  readonly identity: IdentityRef | undefined;
+  /** How a user can end the deletion of the object without credentials. */
+  readonly abandonment?: Abandonment | undefined;
+}
+
+export const callContext = (
+  { eksCluster, region, identity }: Target,
+  { session, abandonment }: { readonly session?: Pick<Session, 'account'> } & Pick<CallContext, 'abandonment'> = {},
+): CallContext => ({
+  eksCluster: eksCluster,
+  region,
+  identity,
+  ...(session && { account: session.account }),
+  abandonment,
+});
+
+/** The reason to stop when there are no credentials for AWS; `undefined` when the pass was interrupted. */
+export function reasonForCredentials(
+  { reason, message, failure }: CredentialsProblem,
+  context: CallContext,
+): Reason | undefined {
+  const { abandonment } = context;
+  switch (reason) {
+    case 'Interrupted':
+      return undefined;
+    case 'AccountUnknown':
+    case 'AssumeRoleFailed':
+      return failure === undefined
+        ? newReason('CredentialsMissing', { detail: message, abandonment })
+        : reasonForFailure(failure, context);
+    case 'RegionInvalid':
+      return newReason('RegionInvalid', { region: context.region, abandonment });
+    default:
+      return newReason(reason, { detail: message, abandonment });
+  }
+}
+
+/** The reason to stop a pass after a failed call to AWS. */
+export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
+  const { eksCluster, region, account, identity, abandonment } = context;
+  const detail = describeFailure(failure);
+  const said = { detail, about: PART_OF[failure.service] };
+  if (isCredentialsInvalid(failure))
+    return newReason('CredentialsInvalid', {
+      detail: `AWS rejects the credentials of ${credentialsName(identity)}. AWS says: ${detail}`,
+      abandonment,
+    });
+  if (failure.acceptedIn !== undefined && isRegionNotEnabled(failure)) {
+    const { acceptedIn } = failure;
+    return newReason('RegionNotEnabled', { detail, region, acceptedIn, abandonment, ...(account && { account }) });
+  }
+  if (isNotPrepared(failure) && !isLate(failure)) return newReason('SDKRefused', { ...said, region });
+  if (isThrottled(failure))
+    return newReason('AWSUnavailable', {
+      ...said,
+      detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
+      isThrottled: true,
+    });
+  if (isUnavailable(failure) || isNotDispatched(failure) || isLate(failure))
+    return newReason('AWSUnavailable', {
+      ...said,
+      detail: `AWS gives no usable answer to a request of the controller: ${detail}`,
+    });
+  if (isAccessDenied(failure)) return newReason('AccessDenied', said);
+  if (isClusterNotFound(failure))
+    return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }) });
+  if (isQuotaExceeded(failure))
+    return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
+  // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then does
+  // not find the role, its answers are inconsistent.
+  if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
+  // IAM answers "not found" if a policy ARN of the spec does not exist, and has no separate error code for this case.
+  if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
+  return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
+}
+
+/** Whether the request was not signed within its deadline. */
+const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
+
+const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import { mutate } from './mutate.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { MutationOutcome } from '../model/outcome.ts';
+import { EKS_CLUSTER, PROFILE, ROLE, aFailure } from '../testing/builders.ts';
+import { aSimulatedProfile, aSimulatedRole, awsWith } from '../testing/pass-state.ts';
+import {
+  CONSTRUCTIVE,
+  CREATE_PROFILE,
+  DELETE_PROFILE,
+  DESTRUCTIVE,
+  DELETE_ROLE,
+  STRIP_ROLE,
+  describeMutationKind,
+} from '../testing/mutations.ts';
+import { sessionOn } from '../testing/simulated-session.ts';
+
+/** For each kind of mutation: the AWS call, with the name of the profile or role that it changes. */
+const CALLS: Readonly<Record<string, string>> = {
+  createProfile: `CreateFargateProfile ${PROFILE}`,
+  tagProfile: `TagResource ${PROFILE}`,
+  untagProfile: `UntagResource ${PROFILE}`,
+  deleteProfile: `DeleteFargateProfile ${PROFILE}`,
+  createRole: `CreateRole ${ROLE}`,
+  setTrust: `UpdateAssumeRolePolicy ${ROLE}`,
+  setBoundary: `PutRolePermissionsBoundary ${ROLE}`,
+  removeBoundary: `DeleteRolePermissionsBoundary ${ROLE}`,
+  attachPolicy: `AttachRolePolicy ${ROLE}`,
+  detachPolicy: `DetachRolePolicy ${ROLE}`,
+  'detachPolicy to retire the role': `DetachRolePolicy ${ROLE}`,
+  tagRole: `TagRole ${ROLE}`,
+  untagRole: `UntagRole ${ROLE}`,
+  deleteRole: `DeleteRole ${ROLE}`,
+  createAccessEntry: `CreateAccessEntry ${ROLE}`,
+  deleteAccessEntry: `DeleteAccessEntry ${ROLE}`,
+};
+
+describe('mutate', () => {
+  for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE])
+    it(`sends one call for ${describeMutationKind(mutation)}`, async () => {
+      const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
+      await mutate(session, EKS_CLUSTER, mutation);
+      expect(session.calls).to.deep.equal([CALLS[describeMutationKind(mutation)]]);
+    });
+
+  it('returns the created profile', async () => {
+    const aws = awsWith(aSimulatedRole());
+    const outcome = await mutate(sessionOn(aws), EKS_CLUSTER, CREATE_PROFILE);
+    expect(outcome).to.deep.include({ kind: 'done' });
+    expect(outcome.kind === 'done' && outcome.profile).to.include({ name: PROFILE, status: 'CREATING' });
+  });
+
+  const NO_CLUSTER = { code: 'ResourceNotFoundException', statusCode: 404, message: 'No cluster found for name: c.' };
+  const NO_PROFILE = { code: 'ResourceNotFoundException', statusCode: 404, message: 'No Fargate Profile found' };
+  const NO_ROLE = { code: 'NoSuchEntity', statusCode: 404, message: `The role with name ${ROLE} cannot be found.` };
+  const inUse = (message: string) => ({ code: 'ResourceInUseException', statusCode: 409, message });
+  const BUSY = inUse(
+    'Cannot create Fargate Profile a because cluster c currently has Fargate profile b in status DELETING',
+  );
+  const TRUST = {
+    code: 'InvalidParameterException',
+    statusCode: 400,
+    message:
+      'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal',
+  };
+  const ATTACH: Mutation = { kind: 'attachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/p' };
+
+  type Outcome = Partial<MutationOutcome> & Pick<MutationOutcome, 'kind'>;
+  const answers: readonly (readonly [call: string, Mutation, Partial<AwsFailure>, Outcome])[] = [
+    ['a create in an EKS cluster that is gone', CREATE_PROFILE, NO_CLUSTER, { kind: 'clusterGone' }],
+    ['a deletion in an EKS cluster that is gone', DELETE_PROFILE, NO_CLUSTER, { kind: 'clusterGone' }],
+    ['the deletion of a profile that is gone', DELETE_PROFILE, NO_PROFILE, { kind: 'gone' }],
+    ['the deletion of a role that is gone', DELETE_ROLE, NO_ROLE, { kind: 'gone' }],
+    ['a change of a role that is gone', ATTACH, NO_ROLE, { kind: 'notVisible' }],
+    [
+      'a detachment from a role that is gone, because only a read proves that',
+      STRIP_ROLE,
+      NO_ROLE,
+      { kind: 'notVisible' },
+    ],
+    [
+      'the attachment of a policy that does not exist',
+      ATTACH,
+      { code: 'NoSuchEntity', statusCode: 404, message: 'Policy arn:aws:iam::aws:policy/p does not exist' },
+      { kind: 'failed' },
+    ],
+    ['the deletion of a role that still has policies', DELETE_ROLE, { code: 'DeleteConflict' }, { kind: 'outdated' }],
+    [
+      'a change of a role that another client changes',
+      ATTACH,
+      { code: 'ConcurrentModification' },
+      { kind: 'outdated' },
+    ],
+    [
+      'a create under a name that a profile has already',
+      CREATE_PROFILE,
+      inUse('A Fargate Profile already exists with this name'),
+      { kind: 'nameTaken' },
+    ],
+    [
+      'a create while EKS changes another profile',
+      CREATE_PROFILE,
+      BUSY,
+      { kind: 'siblingBusy', by: ProfileName.of('b'), doing: 'DELETING' },
+    ],
+    [
+      'a create while the EKS cluster is being updated',
+      CREATE_PROFILE,
+      inUse('currently has an update in progress'),
+      { kind: 'clusterUpdating' },
+    ],
+    [
+      'a deletion while the EKS cluster is not ACTIVE',
+      DELETE_PROFILE,
+      { code: 'InvalidRequestException', message: "Cluster 'c' is not in ACTIVE status" },
+      { kind: 'clusterUpdating' },
+    ],
+    ['a create with a trust policy that EKS does not see yet', CREATE_PROFILE, TRUST, { kind: 'rolePropagating' }],
+    ['a deletion that fails with the message about a trust policy', DELETE_PROFILE, TRUST, { kind: 'failed' }],
+    ['a call without an answer', CREATE_PROFILE, { code: 'NoAnswer' }, { kind: 'failed' }],
+  ];
+  for (const [call, mutation, failure, expected] of answers)
+    it(`returns ${expected.kind} for ${call}`, async () => {
+      const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
+      session.onCall = () => aFailure(failure);
+      expect(await mutate(session, EKS_CLUSTER, mutation)).to.deep.include(expected);
+    });
+});

@@ -1,0 +1,47 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
+import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/types.ts';
+import type { Goal } from '../model/goal-kinds.ts';
+import { locationOf } from '../model/location.ts';
+import type { DroppedPass, PassEnd } from '../model/pass.ts';
+import { stoppedBy } from '../model/pass.ts';
+import { isInTransit } from '../model/transit.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { callContext, reasonForCredentials } from './failure-reasons.ts';
+
+type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
+
+/**
+ * Opens the session in which the object's AWS resources are read and changed. Returns Left if there are no credentials, or
+ * if the credentials belong to another account than the account in which the profile was created.
+ */
+export async function openSession(
+  sessions: Sessions,
+  object: AWSFargateProfile,
+  { target, abandonment }: Pick<PursueGoal, 'target' | 'abandonment'>,
+  context: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'>,
+): Promise<E.Either<PassEnd | DroppedPass, Session>> {
+  const opened = await sessions.open({
+    ...context,
+    region: target.region,
+    identity: target.identity,
+    namespace: object.metadata.namespace,
+    // While EKS creates or deletes the object's profile, a pass only asks for the status of the profile, so the AWS calls
+    // of passes over other objects have precedence.
+    polling: isInTransit(object),
+  })();
+  if (E.isLeft(opened)) {
+    const reason = reasonForCredentials(opened.left, callContext(target, { abandonment }));
+    return E.left(
+      reason === undefined ? { kind: 'quit', because: opened.left.message, until: 'later' } : stoppedBy(reason),
+    );
+  }
+  const location = locationOf(object);
+  const { account } = opened.right;
+  if (location.kind !== 'known' || location.account === account) return opened;
+  const whose = credentialsName(target.identity);
+  return E.left(
+    stoppedBy(newReason('WrongAccount', { whose, recorded: location.account, found: account, abandonment })),
+  );
+}

@@ -1,0 +1,45 @@
+import { fieldAt } from '../../api/record.ts';
+import type { StoreReader } from '../../pkg/kube/cache/store.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { BY_CLUSTER, clusterOf } from '../shared/caches.ts';
+import { hasPausedAnnotation } from '../shared/object-state.ts';
+import { orderInCluster } from './placement.ts';
+
+/**
+ * Whether the object is the next of its Cluster that changes something in EKS. EKS changes one profile of a cluster at a
+ * time, so the passes of the other objects would only find out that they must wait.
+ */
+export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
+  const lookup = profiles.lookup(key);
+  if (lookup.kind !== 'found' || isAtRest(lookup.object)) return false;
+  const { object } = lookup;
+  const order = orderInCluster(object);
+  return clusterOf(object).every((cluster) => {
+    const listing = profiles.byIndex(BY_CLUSTER, cluster);
+    return (
+      listing.kind === 'listed' && !listing.objects.some((other) => isInLine(other) && orderInCluster(other) < order)
+    );
+  });
+}
+
+/** Whether the object is Ready at its current generation, not being deleted and not paused. */
+export function isAtRest({ metadata, status }: KubeObject): boolean {
+  return (
+    metadata.deletionTimestamp === undefined &&
+    fieldAt(status, 'observedGeneration') === metadata.generation &&
+    isTrue(status, 'Ready') &&
+    !isTrue(status, 'Paused')
+  );
+}
+
+/** Whether the object will take its turn without a user. A paused or stalled object keeps no other object waiting. */
+const isInLine = (object: KubeObject): boolean =>
+  !isAtRest(object) && !hasPausedAnnotation(object) && !isTrue(object['status'], 'Stalled');
+
+function isTrue(status: unknown, type: string): boolean {
+  const conditions = fieldAt(status, 'conditions');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True')
+  );
+}

@@ -1,0 +1,211 @@
+import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { Ownership } from '../../../pkg/fargate/ownership.ts';
+import { isSharedByCapa, profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { checkTrust } from '../../../pkg/fargate/trust.ts';
+import {
+  describeDifferences,
+  foundRoles,
+  hasOtherPath,
+  isRecorded,
+  ownershipOf,
+  findProfile,
+  findRole,
+} from './compare.ts';
+import { findLimitBlocker } from './limits.ts';
+import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Decision } from '../model/decision.ts';
+import { stopWith } from '../model/decision.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+
+/** The decision to stop if nothing in AWS may be changed towards the desired state; `undefined` if changes are allowed. */
+export function findBlocker(desired: Desired, observed: Observed): Decision | undefined {
+  if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
+  const { region, account } = desired.place;
+  if (observed.cluster === 'gone') {
+    return stopWith(newReason('EKSClusterNotFound', { cluster: desired.identity.eksCluster, region, account }));
+  }
+  return (
+    findProfileBlocker(desired, observed, desired.wanted.profile) ??
+    findRoleBlocker(desired, observed) ??
+    findAdoptionBlocker(desired, observed, desired.wanted.profile) ??
+    findLimitBlocker(desired, observed, desired.wanted.profile)
+  );
+}
+
+/**
+ * The decision to wait for a ready control plane if a profile or role would be adopted: without it, nothing proves that the
+ * EKS cluster belongs to this namespace.
+ */
+function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+  if (desired.creationBlocker === undefined) return undefined;
+  const isUnstamped = (owner: Ownership): boolean => owner.kind === 'ours' && !owner.stamped;
+  const isAdopted = observed.profiles.some(({ name, found }) => {
+    if (found === undefined) return false;
+    const owner = ownershipOf(desired, found);
+    return isUnstamped(owner) || (owner.kind === 'foreign' && name === wanted.name);
+  });
+  return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwner(found, desired.identity)))
+    ? stopWith(desired.creationBlocker)
+    : undefined;
+}
+
+/**
+ * EKS answers "no such cluster" also if the cluster is in another account. So a missing cluster finishes the deletion of an
+ * object only if the object records this account, or records that the controller has created nothing: docs/adr/0011.
+ */
+function findAccountBlocker(
+  { surplus, recorded, identity, place }: Desired,
+  { cluster }: Observed,
+): Decision | undefined {
+  if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
+  return stopWith(
+    newReason('AccountUncertain', { cluster: identity.eksCluster, region: place.region, account: place.account }),
+  );
+}
+
+/**
+ * The decision to stop if the existing profile with the wanted name may not be changed: the profile is foreign, or differs
+ * from the spec in fields that EKS cannot change.
+ */
+export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+  const former = findFormerProfile(desired, observed, wanted);
+  if (former !== undefined) {
+    const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
+    return stopWith(newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned: true }));
+  }
+  const found = findProfile(observed.profiles, wanted.name);
+  if (found === undefined) return undefined;
+  const differences = describeDifferences(desired, observed, found);
+  const owner = ownershipOf(desired, found);
+  if (owner.kind === 'foreign') {
+    const obstacles = findAdoptionObstacles(desired, owner, found, differences);
+    if (obstacles === undefined || obstacles.length > 0) {
+      const stripped = strippedProfileReason(desired, found);
+      if (stripped !== undefined) return stopWith(stripped);
+      const adoption = adoptionPolicyFor(desired, owner, found);
+      return stopWith(
+        newReason('ProfileNotOwned', {
+          name: found.name,
+          whose: owner.whose,
+          isProvisioned: desired.recorded.isProvisioned,
+          ...(adoption && { adoption }),
+          ...(obstacles && { obstacles }),
+        }),
+      );
+    }
+  }
+  return differences.length > 0 && found.status === 'ACTIVE' && !isUnfinished(desired)
+    ? stopWith(
+        newReason('SpecDiffers', {
+          name: found.name,
+          fields: differences,
+          isProvisioned: desired.recorded.isProvisioned,
+        }),
+      )
+    : undefined;
+}
+
+/** The provisioned profile under the name in status, if it exists and the wanted profile has another name. */
+function findFormerProfile(
+  { recorded }: Desired,
+  { profiles }: Observed,
+  wanted: WantedProfile,
+): FargateProfile | undefined {
+  const isOther = recorded.profileName !== undefined && recorded.profileName !== wanted.name;
+  return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
+}
+
+/** The decision to stop if the wanted role can be neither used nor created. */
+export function findRoleBlocker(desired: Desired, observed: Observed): Decision | undefined {
+  const role = desired.wanted?.role;
+  if (role === undefined) return undefined;
+  const { isProvisioned } = desired.recorded;
+  const found = findRole(observed.roles, role.name);
+  if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
+  if (found === undefined) {
+    // If a foreign role that spec.roleName names has been deleted, the controller does not create a role in its place. The
+    // role that Cluster API Provider AWS shares between all profiles is always foreign. If a foreign role had a computed
+    // name, the controller may create its own role once the foreign role is deleted.
+    const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
+    if (isForeign || isSharedByCapa(role.name)) {
+      return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
+    }
+    return desired.roleConflict && stopWith(desired.roleConflict);
+  }
+  const stripped = strippedRoleReason(desired, found);
+  if (stripped !== undefined) return stopWith(stripped);
+  const owner = roleOwner(found, desired.identity);
+  if (owner.kind === 'ours') {
+    if (desired.roleConflict !== undefined) return stopWith(desired.roleConflict);
+    return hasOtherPath(role, found) && found.inUseBy !== undefined
+      ? stopWith(
+          newReason('RoleSettingsConflict', {
+            name: role.name,
+            other: found.inUseBy,
+            settings: ['rolePath'],
+            isProvisioned,
+          }),
+        )
+      : undefined;
+  }
+  if (!role.isNamedInSpec)
+    return stopWith(newReason('RoleNotOwned', { name: role.name, whose: owner.whose, isProvisioned }));
+  return findTrustBlocker(desired, found);
+}
+
+function findExistingRoleBlocker(
+  desired: Desired,
+  role: ExistingRole,
+  found: FoundRole | undefined,
+): Decision | undefined {
+  if (found?.arn === role.arn) return findTrustBlocker(desired, found);
+  // IAM finds a role by its name alone, whatever its path, and in upper and lower case. So the role that it finds can have
+  // another ARN than spec.roleARN.
+  const other = found && { arn: found.arn, wanted: role.arn };
+  const { isProvisioned } = desired.recorded;
+  return stopWith(newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned }));
+}
+
+function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefined {
+  const verdict = checkTrust(found.trust, { ...desired.place, cluster: desired.identity.eksCluster });
+  return verdict.kind === 'trusted'
+    ? undefined
+    : stopWith(newReason('RoleTrustInvalid', { name: found.name, problem: verdict.reason, ours: false }));
+}
+
+/**
+ * The differences from the spec that keep adoptionPolicy `Always` from adopting a profile that no tag assigns to an owner.
+ * `undefined`: the profile may not be adopted at all.
+ */
+function findAdoptionObstacles(
+  desired: Desired,
+  owner: Extract<Ownership, { kind: 'foreign' }>,
+  found: FargateProfile,
+  differences: readonly string[],
+): readonly string[] | undefined {
+  if (desired.adoptionPolicy !== 'Always' || owner.claimed) return undefined;
+  return found.status === 'ACTIVE' ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
+}
+
+/**
+ * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if no value would
+ * do, because a tag names another owner.
+ */
+function adoptionPolicyFor(
+  desired: Desired,
+  { claimed }: Extract<Ownership, { kind: 'foreign' }>,
+  found: FargateProfile,
+): AdoptionPolicy | undefined {
+  if (!claimed) return 'Always';
+  return profileOwner(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
+}
+
+/**
+ * Whether the controller has sent a create request for the wanted profile, but EKS has never shown this profile ACTIVE and
+ * equal to the spec.
+ */
+const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
+  recorded.isCreateRequested && recorded.profileName === wanted?.profile.name && !recorded.isProvisioned;

@@ -1,0 +1,100 @@
+import type { RoleArn } from '../../../api/names.ts';
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import type { Ownership } from '../../../pkg/fargate/ownership.ts';
+import { profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { areSelectorsEqual, describeSelectors } from '../../../pkg/fargate/selectors.ts';
+import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
+import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
+
+export const findProfile = (profiles: readonly ObservedProfile[], name: string): FargateProfile | undefined =>
+  profiles.find((profile) => profile.name === name)?.found;
+
+/** The existing role with this name, in upper or lower case; `undefined` if it does not exist or was not read. */
+export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
+  foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
+
+/** The roles that exist in IAM, without the roles that were not read. */
+export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
+  roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
+
+/**
+ * The owner of a profile according to its tags. With adoptionPolicy `Never`, a profile that has only CAPA's tag is foreign.
+ */
+export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
+  const owner = profileOwner(found, desired.identity);
+  return owner.kind === 'ours' && !owner.stamped && desired.adoptionPolicy === 'Never'
+    ? {
+        kind: 'foreign',
+        whose: 'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
+        claimed: true,
+      }
+    : owner;
+}
+
+/**
+ * The facts for a reason about a profile that is being deleted. `successor` is the profile that the controller creates
+ * afterwards.
+ */
+export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
+  name,
+  ...(wanted !== undefined && creationBlocker === undefined && { successor: wanted.profile.name }),
+});
+
+/**
+ * The ARN of the wanted role. A foreign role that spec.roleName names may have any path, and the name of a role may have
+ * other capital letters in IAM than in the spec. So the ARN of the existing role is returned.
+ */
+export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
+  const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
+  if (found === undefined || role.kind !== 'managed') return role.arn;
+  const isForeign = role.isNamedInSpec && roleOwner(found, desired.identity).kind === 'foreign';
+  return isForeign || !hasOtherPath(role, found) ? found.arn : role.arn;
+}
+
+/** Describes each immutable field in which the EKS profile differs from the spec. */
+export function describeDifferences(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {
+  if (desired.wanted === undefined) return [];
+  const { profile, role } = desired.wanted;
+  const roleArn = wantedRoleArn(desired, observed, role);
+  return [
+    ...(areSelectorsEqual(profile.selectors, found.selectors)
+      ? []
+      : [
+          `selectors are "${describeSelectors(found.selectors)}" in AWS, but "${describeSelectors(profile.selectors)}" in the spec`,
+        ]),
+    ...(areSubnetsAsWanted(desired, profile, found)
+      ? []
+      : [`subnets are ${found.subnets.join(', ')} in AWS, but ${profile.subnets.join(', ')} in the spec`]),
+    ...(found.podExecutionRoleArn === roleArn
+      ? []
+      : [`pod execution role is ${found.podExecutionRoleArn} in AWS, but ${roleArn} in the spec`]),
+  ];
+}
+
+/**
+ * Whether the profile has the wanted subnets. Without spec.subnetIDs, any subnets are right for an existing profile of this
+ * controller: EKS cannot change them, and the control plane can list other subnets later.
+ */
+export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
+  areSubnetsEqual(wanted.subnets, found.subnets) ||
+  (!wanted.areSubnetsInSpec && ownershipOf(desired, found).kind === 'ours');
+
+/** Whether a managed role has another path than the spec wants. IAM cannot change the path of a role. */
+export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
+  role.kind === 'managed' && role.path !== found.path;
+
+/** Whether `status.role` is about the role with this name. */
+export const isRecorded = ({ recorded }: Pick<Desired, 'recorded'>, name: FoundRole['name']): boolean =>
+  isSameRoleName(recorded.roleName, name);
+
+/**
+ * Whether the IAM role was deleted and created again while a profile uses it, and no user has confirmed yet that the EKS
+ * access entry was recreated. The role may belong to another owner.
+ */
+export const isRecreated = ({ recorded }: Desired, found: FoundRole): boolean =>
+  isRecorded({ recorded }, found.name) &&
+  recorded.roleId !== undefined &&
+  recorded.roleId !== found.id &&
+  recorded.accessEntryRenewedFor !== found.id;

@@ -1,0 +1,375 @@
+import { expect } from 'chai';
+import { apply } from '../aws/apply.ts';
+import type { Decision } from '../model/decision.ts';
+import type { Mutation } from '../model/mutation.ts';
+import { subjectOf } from '../model/mutation.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { OWNER_TAG, POD_EXECUTION_POLICY } from '../testing/builders.ts';
+import { afterEverySimulation, atEveryMutation } from '../testing/environment-generator.ts';
+import type { RecordedMutation, SimulatedEnvironment } from '../testing/environment.ts';
+import { HERE } from '../testing/environment.ts';
+import {
+  expectedProfileName,
+  expectedRole,
+  expectedSubnets,
+  findDeviations,
+  hasImmutableFieldsOfSpec,
+  isAdoptable,
+  isOurProfile,
+  isOurRole,
+  isStopJustified,
+  possibleRoleNames,
+  trustsFargate,
+  withNamesInUse,
+} from '../testing/expected-state.ts';
+import type { SimulatedProfile, SimulatedRole, Snapshot } from '../testing/simulated-aws.ts';
+import { SimulatedAws, roleArnOf } from '../testing/simulated-aws.ts';
+import { isUnwantedRoleOf } from '../testing/simulation.ts';
+import { decide } from './decide.ts';
+
+describe('The passes of an object in any environment', () => {
+  it('end with a settled state or with a reason to stop', () => {
+    afterEverySimulation(({ end }) => expect(end.kind).to.be.oneOf(['settled', 'stopped']));
+  });
+
+  it('settle only when AWS is as desired', () => {
+    afterEverySimulation(({ end, mode, spec, status, environment, aws }) => {
+      if (end.kind !== 'settled' || mode !== 'live') return;
+      const { controlPlaneTags } = environment;
+      const expected = {
+        spec: withNamesInUse(spec, status, aws),
+        privateSubnets: expectedSubnets(status),
+        controlPlaneTags,
+      };
+      expect(findDeviations(expected, aws)).to.deep.equal([]);
+    });
+  });
+
+  it('settle only when the access entry serves the role of the object, or the ConfigMap aws-auth may serve it', () => {
+    afterEverySimulation(({ end, mode, spec, environment, aws }) => {
+      if (end.kind !== 'settled' || mode !== 'live' || aws.authenticationMode === 'CONFIG_MAP') return;
+      const role = aws.roles.get(expectedRole(spec, aws).name.toLowerCase());
+      const isUserResponsible = role?.id === environment.accessEntryRenewedFor;
+      if (role === undefined || spec.roleARN !== undefined || !isOurRole(role, spec) || isUserResponsible) return;
+      const entry = aws.accessEntries.get(roleArnOf(role));
+      if (entry === undefined) expect(aws.authenticationMode).to.equal('API_AND_CONFIG_MAP');
+      else expect(entry.roleId).to.equal(role.id);
+    });
+  });
+
+  it('delete access entries only of roles of the object that no profile uses, or that the entry does not serve', () => {
+    atEveryMutation(({ mutation, spec, observed, awsBefore }) => {
+      if (mutation.kind !== 'deleteAccessEntry') return;
+      const role = awsBefore.roles.get(mutation.name.toLowerCase()) ?? expect.fail('the role is gone');
+      expect(isOurRole(role, spec), 'our role').to.equal(true);
+      const isServed = awsBefore.accessEntries.get(mutation.principal)?.roleId === role.id;
+      // A guard, which this simulation leaves out, asks EKS for profiles with other names.
+      const isUsed = observed.profiles.some(({ found }) => found?.podExecutionRoleArn === mutation.principal);
+      expect(isUsed && isServed, 'used and served').to.equal(false);
+    });
+  });
+
+  it('leave no access entry of a role that they delete', () => {
+    atEveryMutation(({ mutation, outcome, awsBefore }, { aws }) => {
+      if (mutation.kind !== 'deleteRole' || outcome.kind !== 'done' || awsBefore.cluster === 'gone') return;
+      const role = awsBefore.roles.get(mutation.name.toLowerCase()) ?? expect.fail('the role is gone');
+      const isLeft = awsBefore.accessEntries.has(roleArnOf(role)) && aws.authenticationMode !== 'CONFIG_MAP';
+      expect(isLeft, 'an entry is left').to.equal(false);
+    });
+  });
+
+  it('stop only for a reason that is true', () => {
+    afterEverySimulation((result) => {
+      if (result.end.kind !== 'stopped') return;
+      const { name, facts } = result.end.reason;
+      expect(isStopJustified(result.end.reason, result), `${name} ${JSON.stringify(facts)}`).to.equal(true);
+    });
+  });
+
+  it('leave no profile and no role of the object after its deletion', () => {
+    afterEverySimulation(({ end, mode, spec, decisions, aws, rolesUsedElsewhere }) => {
+      const recorded = decisions.at(-1)?.desired.recorded;
+      if (end.kind !== 'settled' || mode !== 'delete' || recorded === undefined) return;
+      for (const name of [expectedProfileName(spec), recorded.profileName]) {
+        const profile = name === undefined ? undefined : aws.profiles.get(name);
+        expect(profile !== undefined && isOurProfile(profile, spec), `profile ${name} is left`).to.equal(false);
+      }
+      const ownRole = recorded.isRoleManaged === false ? undefined : recorded.roleName;
+      const names = possibleRoleNames(spec);
+      for (const name of ownRole === undefined ? names : [...names.slice(0, 1), ownRole]) {
+        const role = aws.roles.get(name.toLowerCase());
+        if (role === undefined) continue;
+        const mayStay =
+          !isOurRole(role, spec) || rolesUsedElsewhere.includes(role.name.toLowerCase()) || isUsed(role, aws.profiles);
+        expect(mayStay, `role ${name} is left`).to.equal(true);
+      }
+    });
+  });
+
+  it('delete what they created, even if an answer was lost or the manager crashed', () => {
+    afterEverySimulation(({ end, mode, spec, created, aws, rolesUsedElsewhere, environment }) => {
+      if (end.kind !== 'settled' || mode !== 'delete') return;
+      if (isOwnershipRecordRemoved(environment)) return;
+      for (let minute = 0; minute < 6; minute++) aws.tick();
+      for (const name of created.profiles) {
+        const profile = aws.profiles.get(name);
+        expect(profile !== undefined && isOurProfile(profile, spec), `profile ${name} is left`).to.equal(false);
+      }
+      for (const name of created.roles) {
+        const role = aws.roles.get(name);
+        if (role === undefined || !isOurRole(role, spec) || rolesUsedElsewhere.includes(name)) continue;
+        // The controller never deletes the role of spec.roleARN, even if an earlier pass created that role.
+        if (roleArnOf(role) === spec.roleARN) continue;
+        expect(isUsed(role, aws.profiles), `role ${name} is left`).to.equal(true);
+      }
+    });
+  });
+
+  it('change no foreign profile, other than to adopt it', () => {
+    atEveryMutation(({ mutation, mode, spec: asked, awsBefore, status }) => {
+      const spec = mode === 'live' ? withNamesInUse(asked, status, awsBefore) : asked;
+      const name = isProfileMutation(mutation) ? subjectOf(mutation) : undefined;
+      const profile = name === undefined ? undefined : awsBefore.profiles.get(name);
+      if (profile === undefined || mutation.kind === 'createProfile' || isOurProfile(profile, spec)) return;
+      const aws = SimulatedAws.from(awsBefore);
+      expect(mutation.kind, `${name} is foreign`).to.equal('tagProfile');
+      expect(isAdoptable(profile, spec, expectedSubnets(status), aws), `${name} may not be adopted`).to.equal(true);
+      if (mutation.kind === 'tagProfile') expect(mutation.tags).to.have.property(OWNER_TAG, 'team-a/web');
+      expect(mode).to.equal('live');
+    });
+  });
+
+  it('change no foreign role', () => {
+    atEveryMutation(({ mutation, spec, awsBefore }) => {
+      const role = changedRole(mutation, awsBefore);
+      if (role !== undefined) expect(isOurRole(role, spec), `${role.name} is foreign`).to.equal(true);
+    });
+  });
+
+  it('remove only tags and policies that the controller added and that the spec does not want', () => {
+    atEveryMutation(({ mutation, status, spec }) => {
+      if (mutation.kind === 'untagProfile' || mutation.kind === 'untagRole') {
+        const ours = (status.tagKeys ?? []).map((key) => key.toLowerCase());
+        const wanted = Object.keys(spec.additionalTags ?? {}).map((key) => key.toLowerCase());
+        for (const key of mutation.keys) {
+          expect(ours, 'a foreign tag').to.include(key.toLowerCase());
+          expect(mutation.kind === 'untagRole' && wanted.includes(key.toLowerCase()), 'a wanted tag').to.equal(false);
+        }
+      }
+      if (mutation.kind === 'detachPolicy' && !mutation.retiring) {
+        expect(status.role?.attachedPolicies, 'a foreign policy').to.include(mutation.policyArn);
+        expect([POD_EXECUTION_POLICY, ...(spec.roleAdditionalPolicies ?? [])]).not.to.include(mutation.policyArn);
+      }
+    });
+  });
+
+  it('remove only a permissions boundary that the controller put on the role and that the spec does not want', () => {
+    atEveryMutation(({ mutation, status, spec, awsBefore }) => {
+      if (mutation.kind !== 'removeBoundary') return;
+      const boundary = awsBefore.roles.get(mutation.name.toLowerCase())?.boundary;
+      expect(boundary).not.to.equal(undefined);
+      expect(status.role?.permissionsBoundary, 'a foreign boundary').to.equal(boundary);
+      expect(spec.rolePermissionsBoundary).to.equal(undefined);
+    });
+  });
+
+  it('delete or strip no role that a profile uses', () => {
+    atEveryMutation(({ mutation, desired, awsBefore }, { environment }) => {
+      const role = awsBefore.roles.get(retiredRoleName(mutation) ?? '');
+      // The test also counts a profile that EKS does not show yet, unless the record of its creation was removed from
+      // status.
+      const isKnown = ({ name, hidden }: SimulatedProfile): boolean =>
+        desired.names.profiles.some((each) => each === name) &&
+        (hidden === 0 || !isOwnershipRecordRemoved(environment));
+      const profiles = new Map([...awsBefore.profiles].filter(([, profile]) => isKnown(profile)));
+      if (role !== undefined) expect(isUsed(role, profiles), `${role.name} is in use`).to.equal(false);
+    });
+  });
+
+  it('delete or strip no role that another AWSFargateProfile uses', () => {
+    atEveryMutation(({ mutation }, { rolesUsedElsewhere }) => {
+      const name = retiredRoleName(mutation);
+      if (name !== undefined) expect(rolesUsedElsewhere).not.to.include(name);
+    });
+  });
+
+  it('create nothing during a deletion or while creation is blocked', () => {
+    atEveryMutation(({ mutation, mode, creationBlocker }) => {
+      if (mutation.kind !== 'createProfile' && mutation.kind !== 'createRole') return;
+      expect(mode).to.equal('live');
+      expect(creationBlocker).to.equal(false);
+    });
+  });
+
+  it('change nothing of an object with deletionPolicy Retain after its deletion', () => {
+    atEveryMutation(({ mode }) => expect(mode).not.to.equal('retain'));
+  });
+
+  it('delete an ACTIVE profile of a living object only if the controller created it and it never matched the spec', () => {
+    atEveryMutation(({ mutation, mode, spec: asked, status, awsBefore }) => {
+      if (mutation.kind !== 'deleteProfile' || mode !== 'live') return;
+      const spec = withNamesInUse(asked, status, awsBefore);
+      const profile = awsBefore.profiles.get(mutation.name);
+      if (profile?.status !== 'ACTIVE' || profile.name !== expectedProfileName(spec)) return;
+      const aws = SimulatedAws.from(awsBefore);
+      expect(hasImmutableFieldsOfSpec(profile, spec, expectedSubnets(status), aws), 'as wanted').to.equal(false);
+      expect(status.initialization?.provisioned ?? false, 'provisioned').to.equal(false);
+      expect(status.createRequestedAt, 'createRequestedAt').not.to.equal(undefined);
+    });
+  });
+
+  it('delete no ACTIVE profile that a living object recorded as provisioned, whatever the spec says', () => {
+    atEveryMutation(({ mutation, mode, status, awsBefore }) => {
+      if (mutation.kind !== 'deleteProfile' || mode !== 'live' || status.initialization?.provisioned !== true) return;
+      if (awsBefore.profiles.get(mutation.name)?.status !== 'ACTIVE') return;
+      expect(mutation.name).not.to.equal(status.profileName);
+    });
+  });
+
+  it('wait for a created profile to appear only if its answer or its record was lost', () => {
+    afterEverySimulation(({ decisions, mutations, environment }) => {
+      const isUnconfirmed =
+        environment.events.some(({ kind }) => kind === 'statusLost') ||
+        (environment.status.account === undefined && environment.provisionedIn === HERE) ||
+        mutations.some(({ mutation, fault }) => mutation.kind === 'createProfile' && !isAnswered(fault, mutations)) ||
+        (environment.status.createRequestedAt !== undefined && environment.status.profileARN === undefined);
+      const waits = decisions.filter(
+        ({ desired, decision }) => isStop(decision, 'Propagating') && desired.wanted === undefined,
+      );
+      if (!isUnconfirmed) expect(waits.map(({ desired }) => desired.recorded)).to.deep.equal([]);
+    });
+  });
+
+  it('create a profile only with a role that exists and is as wanted', () => {
+    atEveryMutation(({ mutation, spec, awsBefore }) => {
+      if (mutation.kind !== 'createProfile') return;
+      const { podExecutionRoleArn } = mutation.profile;
+      const role = [...awsBefore.roles.values()].find((each) => roleArnOf(each) === podExecutionRoleArn);
+      expect(role, 'the role exists').not.to.equal(undefined);
+      expect(role?.trust).to.satisfy(trustsFargate);
+      if (role !== undefined && spec.roleARN === undefined && isOurRole(role, spec))
+        expect(role.attached).to.include(POD_EXECUTION_POLICY);
+    });
+  });
+
+  it('create nothing that exists, and change nothing that does not', () => {
+    atEveryMutation(({ mutation, outcome, awsBefore }) => {
+      const { profiles, roles } = awsBefore;
+      if (mutation.kind === 'createRole') expect(roles.has(mutation.role.name.toLowerCase())).to.equal(false);
+      if (mutation.kind === 'createProfile') {
+        const profile = profiles.get(mutation.profile.name);
+        expect(profile === undefined || profile.hidden > 0).to.equal(true);
+      }
+      expect(outcome.kind).not.to.be.oneOf(['gone', 'notVisible']);
+      const isBlocked = mutation.kind === 'deleteRole' && roles.get(mutation.name.toLowerCase())?.inline.length;
+      if (outcome.kind === 'failed' && !isBlocked)
+        expect(outcome.failure.code).to.be.oneOf(['NoAnswer', 'NotDispatched']);
+    });
+  });
+
+  it('do not replace a foreign role that the object used by its name and that was deleted', () => {
+    atEveryMutation(({ mutation, spec, desired: { recorded } }) => {
+      if (mutation.kind !== 'createRole' || spec.roleName === undefined || recorded.isRoleManaged !== false) return;
+      expect(recorded.roleName).not.to.equal(mutation.role.name);
+    });
+  });
+
+  it('create no role for a profile that is foreign or differs from the spec', () => {
+    atEveryMutation(({ mutation, spec: asked, awsBefore, status }) => {
+      const spec = withNamesInUse(asked, status, awsBefore);
+      const profile = mutation.kind === 'createRole' ? awsBefore.profiles.get(expectedProfileName(spec)) : undefined;
+      if (profile === undefined || profile.hidden > 0) return;
+      const aws = SimulatedAws.from(awsBefore);
+      const subnets = expectedSubnets(status);
+      const isOurs = isOurProfile(profile, spec) || isAdoptable(profile, spec, subnets, aws);
+      expect(isOurs, 'the profile is ours').to.equal(true);
+      expect(hasImmutableFieldsOfSpec(profile, spec, subnets, aws), 'the profile is as wanted').to.equal(true);
+    });
+  });
+}).timeout(60_000);
+
+describe('decide', () => {
+  it('is pure: equal arguments give an equal decision, and stay unchanged', () => {
+    afterEverySimulation(({ decisions }) => {
+      for (const { desired, observed, decision } of decisions) {
+        expect(decide(frozen(structuredClone(desired)), frozen(structuredClone(observed)))).to.deep.equal(decision);
+      }
+    });
+  });
+}).timeout(60_000);
+
+describe('apply', () => {
+  it('changes the observed state as the mutation changes AWS', () => {
+    atEveryMutation(({ mutation, outcome, desired, observed, awsBefore }) => {
+      if (outcome.kind !== 'done' && outcome.kind !== 'gone') return;
+      const aws = SimulatedAws.from(awsBefore);
+      aws.act(mutation);
+      const names = {
+        profiles: observed.profiles.map(({ name }) => name),
+        roles: observed.roles.filter(({ found }) => found !== 'unread').map(({ name }) => name),
+      };
+      const applied = apply(observed, mutation, outcome);
+      expect(comparable(applied)).to.deep.equal(
+        comparable(aws.observe(names, { forBlockers: isUnwantedRoleOf(desired) })),
+      );
+    });
+  });
+}).timeout(60_000);
+
+/**
+ * Whether a random event has removed the status or the tags, without which the controller cannot find the profiles and roles
+ * that it created.
+ */
+const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
+  events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');
+
+/**
+ * Whether the manager knows the result of a mutation. After a crash the manager does not remember that a request was not
+ * sent.
+ */
+const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
+  fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));
+
+const isStop = (decision: Decision, reason: Reason['name']): boolean =>
+  decision.kind === 'stop' && decision.reason.name === reason;
+
+const isUsed = (role: Pick<SimulatedRole, 'name' | 'path'>, profiles: Snapshot['profiles']): boolean =>
+  [...profiles.values()].some((profile) => profile.podExecutionRoleArn === roleArnOf(role));
+
+const isProfileMutation = ({ kind }: Mutation): boolean =>
+  kind === 'createProfile' || kind === 'deleteProfile' || kind === 'tagProfile' || kind === 'untagProfile';
+
+const changedRole = (mutation: Mutation, { roles }: Snapshot): SimulatedRole | undefined =>
+  mutation.kind === 'createRole' || isProfileMutation(mutation)
+    ? undefined
+    : roles.get(subjectOf(mutation).toLowerCase());
+
+/**
+ * The name, in lower case, of the role that the mutation deletes, or from which it detaches a policy so that the role can
+ * be deleted.
+ */
+const retiredRoleName = (mutation: Mutation): string | undefined =>
+  mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring)
+    ? mutation.name.toLowerCase()
+    : undefined;
+
+/**
+ * The observed state in a form for comparisons: without roles that were not read, without ids and times, which AWS assigns, and
+ * without `inUseBy`, which is no part of AWS.
+ */
+const comparable = (observed: Observed): unknown => ({
+  cluster: observed.cluster,
+  profiles: observed.profiles,
+  roles: observed.roles.flatMap(({ name, found }): readonly unknown[] => {
+    if (found === 'unread') return [];
+    if (found === undefined) return [{ name, found }];
+    const { inUseBy: _inUseBy, id: _id, createdAt: _createdAt, ...rest } = found;
+    return [{ name, found: { ...rest, attached: found.attached.toSorted() } }];
+  }),
+});
+
+function frozen<A>(value: A): A {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+}

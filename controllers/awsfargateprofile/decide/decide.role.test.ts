@@ -1,0 +1,506 @@
+import { expect } from 'chai';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { markRoleInUse } from '../aws/apply.ts';
+import { decide } from './decide.ts';
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { messageOf, newReason } from '../reasons/reasons.ts';
+import {
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_TAGS,
+  ROLE,
+  ROLE_ARN,
+  ROLE_TAGS,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  observed,
+} from '../testing/builders.ts';
+import { TRUST_POLICIES } from '../testing/expected-state.ts';
+import {
+  CAPA_TAGS,
+  CREATE_REQUESTED,
+  FOREIGN_TAGS,
+  PROVISIONED,
+  SHARED_ROLE_NAME,
+  SHARED_ROLE_ARN,
+  SHARED_ROLE,
+  desiredFrom,
+} from '../testing/fixtures.ts';
+import { describeDecision } from '../testing/mutations.ts';
+
+const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
+const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
+const BOUND = 'arn:aws:iam::111122223333:policy/bound';
+
+const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
+  roleSharers: [
+    anObject({
+      metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
+      spec: { roleName: SHARED_ROLE_NAME, rolePath: '/theirs/' },
+    }),
+  ],
+});
+
+const FORMER_PROFILE = ProfileName.of('former');
+const FORMER_ROLE = RoleName.of('former-role');
+/** The part of the spec that names the profile, so that the object does not keep the profile name in status. */
+const NAMED = { profileName: PROFILE } as const;
+const FORMERLY: AWSFargateProfileStatus = {
+  profileName: FORMER_PROFILE,
+  role: { name: FORMER_ROLE, managed: true },
+};
+
+/**
+ * The state of AWS after the role name in the spec has changed: it contains the former role, by default a role of this
+ * controller, and optionally a profile that uses the former role.
+ */
+function withFormer({
+  role = aRole({ name: FORMER_ROLE }),
+  ...profile
+}: { readonly role?: FoundRole } & Partial<FargateProfile>): Observed {
+  const isThere = Object.keys(profile).length > 0;
+  const found = aProfile({ name: FORMER_PROFILE, podExecutionRoleArn: role.arn, ...profile });
+  return {
+    cluster: 'there',
+    profiles: [
+      { name: PROFILE, found: undefined },
+      { name: FORMER_PROFILE, found: isThere ? found : undefined },
+    ],
+    roles: [
+      { name: ROLE, found: role.name === ROLE ? role : undefined },
+      { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
+    ],
+  };
+}
+
+/** The desired state under limits that allow the boundary `bound`, roles below `/pods/` and policies of AWS. */
+const limited = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredOf(anObject({ spec, status }), {
+    limits: {
+      permissionsBoundary: BOUND,
+      roleArns: ['arn:aws:iam::111122223333:role/pods/*'],
+      policyArns: ['arn:aws:iam::aws:policy/*'],
+    },
+  });
+
+type Row = readonly [situation: string, desired: Desired, seen: Observed, decision: string];
+
+const TABLES: Readonly<Record<string, readonly Row[]>> = {
+  "a spec beyond the operator's limits": [
+    [
+      'names a role, and the profile does not exist',
+      limited({ roleARN: SHARED_ROLE_ARN }),
+      observed({ role: SHARED_ROLE }),
+      'stop: NotAllowedByOperator',
+    ],
+    [
+      'names a role, and the profile exists',
+      limited({ roleARN: SHARED_ROLE_ARN }),
+      observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE }),
+      'settled',
+    ],
+    [
+      'names another role before the profile was provisioned',
+      limited({ roleARN: SHARED_ROLE_ARN }, CREATE_REQUESTED),
+      observed({ profile: aProfile(), role: SHARED_ROLE }),
+      'stop: NotAllowedByOperator',
+    ],
+    [
+      'names a foreign role in spec.roleName',
+      limited({ roleName: SHARED_ROLE_NAME }),
+      observed({ role: SHARED_ROLE }),
+      'stop: NotAllowedByOperator',
+    ],
+    [
+      'gives a new role a name',
+      limited({ roleName: SHARED_ROLE_NAME }),
+      { ...observed(), roles: [{ name: SHARED_ROLE_NAME, found: undefined }] },
+      'create role /shared',
+    ],
+    [
+      'has another permissions boundary',
+      limited({ rolePermissionsBoundary: 'arn:aws:iam::111122223333:policy/theirs' }),
+      observed(),
+      'stop: NotAllowedByOperator',
+    ],
+    [
+      'has another permissions boundary, and the profile exists',
+      limited({ rolePermissionsBoundary: 'arn:aws:iam::111122223333:policy/theirs' }, PROVISIONED),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: THEIRS }) }),
+      'setBoundary bound',
+    ],
+    [
+      'has no permissions boundary, and the profile exists',
+      limited({}, PROVISIONED),
+      observed({ profile: aProfile(), role: aRole() }),
+      'setBoundary bound',
+    ],
+    ['names a policy', limited({ roleAdditionalPolicies: [THEIRS] }), observed(), 'stop: NotAllowedByOperator'],
+    [
+      'names a policy that is not attached, and the profile exists',
+      limited({ roleAdditionalPolicies: [THEIRS] }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled: NotAllowedByOperator',
+    ],
+    [
+      'names a policy that is attached, and the profile exists',
+      limited({ roleAdditionalPolicies: [THEIRS] }, { role: { name: ROLE, attachedPolicies: [THEIRS] } }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ permissionsBoundary: BOUND, attached: [POD_EXECUTION_POLICY, THEIRS] }),
+      }),
+      'settled',
+    ],
+    [
+      'names an allowed policy',
+      limited({ roleAdditionalPolicies: [LOGS] }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'attachPolicy CloudWatchLogs',
+    ],
+  ],
+  'the managed role': [
+    [
+      'was created by Cluster API Provider AWS and lacks our tag',
+      desiredFrom(),
+      observed({ role: aRole({ tags: CAPA_TAGS }) }),
+      `tag role with ${EKS_CLUSTER_TAG},${NAMESPACE_TAG}`,
+    ],
+    [
+      'was created by Cluster API Provider AWS, while the control plane is not ready',
+      { ...desiredFrom(), creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) },
+      observed({ profile: aProfile(), role: aRole({ tags: CAPA_TAGS }) }),
+      'stop: WaitingForEKSControlPlane',
+    ],
+    [
+      'belongs to the same EKS cluster and another namespace',
+      desiredFrom(),
+      observed({ role: aRole({ tags: { ...ROLE_TAGS, [NAMESPACE_TAG]: 'team-b' } }) }),
+      'stop: RoleNotOwned',
+    ],
+    [
+      'was a foreign role that has been deleted',
+      desiredFrom({}, { role: { name: ROLE, id: 'AROATHEIRS', managed: false } }),
+      observed(),
+      `create role /${ROLE}`,
+    ],
+    [
+      'has a trust policy that is too wide',
+      desiredFrom(),
+      observed({ role: aRole({ trust: TRUST_POLICIES.wide }) }),
+      'setTrust',
+    ],
+    [
+      'has the wanted trust policy in another form',
+      desiredFrom(),
+      observed({ profile: aProfile(), role: aRole({ trust: TRUST_POLICIES.oursReordered }) }),
+      'settled',
+    ],
+    [
+      'lacks the wanted permissions boundary',
+      desiredFrom({ rolePermissionsBoundary: BOUND }),
+      observed({ role: aRole() }),
+      'setBoundary bound',
+    ],
+    [
+      'has a boundary that the controller set and the spec no longer contains',
+      desiredFrom({}, { role: { name: ROLE, permissionsBoundary: BOUND } }),
+      observed({ role: aRole({ permissionsBoundary: BOUND }) }),
+      'removeBoundary',
+    ],
+    [
+      'has a boundary that another client set',
+      desiredFrom(),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'has a boundary that another client set after the controller had set another one',
+      desiredFrom({}, { role: { name: ROLE, permissionsBoundary: THEIRS } }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'has a boundary that was recorded while the role belonged to another owner',
+      desiredFrom({}, { role: { name: ROLE, managed: false, permissionsBoundary: BOUND } }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'has the boundary that the controller set on another role',
+      desiredFrom({}, { role: { name: SHARED_ROLE_NAME, permissionsBoundary: BOUND } }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'has a boundary that another CRD has dropped from the spec after the object was provisioned',
+      desiredFrom({}, { ...PROVISIONED, role: { name: ROLE, permissionsBoundary: BOUND } }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'lacks an additional policy',
+      desiredFrom({ roleAdditionalPolicies: [LOGS] }),
+      observed({ role: aRole() }),
+      'attachPolicy CloudWatchLogs',
+    ],
+    [
+      'has a policy that the controller attached and the spec no longer contains',
+      desiredFrom({}, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
+      observed({ role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'detachPolicy CloudWatchLogs',
+    ],
+    [
+      'has a policy that the controller attached to another role',
+      desiredFrom({}, { role: { name: SHARED_ROLE_NAME, managed: false, attachedPolicies: [LOGS] } }),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'settled',
+    ],
+    [
+      'has a policy that another client attached while the role belonged to another owner',
+      desiredFrom({}, { role: { name: ROLE, managed: false, attachedPolicies: [LOGS] } }),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'settled',
+    ],
+    [
+      'has a policy that another client attached',
+      desiredFrom(),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }),
+      'settled',
+    ],
+    [
+      'has a tag that the controller set and the spec no longer contains',
+      desiredFrom({}, { tagKeys: ['Team'] }),
+      observed({ role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
+      'untag role of team',
+    ],
+    [
+      'has a tag that another client set',
+      desiredFrom(),
+      observed({ profile: aProfile(), role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
+      'settled',
+    ],
+    [
+      'was deleted by another client while the profile exists',
+      desiredFrom({}, PROVISIONED),
+      observed({ profile: aProfile() }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'belongs to another EKS cluster',
+      desiredFrom(),
+      observed({ role: aRole({ tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-north-1:111122223333:cluster/x' } }) }),
+      'stop: RoleNotOwned',
+    ],
+    [
+      'has another path and is unused',
+      desiredFrom({ rolePath: '/team-a/' }),
+      observed({ role: aRole({ attached: [] }) }),
+      `delete role ${ROLE}`,
+    ],
+    [
+      'has another path and is used by our profile',
+      desiredFrom({ rolePath: '/team-a/' }),
+      asWanted(),
+      'stop: SpecDiffers',
+    ],
+    [
+      'has another path and is used by a foreign profile',
+      desiredFrom({ ...NAMED, rolePath: '/team-a/' }, { profileName: FORMER_PROFILE }),
+      withFormer({ role: aRole(), tags: FOREIGN_TAGS, podExecutionRoleArn: ROLE_ARN }),
+      'stop: RoleSettingsConflict',
+    ],
+  ],
+  'a role for which an older object has other settings': [
+    ['does not exist: the older object creates it', disputed, observed(), 'stop: RoleSettingsConflict'],
+    [
+      'is ours, and keeps the settings of the older object',
+      disputed,
+      observed({ role: aRole({ name: SHARED_ROLE_NAME, attached: [] }) }),
+      'stop: RoleSettingsConflict',
+    ],
+    [
+      'is foreign, and serves both objects unchanged',
+      disputed,
+      observed({ role: SHARED_ROLE }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+  ],
+  'our role that is recorded under a former name': [
+    [
+      'is unused',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({}),
+      'detachPolicy AmazonEKSFargatePodExecutionRolePolicy, retiring',
+    ],
+    [
+      'is unused and has no policies',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({ role: aRole({ name: FORMER_ROLE, attached: [] }) }),
+      'read access entry before deletion',
+    ],
+    [
+      'is foreign now',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({ role: aRole({ name: FORMER_ROLE, tags: {} }) }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is used by another AWSFargateProfile',
+      desiredFrom(NAMED, FORMERLY),
+      markRoleInUse(withFormer({}), FORMER_ROLE, 'AWSFargateProfile team-a/api'),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is used by a foreign profile',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({ tags: FOREIGN_TAGS }),
+      `create role /${ROLE}`,
+    ],
+    [
+      'is used by our profile with a former name',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({ tags: PROFILE_TAGS }),
+      `delete profile ${FORMER_PROFILE}, unwanted`,
+    ],
+    [
+      'is used by our profile with a former name, which is being deleted',
+      desiredFrom(NAMED, FORMERLY),
+      withFormer({ tags: PROFILE_TAGS, status: 'DELETING' }),
+      'stop: DeletingProfile',
+    ],
+  ],
+  'a role that IAM has in other capital letters than the spec': [
+    [
+      'is ours, and is used by the new profile under its own ARN',
+      desiredFrom({ roleName: RoleName.of('SHARED') }),
+      observed({ role: aRole({ name: SHARED_ROLE_NAME }) }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'is ours, and the profile uses it',
+      desiredFrom({ roleName: RoleName.of('SHARED') }, { role: { name: SHARED_ROLE_NAME, managed: true } }),
+      observed({
+        profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }),
+        role: aRole({ name: SHARED_ROLE_NAME }),
+      }),
+      'settled',
+    ],
+    [
+      'was foreign and has been deleted',
+      desiredFrom({ roleName: RoleName.of('SHARED') }, { role: { name: SHARED_ROLE_NAME, managed: false } }),
+      observed({ role: undefined }),
+      'stop: RoleNotFound',
+    ],
+  ],
+  'a role that the spec names': [
+    [
+      'is foreign',
+      desiredFrom({ roleName: SHARED_ROLE_NAME }),
+      observed({ role: SHARED_ROLE }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'is foreign and does not trust Fargate',
+      desiredFrom({ roleName: SHARED_ROLE_NAME }),
+      observed({ role: { ...SHARED_ROLE, trust: TRUST_POLICIES.forNodes } }),
+      'stop: RoleTrustInvalid',
+    ],
+    [
+      'is foreign and has another path',
+      desiredFrom({ roleName: SHARED_ROLE_NAME }),
+      observed({ role: aRole({ name: SHARED_ROLE_NAME, tags: {}, path: '/x/' }) }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'does not exist',
+      desiredFrom({ roleName: SHARED_ROLE_NAME }),
+      observed({ role: undefined }),
+      'create role /shared',
+    ],
+    [
+      'was foreign and has been deleted',
+      desiredFrom({ roleName: SHARED_ROLE_NAME }, { role: { name: SHARED_ROLE_NAME, managed: false } }),
+      observed(),
+      'stop: RoleNotFound',
+    ],
+    [
+      'is the shared role of Cluster API Provider AWS and does not exist',
+      desiredFrom({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') }),
+      observed(),
+      'stop: RoleNotFound',
+    ],
+    [
+      'by its ARN exists',
+      desiredFrom({ roleARN: SHARED_ROLE_ARN }),
+      observed({ role: SHARED_ROLE }),
+      `create profile ${PROFILE} with /shared`,
+    ],
+    [
+      'by its ARN has drifted',
+      desiredFrom({ roleARN: SHARED_ROLE_ARN }),
+      observed({
+        profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }),
+        role: { ...SHARED_ROLE, tags: ROLE_TAGS, attached: [] },
+      }),
+      'settled',
+    ],
+    ['by its ARN does not exist', desiredFrom({ roleARN: SHARED_ROLE_ARN }), observed(), 'stop: RoleNotFound'],
+    [
+      'by its ARN has another path',
+      desiredFrom({ roleARN: SHARED_ROLE_ARN }),
+      observed({ role: aRole({ name: SHARED_ROLE_NAME, path: '/x/', tags: {} }) }),
+      'stop: RoleNotFound',
+    ],
+  ],
+};
+
+describe('decide, about the role', () => {
+  for (const [topic, rows] of Object.entries(TABLES)) {
+    describe(topic, () => {
+      for (const [situation, desired, seen, decision] of rows) {
+        it(`${situation}: ${decision}`, () => expect(describeDecision(decide(desired, seen))).to.equal(decision));
+      }
+    });
+  }
+
+  describe('a role of spec.roleARN that IAM knows under another ARN', () => {
+    const messageFor = (roleARN: string, status: AWSFargateProfileStatus = {}): string => {
+      const desired = desiredFrom({ roleARN: RoleArn.of(roleARN) }, status);
+      const decision = decide(desired, observed({ role: SHARED_ROLE }));
+      return decision.kind === 'stop' ? `${decision.reason.name}: ${messageOf(decision.reason)}` : decision.kind;
+    };
+
+    for (const [difference, name, roleARN] of [
+      ['another path', 'shared', 'arn:aws:iam::111122223333:role/x/shared'],
+      ['other capital letters', 'Shared', 'arn:aws:iam::111122223333:role/Shared'],
+    ] as const)
+      it(`with ${difference} is not used, and the message names the right ARN`, () => {
+        expect(messageFor(roleARN)).to.equal(
+          `RoleNotFound: IAM role "${name}" has the ARN ${SHARED_ROLE_ARN}, but spec.roleARN is ${roleARN}. ` +
+            'Set spec.roleARN to the ARN of the role. The controller then continues on its own.',
+        );
+      });
+
+    it('is to be created again once the object is provisioned, because the API server refuses another ARN', () => {
+      expect(messageFor('arn:aws:iam::111122223333:role/x/shared', PROVISIONED)).to.match(
+        /\. Create the role again with the ARN that the profile uses; if EKS has an access entry for the role, a condition then /,
+      );
+    });
+  });
+
+  it('names the AWSFargateProfile that uses the role', () => {
+    const kept = markRoleInUse(observed({ role: aRole() }), ROLE, 'AWSFargateProfile team-a/other');
+    const decision = decide(desiredFrom({ rolePath: '/team-a/' }), kept);
+    expect(decision.kind === 'stop' && messageOf(decision.reason)).to.match(
+      /^IAM role "prod-team-a_web_fargate" is also used by AWSFargateProfile team-a\/other, and this object has other values in spec\.rolePath\. /,
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import { wantedRoleArn } from './compare.ts';
+import { ensureAccessEntry } from './access-entry.ts';
+import { ensure, ensureProfile, ensureRole } from './ensure.ts';
+import type { Decision } from '../model/decision.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { findLimitNotice } from './limits.ts';
+import { removeUnwanted } from './remove.ts';
+
+/**
+ * Decides the next step from the observed to the desired state of AWS; a pure function.
+ *
+ * Unwanted profiles and roles are deleted before new ones are created, because status has room for one profile name and one
+ * role name (docs/adr/0006). Profiles are deleted before roles and created after roles, because a profile needs its role as
+ * long as it exists.
+ */
+export function decide(desired: Desired, observed: Observed): Decision {
+  return (
+    findBlocker(desired, observed) ??
+    removeUnwanted(desired, observed) ??
+    ensure(desired, observed) ??
+    ensureAccessEntry(desired, observed) ??
+    settled(findLimitNotice(desired, observed))
+  );
+}
+
+const settled = (notice: Reason | undefined): Decision => ({ kind: 'settled', ...(notice && { notice }) });
+
+/** Whether AWS has the wanted role with the wanted settings. */
+export const isRoleInOrder = (desired: Desired, observed: Observed): boolean =>
+  desired.wanted !== undefined &&
+  findRoleBlocker(desired, observed) === undefined &&
+  ensureRole(desired, observed, desired.wanted.role) === undefined;
+
+/** Whether EKS has the wanted profile, ACTIVE and with the wanted settings. */
+export const isProfileInOrder = (desired: Desired, observed: Observed): boolean => {
+  const { wanted } = desired;
+  return (
+    wanted !== undefined &&
+    observed.cluster === 'there' &&
+    findProfileBlocker(desired, observed, wanted.profile) === undefined &&
+    ensureProfile(desired, observed, wanted.profile, wantedRoleArn(desired, observed, wanted.role)) === undefined
+  );
+};

@@ -1,0 +1,54 @@
+import type { LimitExcess } from '../../../pkg/fargate/limits.ts';
+import { findRoleExcess } from '../../../pkg/fargate/limits.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import type { Decision } from '../model/decision.ts';
+import { stopWith } from '../model/decision.ts';
+import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { describeDifferences, findProfile, findRole } from './compare.ts';
+
+/**
+ * The decision to stop before a profile is created or replaced for a spec that the operator's limits do not allow. An
+ * existing profile and its role stay as they are.
+ */
+export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+  const found = findProfile(observed.profiles, wanted.name);
+  if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
+  const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
+  return excess.length > 0 ? stopWith(newReason('NotAllowedByOperator', { excess })) : undefined;
+}
+
+/**
+ * What to report about an object whose profile is as wanted: policies of the spec that are not attached, because the
+ * operator's limits do not allow them. `undefined`: nothing.
+ */
+export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
+  const role = desired.wanted?.role;
+  const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
+  if (found === undefined || roleOwner(found, desired.identity).kind !== 'ours') return undefined;
+  const excess = desired.excess.filter(
+    ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
+  );
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess }) : undefined;
+}
+
+/** The desired state without the permissions boundary that only the operator's limits ask for. */
+export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
+  const { wanted } = desired;
+  if (wanted?.role.kind !== 'managed' || !wanted.role.isBoundaryFromLimits) return desired;
+  const { permissionsBoundary: _required, ...rest } = wanted.role;
+  const boundary = findRole(observed.roles, rest.name)?.permissionsBoundary;
+  const role: WantedRole = { ...rest, ...(boundary !== undefined && { permissionsBoundary: boundary }) };
+  return { ...desired, wanted: { ...wanted, role } };
+}
+
+/** A foreign role that spec.roleName names is used as it is, like the role of spec.roleARN. */
+function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
+  if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
+  const found = findRole(observed.roles, wanted.role.name);
+  return found === undefined || roleOwner(found, identity).kind === 'ours'
+    ? []
+    : findRoleExcess(limits, 'spec.roleName', found.arn);
+}

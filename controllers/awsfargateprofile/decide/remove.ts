@@ -1,0 +1,131 @@
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnershipTags } from '../../../pkg/fargate/tags.ts';
+import { removeAccessEntry } from './access-entry.ts';
+import { describeDifferences, foundRoles, hasOtherPath, ownershipOf, replacementFacts } from './compare.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Decision } from '../model/decision.ts';
+import { mutateWith, stopWith } from '../model/decision.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+
+/**
+ * The next step to delete the unwanted profiles, then the unwanted roles, of this controller; `undefined` if there is none.
+ */
+export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
+  if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
+  for (const { found } of observed.profiles) {
+    const step = found && removeUnwantedProfile(desired, observed, found);
+    if (step !== undefined) return step;
+  }
+  if (observed.roles.some(({ found }) => found === 'unread')) return { kind: 'observeAgain' };
+  if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
+  for (const found of foundRoles(observed.roles)) {
+    const step = removeUnwantedRole(desired, observed, found);
+    if (step !== undefined) return step;
+  }
+  return undefined;
+}
+
+/**
+ * Whether EKS may still show a profile from a create request without an answer, and this profile would be unwanted or would
+ * use an unwanted role.
+ */
+function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
+  if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
+  return (
+    desired.wanted === undefined ||
+    desired.wanted.profile.name !== desired.recorded.profileName ||
+    foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found))
+  );
+}
+
+const WAIT_FOR_CREATE = stopWith(
+  newReason('Propagating', {
+    detail:
+      'EKS has not answered the request to create the Fargate profile. Within a minute the controller sees whether EKS creates it',
+  }),
+);
+
+/** Stops while a profile exists that the object retains: EKS does not delete a cluster that has profiles. */
+function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
+  if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
+  const found = observed.profiles.find(
+    ({ found: each }) =>
+      each !== undefined &&
+      (ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined),
+  );
+  return found === undefined
+    ? undefined
+    : stopWith(newReason('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.identity.eksCluster }));
+}
+
+function removeUnwantedProfile(desired: Desired, observed: Observed, found: FargateProfile): Decision | undefined {
+  const isWanted = desired.wanted?.profile.name === found.name;
+  if (ownershipOf(desired, found).kind !== 'ours') {
+    const stripped = isWanted ? undefined : strippedProfileReason(desired, found);
+    return stripped && stopWith(stripped);
+  }
+  if (isWanted && describeDifferences(desired, observed, found).length === 0) return undefined;
+  switch (found.status) {
+    case 'CREATING':
+      return stopWith(newReason('WaitingForCreate', replacementFacts(desired, found)));
+    case 'DELETING':
+      return stopWith(newReason('DeletingProfile', replacementFacts(desired, found)));
+    case 'ACTIVE':
+    case 'CREATE_FAILED':
+    case 'DELETE_FAILED':
+      return mutateWith({ kind: 'deleteProfile', name: found.name, because: isWanted ? 'different' : 'unwanted' });
+    default:
+      return stopWith(newReason('UnknownProfileStatus', { name: found.name, status: found.status }));
+  }
+}
+
+function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): Decision | undefined {
+  const stripped = strippedRoleReason(desired, found);
+  if (stripped !== undefined) return stopWith(stripped);
+  if (!isUnwantedRole(desired, observed, found)) return undefined;
+  const [policy] = found.attached;
+  if (found.blockers.length > 0)
+    return stopWith(newReason('RoleBlocked', { name: found.name, blockers: found.blockers }));
+  const owner = roleOwner(found, desired.identity);
+  if (owner.kind === 'ours' && !owner.stamped) {
+    // With the documented IAM policy, the controller may change only roles that have its tags.
+    return mutateWith({ kind: 'tagRole', name: found.name, tags: roleOwnershipTags(desired.identity), retiring: true });
+  }
+  return policy === undefined
+    ? (removeAccessEntry(desired, observed, found) ?? mutateWith({ kind: 'deleteRole', name: found.name }))
+    : mutateWith({ kind: 'detachPolicy', name: found.name, policyArn: policy, retiring: true });
+}
+
+const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
+  isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
+
+function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
+  const role = desired.wanted?.role;
+  const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
+  return !isWanted && roleOwner(found, desired.identity).kind === 'ours';
+}
+
+/**
+ * What uses the role, in words. A role is not deleted while a profile uses it, even a foreign profile: the pods of the
+ * profile stop working without the role.
+ */
+function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
+  const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
+  return found.inUseBy ?? (profile && `Fargate profile "${profile.name}"`);
+}
+
+/** The unwanted roles of this controller that are not deleted, because something else uses them. */
+export function keptRoles(
+  desired: Desired,
+  { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
+): readonly { readonly name: string; readonly usedBy: string }[] {
+  if (desired.surplus === 'retain') return [];
+  return foundRoles(roles).flatMap((found) => {
+    const usedBy = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
+    return usedBy === undefined ? [] : [{ name: found.name, usedBy }];
+  });
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { OWNER_TAG } from '../testing/builders.ts';
+import { afterEverySimulation } from '../testing/environment-generator.ts';
+import { expectedProfileName, isOurProfile } from '../testing/expected-state.ts';
+
+describe('The status of an object in any environment', () => {
+  it('has at most one of Reconciling and Stalled, and Ready only without Stalled or while an owner tag is missing', () => {
+    afterEverySimulation(({ statuses }) => {
+      for (const { status } of statuses) {
+        const isTrue = (type: string): boolean =>
+          status.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+        expect(isTrue('Reconciling') && isTrue('Stalled')).to.equal(false);
+        const isTagMissing = status.conditions?.some(({ reason }) => reason === 'OwnershipTagMissing') ?? false;
+        expect(isTrue('Ready') && isTrue('Stalled') && !isTagMissing).to.equal(false);
+        expect(status.ready).to.equal(isTrue('Ready'));
+      }
+    });
+  });
+
+  it('is ready only once everything is as desired', () => {
+    afterEverySimulation(({ end, status, mode }) => {
+      // A profile that has lost its owner tag works as before.
+      if (end.kind === 'stopped' && end.reason.name === 'OwnershipTagMissing') return;
+      expect(status.ready).to.equal(end.kind === 'settled' && mode === 'live');
+    });
+  });
+
+  it('shows what EKS says of the profile, if the profile is ours or has lost its owner tag', () => {
+    afterEverySimulation(({ statuses, spec, environment }) => {
+      if (environment.events.some(({ kind }) => kind === 'specChange')) return;
+      const name = expectedProfileName(spec);
+      for (const { observed, status } of statuses) {
+        // While a profile is replaced by one with another name, status shows the profile with the former name.
+        if (observed === undefined || (status.profileName ?? name) !== name) continue;
+        const found = observed.profiles.find((profile) => profile.name === name)?.found;
+        const isStripped = found?.tags[OWNER_TAG] === undefined && status.profileARN === found?.arn;
+        const ours = found !== undefined && (isOurProfile(found, spec) || isStripped) ? found : undefined;
+        const expected = [ours?.status, ours?.arn, ours?.podExecutionRoleArn];
+        expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(expected);
+      }
+    });
+  });
+
+  it('does not change once AWS and the object do not change', () => {
+    afterEverySimulation(({ status, statusAfterIdlePass }) => expect(statusAfterIdlePass).to.deep.equal(status));
+  });
+}).timeout(60_000);

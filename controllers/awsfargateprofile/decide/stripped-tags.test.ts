@@ -1,0 +1,213 @@
+import { expect } from 'chai';
+import { RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { statusAfter } from '../status/status.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { messageOf } from '../reasons/reasons.ts';
+import {
+  ACCOUNT,
+  CAPA_TAG,
+  CLUSTER_ARN,
+  EKS_CLUSTER,
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  NOW,
+  OWNER_TAG,
+  PROFILE,
+  PROFILE_TAGS,
+  RECORDED,
+  ROLE,
+  ROLE_TAGS,
+  aDeletedObject,
+  aProfile,
+  aRole,
+  anObject,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from '../testing/builders.ts';
+import { describeDecision } from '../testing/mutations.ts';
+import { decide } from './decide.ts';
+
+const STATUS: AWSFargateProfileStatus = {
+  ...RECORDED,
+  profileName: PROFILE,
+  profileARN: aProfile().arn,
+  profileStatus: 'ACTIVE',
+  role: { name: ROLE, id: aRole().id, managed: true },
+  initialization: { provisioned: true },
+};
+/** What `clusterctl move` leaves: annotations, and no status. */
+const MOVED = {
+  metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` } },
+  status: {},
+};
+const MISSING = 'stop: OwnershipTagMissing';
+const seen = (profileTags: object, roleTags: object = ROLE_TAGS): Observed =>
+  observed({ profile: aProfile({ tags: { ...profileTags } }), role: aRole({ tags: { ...roleTags } }) });
+const onlyRole = (tags: object): Observed => observed({ role: aRole({ tags: { ...tags } }) });
+
+const of = (parts: Parameters<typeof anObject>[0]): Desired => desiredOf(anObject(parts));
+const ofDeletion = (parts: Parameters<typeof anObject>[0], abandonment?: 'retain' | 'removeFinalizer'): Desired =>
+  desiredOfDeletion(aDeletedObject(parts), { abandonment });
+const retained = { surplus: 'retain' } as const;
+
+describe('a profile or role whose tags were removed', () => {
+  type Row = readonly [situation: string, desired: Desired, seen: Observed, decision: string];
+  const rows: readonly Row[] = [
+    ['the profile on record has no tags', of({ status: STATUS }), seen({}), MISSING],
+    ['the profile on record has no owner tag', of({ status: STATUS }), seen({ team: 'web' }), MISSING],
+    [
+      'the profile on record has no owner tag, and the tag of another cluster',
+      of({ status: STATUS }),
+      seen({ 'kubernetes.io/cluster/staging': 'owned' }),
+      MISSING,
+    ],
+    ['the profile on record, in a deletion', ofDeletion({ status: STATUS }), seen({}), MISSING],
+    ['the profile on record, in a deletion, with its role', ofDeletion({ status: STATUS }), seen({}, {}), MISSING],
+    [
+      'the tag of Cluster API Provider AWS is left',
+      ofDeletion({ status: STATUS }),
+      seen({ [CAPA_TAG]: 'owned' }),
+      `delete profile ${PROFILE}, unwanted`,
+    ],
+    [
+      'another AWSFargateProfile is the owner',
+      ofDeletion({ status: STATUS }),
+      seen({ [OWNER_TAG]: 'team-b/web' }),
+      'settled',
+    ],
+    [
+      'the profile has another ARN than the one on record',
+      of({ status: { ...STATUS, profileARN: `${aProfile().arn}-other` } }),
+      seen({}),
+      'stop: ProfileNotOwned',
+    ],
+    ['the profile after a move', of(MOVED), seen({}), MISSING],
+    ['the profile after a move, in a deletion', ofDeletion(MOVED), seen({}), MISSING],
+    [
+      'the profile of another cluster after a move',
+      of(MOVED),
+      seen({ 'kubernetes.io/cluster/staging': 'owned' }),
+      'stop: ProfileNotOwned',
+    ],
+    ['nothing is on record, as before the first pass', of({}), seen({}), 'stop: ProfileNotOwned'],
+    [
+      'adoptionPolicy Always adopts the profile',
+      of({ spec: { adoptionPolicy: 'Always' }, status: STATUS }),
+      seen({}),
+      'tag profile',
+    ],
+
+    ['the role on record has no tags', of({ status: STATUS }), seen(PROFILE_TAGS, {}), MISSING],
+    ['the role on record, in a deletion', ofDeletion({ status: STATUS }), onlyRole({}), MISSING],
+    [
+      'the role on record has lost its namespace tag',
+      ofDeletion({ status: STATUS }),
+      onlyRole({ [EKS_CLUSTER_TAG]: CLUSTER_ARN }),
+      MISSING,
+    ],
+    [
+      'the role on record serves another namespace now',
+      ofDeletion({ status: STATUS }),
+      onlyRole({ [NAMESPACE_TAG]: 'team-b' }),
+      'settled',
+    ],
+    [
+      'the role has another id than the one on record',
+      ofDeletion({ status: { ...STATUS, role: { ...STATUS.role, id: 'AROAOTHER' } } }),
+      onlyRole({}),
+      'settled',
+    ],
+    [
+      'the role is not managed',
+      ofDeletion({ status: { ...STATUS, role: { ...STATUS.role, managed: false } } }),
+      onlyRole({}),
+      'settled',
+    ],
+    ['the role after a move', ofDeletion(MOVED), onlyRole({}), MISSING],
+    [
+      'a role that the spec names, after a move',
+      ofDeletion({ ...MOVED, spec: { roleName: RoleName.of(ROLE) } }),
+      onlyRole({}),
+      'settled',
+    ],
+  ];
+  for (const [situation, desired, world, decision] of rows) {
+    it(`${situation}: ${decision}`, () =>
+      expect(describeDecision(decide(desired, world))).to.match(new RegExp(`^${decision.replace('/', '.')}`)));
+  }
+
+  it('still blocks the deletion of its cluster while the object retains it', () => {
+    const desired = { ...ofDeletion({ status: STATUS }), ...retained };
+    expect(describeDecision(decide(desired, seen({})))).to.equal('stop: RetainBlocksClusterDeletion');
+  });
+
+  const messageFor = (desired: Desired, world: Observed): string => {
+    const decision = decide(desired, world);
+    return decision.kind === 'stop' ? messageOf(decision.reason) : decision.kind;
+  };
+
+  it('is named with the tags to restore, and with the ways to end a deletion without them', () => {
+    expect(messageFor(of({ status: STATUS }), seen({}))).to.equal(
+      `Fargate profile "${PROFILE}" has lost its tag ${OWNER_TAG}, so the controller does not change or delete it. Tag the Fargate profile again with ${OWNER_TAG}=team-a/web. The controller then continues on its own.`,
+    );
+    expect(messageFor(ofDeletion({ status: STATUS }, 'retain'), onlyRole({}))).to.equal(
+      `IAM role "${ROLE}" has lost its tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. Tag the IAM role again with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a. Or delete the IAM role in AWS. Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS. The controller then continues on its own.`,
+    );
+    expect(messageFor(ofDeletion({ status: STATUS }, 'removeFinalizer'), seen({}))).to.contain(
+      'Or remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object',
+    );
+  });
+
+  /** The status after a pass over the object, and the decision of the next pass. */
+  function passOver(object: AWSFargateProfile, world: Observed): { status: AWSFargateProfileStatus; next: string } {
+    const desiredIn = (each: AWSFargateProfile): Desired =>
+      each.metadata.deletionTimestamp === undefined ? desiredOf(each) : desiredOfDeletion(each);
+    const desired = desiredIn(object);
+    const decision = decide(desired, world);
+    const end = decision.kind === 'stop' ? ({ kind: 'stopped', reason: decision.reason } as const) : expect.fail();
+    const status = statusAfter({ object, end, desired, observed: world, steps: [], now: NOW, waited: 0, attempts: 0 });
+    return { status, next: describeDecision(decide(desiredIn({ ...object, status }), world)) };
+  }
+
+  for (const [situation, object, world] of [
+    ['with a record', anObject({ status: STATUS }), seen({}, {})],
+    ['after a move', anObject(MOVED), seen({}, {})],
+    ['in a deletion after a move', aDeletedObject(MOVED), seen({}, {})],
+    ['a role in a deletion after a move', aDeletedObject(MOVED), onlyRole({})],
+  ] as const)
+    it(`is not forgotten by the next pass: ${situation}`, () => {
+      const { status, next } = passOver(object, world);
+      expect(next).to.equal(MISSING);
+      if (object.metadata.deletionTimestamp === undefined)
+        expect(status.role).to.include({ name: ROLE, id: aRole().id, managed: true });
+    });
+
+  it('leaves Ready as it is, and is shown in Stalled', () => {
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      lastTransitionTime: '2026-11-21T03:00:00Z',
+    } as const;
+    const conditions = [
+      ready,
+      { ...ready, type: 'IAMFargateRolesReady' },
+      { ...ready, type: 'EKSFargateProfileReady' },
+    ];
+    const object = anObject({
+      status: { ...STATUS, ready: true, observedGeneration: anObject().metadata.generation ?? 0, conditions },
+    });
+    const { status } = passOver(object, seen({}));
+    expect(status.ready).to.equal(true);
+    const shown = status.conditions?.map(({ type, status: value, reason }) => `${type} ${value} ${reason}`);
+    expect(shown).to.include.members([
+      'Ready True Ready',
+      'EKSFargateProfileReady True Ready',
+      'Stalled True OwnershipTagMissing',
+    ]);
+  });
+});

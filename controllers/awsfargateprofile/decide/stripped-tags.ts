@@ -1,0 +1,59 @@
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { isSharedByCapa, missingProfileTags, missingRoleTags, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { isRecorded, ownershipOf } from './compare.ts';
+
+// Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes a
+// profile or role without its tag, because the records in Kubernetes prove no ownership. But an object that records exactly
+// this resource must not forget the resource either: the resource would stay in AWS without an owner, and a profile would
+// block the deletion of its cluster.
+
+/**
+ * The reason to stop for a profile of this object whose owner tag was removed; `undefined` for any other profile. The object
+ * records the ARN of the profile, which contains a unique id. If `clusterctl move` has dropped that record: the profile has
+ * the name of this object, is in the EKS cluster that the object records, and no tag names an owner.
+ */
+export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
+  const { identity, recorded, abandonment } = desired;
+  const owner = ownershipOf(desired, found);
+  const tags = missingProfileTags(found.tags, identity);
+  if (owner.kind === 'ours' || tags.length === 0) return undefined;
+  const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !owner.claimed;
+  return recorded.profileARN === found.arn || isOfLostRecord
+    ? newReason('OwnershipTagMissing', {
+        resource: 'Fargate profile',
+        name: found.name,
+        tags,
+        abandonment,
+        about: 'EKSFargateProfileReady',
+      })
+    : undefined;
+}
+
+/**
+ * The reason to stop for a managed role of this object whose tag was removed; `undefined` for any other role. The object
+ * records the unique id of the role. If `clusterctl move` has dropped that record: the role has a name that is computed for
+ * this object, and no tag names an owner.
+ */
+export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
+  const { identity, recorded, wanted, abandonment } = desired;
+  const owner = roleOwner(found, identity);
+  const tags = missingRoleTags(found.tags, identity);
+  if (owner.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
+  const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, found.name);
+  const isOnRecord = isRecorded(desired, found.name) && recorded.isRoleManaged === true && recorded.roleId === found.id;
+  const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !owner.claimed;
+  return !isOnlyUsed && (isOnRecord || isOfLostRecord)
+    ? newReason('OwnershipTagMissing', {
+        resource: 'IAM role',
+        name: found.name,
+        tags,
+        abandonment,
+        about: 'IAMFargateRolesReady',
+      })
+    : undefined;
+}

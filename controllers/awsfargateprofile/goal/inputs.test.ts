@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { RoleName } from '../../../api/names.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { Store } from '../../../pkg/kube/cache/store.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { BY_CLUSTER, clusterOf, newTypedCaches } from '../../shared/caches.ts';
+import { readInputs } from './inputs.ts';
+import { aDeletedObject, anObject } from '../testing/builders.ts';
+
+const metadata = (name: string) => ({ name, namespace: 'team-a', uid: `uid-of-${name}`, resourceVersion: '1' });
+const CONTROL_PLANE = {
+  apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
+  kind: 'AWSManagedControlPlane',
+  metadata: metadata('prod-control-plane'),
+};
+const CLUSTER = {
+  apiVersion: 'cluster.x-k8s.io/v1beta1',
+  kind: 'Cluster',
+  metadata: metadata('prod'),
+  spec: {
+    controlPlaneRef: {
+      apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
+      kind: 'AWSManagedControlPlane',
+      name: 'prod-control-plane',
+    },
+  },
+};
+
+function storeOf(objects: readonly KubeObject[] | undefined): Store {
+  const store = new Store({ name: 'things', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+  if (objects !== undefined) store.replaceAll(objects, '100');
+  return store;
+}
+
+/**
+ * The inputs of a pass over the object when the caches contain these objects. `null` in place of an object: its cache has
+ * not listed the kind yet.
+ */
+function read({
+  object = anObject(),
+  profiles = [],
+  clusters = [CLUSTER],
+  controlPlanes = [CONTROL_PLANE],
+}: {
+  readonly object?: ReturnType<typeof anObject>;
+  readonly profiles?: readonly KubeObject[];
+  readonly clusters?: readonly KubeObject[] | null;
+  readonly controlPlanes?: readonly KubeObject[] | null;
+} = {}) {
+  return readInputs(object, {
+    ...newTypedCaches({
+      profiles: storeOf(profiles),
+      clusters: storeOf(clusters ?? undefined),
+      controlPlanes: storeOf(controlPlanes ?? undefined),
+    }),
+  });
+}
+
+describe('readInputs', () => {
+  it('finds the Cluster, its apiVersion and its control plane', () => {
+    const { cluster, clusterApiVersion, controlPlane } = read();
+    expect(cluster).to.have.nested.property('object.metadata.name', 'prod');
+    expect(clusterApiVersion).to.equal('cluster.x-k8s.io/v1beta1');
+    expect(controlPlane).to.have.nested.property('object.metadata.name', 'prod-control-plane');
+  });
+
+  it('finds no control plane if the Cluster does not name an AWSManagedControlPlane of its namespace', () => {
+    const other = { ...CLUSTER, spec: { controlPlaneRef: { ...CLUSTER.spec.controlPlaneRef, kind: 'OtherPlane' } } };
+    const elsewhere = {
+      ...CLUSTER,
+      spec: { controlPlaneRef: { ...CLUSTER.spec.controlPlaneRef, namespace: 'team-b' } },
+    };
+    for (const clusters of [[], [{ ...CLUSTER, spec: {} }], [other], [elsewhere]])
+      expect(read({ clusters }).controlPlane).to.deep.equal({ kind: 'absent' });
+  });
+
+  it('reports an object as unknown, not as absent, while its cache is not listed', () => {
+    const reason = 'things are not listed yet';
+    expect(read({ clusters: null })).to.deep.include({
+      cluster: { kind: 'unknown', reason },
+      controlPlane: { kind: 'unknown', reason },
+    });
+    expect(read({ controlPlanes: null }).controlPlane).to.deep.equal({ kind: 'unknown', reason });
+  });
+
+  it('reports an object that cannot be decoded as unknown, with the field at fault', () => {
+    expect(read({ clusters: [{ ...CLUSTER, spec: { paused: 'yes' } }] }).cluster).to.deep.equal({
+      kind: 'unknown',
+      reason: 'team-a/prod: spec.paused: expected boolean, got "yes"',
+    });
+    expect(read({ controlPlanes: [{ ...CONTROL_PLANE, spec: { region: 7 } }] }).controlPlane).to.deep.equal({
+      kind: 'unknown',
+      reason: 'team-a/prod-control-plane: spec.region: expected string, got 7',
+    });
+  });
+
+  it('finds the other objects of the Cluster that name the same role in any case and are not being deleted', () => {
+    const named = (name: string, role: string, parts: Parameters<typeof anObject>[0] = {}): KubeObject => {
+      const spec = { ...parts.spec, roleName: RoleName.of(role) };
+      return { ...anObject({ ...parts, metadata: { ...parts.metadata, name, uid: name }, spec }) };
+    };
+    const object = anObject({ spec: { roleName: RoleName.of('Shared') } });
+    const deleted = { ...aDeletedObject({ metadata: { name: 'd', uid: 'd' }, spec: object.spec }) };
+    const { roleSharers } = read({
+      object,
+      profiles: [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
+    });
+    expect(roleSharers.map((each) => each.metadata.name)).to.deep.equal(['a']);
+  });
+});

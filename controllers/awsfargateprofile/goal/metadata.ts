@@ -1,0 +1,132 @@
+import type { Cluster } from '../../../api/external/index.ts';
+import { CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
+import type { ObjectMeta, OwnerReference } from '../../../api/meta.ts';
+import type { RoleArn } from '../../../api/names.ts';
+import type { UnknownRecord } from '../../../api/record.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import {
+  ACCESS_ENTRY_DELETED_ANNOTATION,
+  CLUSTER_NAME_LABEL,
+  DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
+  PROVISIONED_IN_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
+import { diffMergePatch } from '../../../pkg/kube/patches.ts';
+import type { ReconcileInputs } from './inputs.ts';
+import type { Goal } from '../model/goal-kinds.ts';
+import { isDeleting, isMoving } from '../../shared/object-state.ts';
+import type { KnownLocation } from '../model/location.ts';
+import { isTrackedByArgoCD } from './argo-cd.ts';
+import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
+
+/**
+ * The merge patch for the metadata that an object needs before the controller changes AWS for it: the finalizer with the
+ * annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation that repeats
+ * `deletionPolicy: Retain`. `undefined` if nothing is missing or the object is being deleted, when the API server accepts no
+ * new finalizer, or is being moved away.
+ */
+export function metadataPatch(
+  { object, cluster, clusterApiVersion }: ReconcileInputs,
+  goal: Goal,
+): UnknownRecord | undefined {
+  if (isDeleting(object) || isMoving(object)) return undefined;
+  const { metadata } = object;
+  const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
+  const annotations = withRetainAnnotation(object);
+  const isBeginning = finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
+  return metadataDiff(metadata, {
+    ...metadata,
+    labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: object.spec.clusterName },
+    annotations: isBeginning ? { ...annotations, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : annotations,
+    finalizers,
+    ownerReferences:
+      cluster.kind === 'found'
+        ? withOwnerReference(object, cluster.object, clusterApiVersion)
+        : metadata.ownerReferences,
+  });
+}
+
+/** The merge patch that removes this controller's finalizer. */
+export function removeFinalizerPatch({ metadata }: AWSFargateProfile): UnknownRecord | undefined {
+  return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
+}
+
+/**
+ * The merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the annotation already
+ * records it.
+ */
+export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocation): UnknownRecord | undefined {
+  return metadataDiff(metadata, {
+    ...metadata,
+    annotations: { ...metadata.annotations, [PROVISIONED_IN_ANNOTATION]: formatLocation(where) },
+  });
+}
+
+/**
+ * The merge patch that records in annotations that the deletion has begun, and in which AWS location. `clusterctl move`
+ * keeps annotations and drops deletionTimestamp and status.
+ */
+export function deletionRequestedPatch(
+  { metadata }: AWSFargateProfile,
+  where: KnownLocation,
+): UnknownRecord | undefined {
+  return metadataDiff(metadata, {
+    ...metadata,
+    annotations: {
+      ...metadata.annotations,
+      [PROVISIONED_IN_ANNOTATION]: formatLocation(where),
+      [DELETION_REQUESTED_ANNOTATION]: 'true',
+    },
+  });
+}
+
+/** The merge patch that records that the access entry of the role is deleted, so that it has to be made anew. */
+export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
+  return metadataDiff(metadata, {
+    ...metadata,
+    annotations: { ...metadata.annotations, [ACCESS_ENTRY_DELETED_ANNOTATION]: role },
+  });
+}
+
+type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
+
+const metadataDiff = (before: ObjectMeta, after: Changing): UnknownRecord | undefined =>
+  diffMergePatch({ metadata: { ...before } }, { metadata: { ...after } });
+
+const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
+  finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
+
+/**
+ * The annotations of the object with the retain annotation if `deletionPolicy` is Retain, and without it if
+ * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
+ * field, such as CAPA's, may have removed the field.
+ */
+function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
+  if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
+  return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;
+}
+
+/**
+ * The owner references of the object, with one to the Cluster, by which `clusterctl move` finds the object. While the
+ * Cluster is being deleted the references stay unchanged, because the garbage collector may be removing them.
+ */
+function withOwnerReference(
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  apiVersion: string,
+): ObjectMeta['ownerReferences'] {
+  const before = object.metadata.ownerReferences;
+  if (cluster.metadata.deletionTimestamp !== undefined) return before;
+  const isOurs = (reference: OwnerReference): boolean =>
+    reference.kind === CLUSTER_KIND &&
+    reference.apiVersion.startsWith(`${CLUSTER_GROUP}/`) &&
+    reference.name === cluster.metadata.name;
+  if (isTrackedByArgoCD(object.metadata)) return before?.filter((reference) => !isOurs(reference));
+  const wanted = { apiVersion, kind: CLUSTER_KIND, name: cluster.metadata.name, uid: cluster.metadata.uid };
+  const known = before?.find(isOurs);
+  return known === undefined
+    ? [...(before ?? []), wanted]
+    : before?.map((reference) => (reference === known ? { ...known, ...wanted } : reference));
+}

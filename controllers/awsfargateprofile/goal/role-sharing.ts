@@ -1,0 +1,78 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { Tags } from '../../../pkg/fargate/tags.ts';
+import { foldCase } from '../../../pkg/fargate/tags.ts';
+import { jsonEqual } from '../../../pkg/kube/patches.ts';
+import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+
+/** The settings of a role that do not follow from the spec alone. */
+export interface RoleSettings {
+  readonly tagsOf: (roleSharer: AWSFargateProfile) => Tags;
+  readonly boundaryOf: (roleSharer: AWSFargateProfile) => string | undefined;
+}
+
+/**
+ * The reason to stop for an object that shares a managed role with an older object but has other settings for the role.
+ * Without this rule each of the two objects would undo the changes of the other.
+ *
+ * If the two objects also have the same profile name, the reason is that the profile belongs to the older object.
+ *
+ * `tagsOf` gives all tags that an object wants on its role, including those that the control plane specifies. `boundaryOf`
+ * gives its permissions boundary, which may come from the operator's limits.
+ */
+export function roleSettingsConflict(
+  object: AWSFargateProfile,
+  roleSharers: readonly AWSFargateProfile[],
+  { tagsOf, boundaryOf }: RoleSettings,
+): Reason | undefined {
+  const name = roleNameOf(object);
+  if (name === undefined) return undefined;
+  for (const other of roleSharers
+    .filter((each) => isOlder(each, object))
+    .toSorted((a, b) => (isOlder(a, b) ? -1 : 1))) {
+    const settings = [
+      ...differingSettings(object, other, boundaryOf),
+      ...conflictingTagKeys(tagsOf(object), tagsOf(other)).map((key) => `additionalTags["${key}"]`),
+    ];
+    if (settings.length > 0) {
+      const profile = currentProfileNameOf(object);
+      const isProvisioned = object.status?.initialization?.provisioned === true;
+      const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
+      return currentProfileNameOf(other) === profile
+        ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned })
+        : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned });
+    }
+  }
+  return undefined;
+}
+
+function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
+  const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
+}
+
+function differingSettings(
+  one: AWSFargateProfile,
+  other: AWSFargateProfile,
+  boundaryOf: RoleSettings['boundaryOf'],
+): readonly string[] {
+  const [{ spec: a }, { spec: b }] = [one, other];
+  return [
+    ...((a.rolePath ?? '/') === (b.rolePath ?? '/') ? [] : ['rolePath']),
+    ...(boundaryOf(one) === boundaryOf(other) ? [] : ['rolePermissionsBoundary']),
+    ...(jsonEqual(sorted(a.roleAdditionalPolicies), sorted(b.roleAdditionalPolicies))
+      ? []
+      : ['roleAdditionalPolicies']),
+  ];
+}
+
+/** The tag keys that have different values in the two tag maps. IAM compares tag keys without regard to case. */
+function conflictingTagKeys(a: Tags, b: Tags): readonly string[] {
+  const values = new Map(Object.entries(b).map(([key, value]) => [foldCase(key), value]));
+  return Object.entries(a)
+    .filter(([key, value]) => (values.get(foldCase(key)) ?? value) !== value)
+    .map(([key]) => key);
+}
+
+const sorted = (list: readonly string[] = []): readonly string[] => [...new Set(list)].toSorted();

@@ -1,0 +1,196 @@
+import { expect } from 'chai';
+import { KubeError } from '../../../pkg/kube/errors.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import type { FinalizerResult } from '../../shared/control-plane-finalizer.ts';
+import type { ServedSchemaState } from '../../shared/served-schema.ts';
+import { messageOf, newReason } from '../reasons/reasons.ts';
+import { mutationKey, withRefusal } from '../retry/retry-state.ts';
+import { ROLE, aDeletedObject } from '../testing/builders.ts';
+import {
+  CONSTRUCTIVE,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  DESTRUCTIVE,
+  describeObstacle,
+} from '../testing/mutations.ts';
+import type { ServiceOverrides } from '../testing/pass-state.ts';
+import {
+  QUEUE,
+  passStateFor,
+  awsAsWanted,
+  awsWith,
+  newGuards,
+  newServices,
+  writerThat,
+  roleUsers,
+} from '../testing/pass-state.ts';
+import type { Guards, Obstacle } from './guards.ts';
+import { findObstacle } from './guards.ts';
+
+const calledGuards: string[] = [];
+const guardThat = (name: string, obstacle?: Obstacle) => async (): Promise<Obstacle | undefined> => {
+  calledGuards.push(name);
+  return obstacle;
+};
+
+describe('findObstacle', () => {
+  beforeEach(() => calledGuards.splice(0));
+
+  it('runs the checks, then the preparations, and stops at the first obstacle', async () => {
+    const inUse: Obstacle = { kind: 'roleInUse', role: ROLE, by: 'x' };
+    const guards: Guards = {
+      checks: [guardThat('check')],
+      preparations: [guardThat('first preparation', inUse), guardThat('second preparation')],
+    };
+    expect(await findObstacle(guards, DELETE_ROLE, passStateFor(awsAsWanted()))).to.deep.equal(inUse);
+    expect(calledGuards).to.deep.equal(['check', 'first preparation']);
+  });
+
+  it('prepares nothing for a mutation that a check holds back', async () => {
+    const guards: Guards = {
+      checks: [guardThat('check', { kind: 'conflict' })],
+      preparations: [guardThat('preparation')],
+    };
+    await findObstacle(guards, DELETE_ROLE, passStateFor(awsAsWanted()));
+    expect(calledGuards).to.deep.equal(['check']);
+  });
+
+  describe('when a guard throws', () => {
+    const throwing = (error: unknown): Guards => ({
+      checks: [
+        async () => {
+          throw error;
+        },
+      ],
+      preparations: [],
+    });
+
+    it('stops the pass with the message of an API server that rejects a request', async () => {
+      const forbidden = new KubeError('listing awsfargateprofiles: forbidden', { status: 403, reason: 'Forbidden' });
+      const obstacle = await findObstacle(throwing(forbidden), DELETE_ROLE, passStateFor(awsAsWanted()));
+      expect(describeObstacle(obstacle)).to.equal('stop: APIServerRefused');
+      expect(obstacle?.kind === 'stop' && messageOf(obstacle.reason)).to.contain(forbidden.message);
+    });
+
+    it('rethrows other errors', async () => {
+      const silent = new KubeError('listing awsfargateprofiles: no answer', { status: 0, reason: 'NoAnswer' });
+      for (const error of [silent, new TypeError('x is not a function')]) {
+        const thrown = await findObstacle(throwing(error), DELETE_ROLE, passStateFor(awsAsWanted())).catch(
+          (each: unknown) => each,
+        );
+        expect(thrown).to.equal(error);
+      }
+    });
+  });
+});
+
+describe('newChecks and newPreparations', () => {
+  it('let every mutation pass when no rule holds it back', async () => {
+    for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE]) {
+      const obstacle = await findObstacle(newGuards(newServices()), mutation, passStateFor(awsAsWanted()));
+      expect(describeObstacle(obstacle), mutation.kind).to.equal('go');
+    }
+  });
+
+  describe('hold a deletion back', () => {
+    const liveAnswers = (blocker: string | undefined, user?: string): ServiceOverrides => ({
+      live: { findBlocker: async () => blocker, readRoleUsers: async () => roleUsers(user) },
+    });
+    const isUnverified: ServedSchemaState = {
+      kind: 'foreign',
+      provider: 'infrastructure-aws',
+      missing: ['spec.deletionPolicy'],
+    };
+
+    for (const [rule, over, expected] of [
+      ['leaseValid', { mutationTimeLeft: () => 0 }, 'quit: the lease may have run out'],
+      ['notPaused', liveAnswers('the object is paused'), 'quit: the object is paused'],
+      ['schemaIsOurs', { schema: { check: async () => isUnverified } }, 'stop: ForeignSchema'],
+      ['roleUnused', liveAnswers(undefined, 'team-a/api'), `role ${ROLE} in use by AWSFargateProfile team-a/api`],
+      [
+        'markDeletion',
+        { profileWriter: writerThat(async (object, status) => (status === undefined ? undefined : object)) },
+        'conflict',
+      ],
+      [
+        'writeAhead',
+        { profileWriter: writerThat(async (object, status) => (status === undefined ? object : undefined)) },
+        'conflict',
+      ],
+    ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
+      it(`by ${rule} alone`, async () => {
+        const pass = passStateFor(awsAsWanted(), aDeletedObject());
+        const obstacle = await findObstacle(newGuards(newServices(over)), DELETE_ROLE, pass);
+        expect(describeObstacle(obstacle)).to.equal(expected);
+      });
+
+    it('by refusalExpired alone', async () => {
+      const pass = passStateFor(awsAsWanted(), aDeletedObject());
+      const generation = pass.object.metadata.generation ?? 0;
+      const mutation = mutationKey(DELETE_ROLE, undefined);
+      const reason = newReason('AccessDenied', { detail: 'no' });
+      pass.retry.update((state) => withRefusal(state, { mutation, reason, generation, notBefore: 60_000 }));
+      const obstacle = await findObstacle(newGuards(newServices()), DELETE_ROLE, pass);
+      expect(describeObstacle(obstacle)).to.equal('stop: AccessDenied');
+    });
+
+    it('by takeTurn alone', async () => {
+      const testServices = newServices();
+      testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being deleted', false);
+      const obstacle = await findObstacle(
+        newGuards(testServices),
+        DELETE_PROFILE,
+        passStateFor(awsAsWanted(), aDeletedObject()),
+      );
+      expect(describeObstacle(obstacle)).to.equal('stop: WaitingForSibling');
+    });
+  });
+
+  describe('confirm the control plane finalizer', () => {
+    const services = (result: FinalizerResult) => {
+      const confirmed: ObjectKey[] = [];
+      const confirm = async (key: ObjectKey): Promise<FinalizerResult> => {
+        confirmed.push(key);
+        return result;
+      };
+      return { confirmed, guards: newGuards(newServices({ controlPlaneFinalizer: { confirm } })) };
+    };
+
+    for (const mutation of [CREATE_ROLE, CREATE_PROFILE])
+      it(`before ${mutation.kind}, and send nothing for a control plane that is being deleted`, async () => {
+        const { guards, confirmed } = services({ kind: 'controlPlaneDeleting' });
+        const obstacle = await findObstacle(guards, mutation, passStateFor(awsWith()));
+        expect(describeObstacle(obstacle)).to.equal('stop: ClusterDeleting');
+        expect(confirmed).to.deep.equal([{ namespace: 'team-a', name: 'prod-control-plane' }]);
+      });
+
+    it('and wait if the API server rejects it', async () => {
+      const { guards } = services({ kind: 'rejected', reason: 'the webhook is down' });
+      const obstacle = await findObstacle(guards, CREATE_PROFILE, passStateFor(awsWith()));
+      expect(describeObstacle(obstacle)).to.equal('stop: GuardRefused');
+    });
+
+    it('never before a deletion', async () => {
+      const { guards, confirmed } = services({ kind: 'controlPlaneDeleting' });
+      const pass = passStateFor(awsAsWanted(), aDeletedObject());
+      expect(describeObstacle(await findObstacle(guards, DELETE_PROFILE, pass))).to.equal('go');
+      expect(confirmed).to.deep.equal([]);
+    });
+  });
+
+  it('write nothing for an object that waits for its turn', async () => {
+    const writes: string[] = [];
+    const testServices = newServices({
+      profileWriter: writerThat(async (object) => {
+        writes.push(object.metadata.name);
+        return object;
+      }),
+    });
+    testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being created', false);
+    const obstacle = await findObstacle(newGuards(testServices), CREATE_PROFILE, passStateFor(awsAsWanted()));
+    expect(describeObstacle(obstacle)).to.equal('stop: WaitingForSibling');
+    expect(writes).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,53 @@
+import type { RoleArn, RoleName } from '../../../api/names.ts';
+import { apiRejectionFrom } from '../../shared/api-rejections.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { DroppedPass } from '../model/pass.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { PassState } from './pass-state.ts';
+
+/** The cause for which a pass does not send a mutation to AWS. */
+export type Obstacle =
+  /** The mutation is not sent, and the pass stops for this reason. */
+  | { readonly kind: 'stop'; readonly reason: Reason }
+  /** The role is not deleted, and the pass continues without this mutation. `by` names the user of the role. */
+  | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
+  /** The access entry is not deleted yet, and the pass continues without this mutation. `by` names the user of the role. */
+  | { readonly kind: 'accessEntryInUse'; readonly principal: RoleArn; readonly by: string }
+  | DroppedPass;
+
+/** A check before a mutation. A check reads AWS or Kubernetes and writes nothing. */
+export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
+
+/**
+ * A preparation before a mutation: a write to the API server, or a place taken in the queue of profile changes of the EKS
+ * cluster.
+ */
+export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
+
+export interface Guards {
+  readonly checks: readonly Check[];
+  readonly preparations: readonly Preparation[];
+}
+
+/**
+ * Runs all checks before a mutation, then all preparations, and returns the first obstacle. A request that the API server
+ * rejects is an obstacle too; other errors are thrown.
+ */
+export async function findObstacle(
+  { checks, preparations }: Guards,
+  mutation: Mutation,
+  pass: PassState,
+): Promise<Obstacle | undefined> {
+  try {
+    for (const guard of [...checks, ...preparations]) {
+      const obstacle = await guard(mutation, pass);
+      if (obstacle !== undefined) return obstacle;
+    }
+    return undefined;
+  } catch (error) {
+    const rejection = apiRejectionFrom(error);
+    if (rejection === undefined) throw error;
+    return { kind: 'stop', reason: newReason('APIServerRefused', rejection) };
+  }
+}

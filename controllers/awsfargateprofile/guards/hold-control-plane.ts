@@ -1,0 +1,58 @@
+import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane-finalizer.ts';
+import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { Preparation } from './guards.ts';
+
+/**
+ * Adds the control plane finalizer, so that the control plane is not removed before its profiles are deleted. If the
+ * finalizer cannot be added, the returned facts contain a `creationBlocker`; existing profiles and roles are still
+ * reconciled.
+ */
+export async function holdControlPlane(
+  finalizer: Pick<ControlPlaneFinalizer, 'add'>,
+  facts: ControlPlaneFacts,
+  signal: AbortSignal,
+): Promise<ControlPlaneFacts> {
+  if (facts.creationBlocker !== undefined) return facts;
+  const creationBlocker = blockerFor(await finalizer.add(facts.controlPlane, signal), facts.controlPlane);
+  return creationBlocker === undefined ? facts : { ...facts, creationBlocker };
+}
+
+/**
+ * Before the creation of a role or profile, confirms with the API server that the control plane has the control plane
+ * finalizer, or adds it. The cache is not enough: it may still show the finalizer of a control plane whose deletion goes on
+ * without it, and then EKS would refuse to delete the cluster because of the new profile.
+ */
+export function confirmFinalizer({
+  controlPlaneFinalizer,
+}: {
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
+}): Preparation {
+  return async (mutation, { controlPlane, signal }) => {
+    if (!isCreation(mutation) || controlPlane === undefined) return undefined;
+    const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
+    return reason && { kind: 'stop', reason };
+  };
+}
+
+const isCreation = ({ kind }: Mutation): boolean => kind === 'createRole' || kind === 'createProfile';
+
+/** The reason for which nothing may be created; `undefined` if the control plane has the finalizer. */
+function blockerFor(result: FinalizerResult, controlPlane: ObjectKey): Reason | undefined {
+  const name = keyText(controlPlane);
+  switch (result.kind) {
+    case 'present':
+      return undefined;
+    case 'controlPlaneDeleting':
+      return newReason('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${name}` });
+    case 'rejected': {
+      const { reason, remedy } = result;
+      return newReason('GuardRefused', { controlPlane: name, reason, remedy });
+    }
+  }
+}

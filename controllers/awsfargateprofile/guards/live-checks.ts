@@ -1,0 +1,185 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { ProfileName, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject, Resource } from '../../../pkg/kube/types.ts';
+import { SingleFlight } from '../../../pkg/async/single-flight.ts';
+import { findLiveBlocker } from '../../shared/live-blocker.ts';
+import { listLiveProfiles } from '../../shared/live-profiles.ts';
+import { hasFinalizer } from '../../shared/object-state.ts';
+import type { KnownLocation } from '../model/location.ts';
+import { roleNameOf } from '../model/names.ts';
+
+/** The name of a role, and the EKS cluster for whose profiles the role was created. */
+export interface RoleInCluster {
+  readonly name: RoleName;
+  readonly location: KnownLocation;
+}
+
+/** Who uses a role besides one AWSFargateProfile, as the other AWSFargateProfiles tell. */
+export interface RoleUsers {
+  /**
+   * The key (`namespace/name`) of another AWSFargateProfile, in any namespace, that has this controller's finalizer and uses
+   * the role; `undefined` if there is none.
+   */
+  readonly other: string | undefined;
+  /**
+   * The Fargate profiles of the EKS cluster that use another role according to the status of their AWSFargateProfiles in the
+   * same namespace.
+   */
+  readonly profilesWithOtherRole: ReadonlySet<string>;
+}
+
+/**
+ * Checks that ask the API server instead of a cache, because after an outdated answer something would be deleted for good.
+ */
+export interface LiveChecks {
+  /** Why the controller may delete nothing in AWS for the object now; `undefined` if the controller may delete. */
+  findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
+  /** Reads who uses a role besides the object. */
+  readRoleUsers(object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal): Promise<RoleUsers>;
+}
+
+export function newLiveChecks(
+  client: KubeClient,
+  /** The version in which the API server serves Clusters; `undefined` if it serves none. */
+  clusters: () => Resource | undefined,
+): LiveChecks {
+  // The AWSFargateProfiles of the last list. When many objects are deleted, many passes at the same time ask who uses their
+  // role: they share one list request.
+  let known: ReadonlyMap<string, RoleUser> = new Map();
+  const users = new SingleFlight<readonly RoleUser[]>();
+  const listUsers = async (signal: AbortSignal): Promise<readonly RoleUser[]> => {
+    known = await listRoleUsers(client, known, signal);
+    return [...known.values()];
+  };
+  return {
+    findBlocker: (object, signal) => findLiveBlocker(client, clusters(), object, signal),
+
+    async readRoleUsers(object, role, signal) {
+      const all = await users.runFresh('role users', signal, listUsers);
+      const others = all.filter(({ uid }) => uid !== object.metadata.uid);
+      return {
+        other: others.find(({ mayUse }) => mayUse(role, object))?.key,
+        profilesWithOtherRole: new Set(
+          others.flatMap(({ profileWithOtherRole }) => profileWithOtherRole(role, object)),
+        ),
+      };
+    },
+  };
+}
+
+/**
+ * An AWSFargateProfile that has this controller's finalizer. Only the fields for a comparison of roles are kept, because the
+ * list may be long.
+ */
+interface RoleUser {
+  /** The key `namespace/name` of the AWSFargateProfile. */
+  readonly key: string;
+  readonly uid: string | undefined;
+  /**
+   * Whether this AWSFargateProfile may use a role that the controller is about to delete for the other AWSFargateProfile
+   * `deleted`.
+   */
+  readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
+  /**
+   * The name of the Fargate profile of this AWSFargateProfile, if the profile is in the EKS cluster and uses another role;
+   * otherwise nothing.
+   */
+  readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
+}
+
+/**
+ * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list: an
+ * object that it has in the same version is not decoded again.
+ */
+async function listRoleUsers(
+  client: KubeClient,
+  known: ReadonlyMap<string, RoleUser>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RoleUser>> {
+  const users = new Map<string, RoleUser>();
+  for await (const item of listLiveProfiles(client, {}, signal)) {
+    const { uid, resourceVersion } = item.metadata;
+    const version = `${uid} ${resourceVersion}`;
+    if (hasFinalizer(item)) users.set(version, known.get(version) ?? toRoleUser(item));
+  }
+  return users;
+}
+
+function toRoleUser(item: KubeObject): RoleUser {
+  const decoded = decodeAWSFargateProfile(item);
+  const uses = isRight(decoded)
+    ? { mayUse: mayUseByFields(decoded.right), profileWithOtherRole: profileOf(decoded.right) }
+    : { mayUse: mayUseByText(item), profileWithOtherRole: () => [] };
+  return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
+}
+
+/** For an object that cannot be decoded: it may use a role if the role's name occurs anywhere in it. */
+const mayUseByText =
+  (item: KubeObject): RoleUser['mayUse'] =>
+  ({ name }) =>
+    mentions(item, name);
+
+function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
+  const named = [
+    object.status?.role?.name,
+    roleNameOf(object),
+    roleNameInArn(object.spec.roleARN),
+    roleNameInArn(object.status?.podExecutionRoleARN),
+  ];
+  const names = new Set(named.map((name) => name?.toLowerCase()));
+  const known = accountOf(object);
+  const { namespace } = object.metadata;
+  const { clusterName } = object.spec;
+  return ({ name, location }, deleted) =>
+    names.has(name.toLowerCase()) &&
+    (known === undefined
+      ? namespace === deleted.metadata.namespace && clusterName === deleted.spec.clusterName
+      : location.account === known);
+}
+
+/**
+ * EKS cannot change the role of a profile, so the role in status stays true as long as status has the ARN of the profile.
+ * The status of an object in another namespace is not used, because another team writes it.
+ */
+function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
+  const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
+  const roleName = roleNameInArn(podExecutionRoleARN)?.toLowerCase();
+  return ({ name, location }, deleted) => {
+    const isThere =
+      metadata.namespace === deleted.metadata.namespace &&
+      location.account === account &&
+      location.region === region &&
+      location.eksCluster === eksClusterName;
+    const isKnown = profileName !== undefined && profileARN !== undefined && roleName !== undefined;
+    return isThere && isKnown && roleName !== name.toLowerCase() ? [profileName] : [];
+  };
+}
+
+/**
+ * The AWS account of the object's role, from status or `spec.roleARN`; `undefined` if the object has nothing in AWS yet or
+ * was moved here a moment ago. An object without account is considered a user of roles within its own Cluster only.
+ * Otherwise an object that waits for credentials of another account would keep a role of the same name in this account for
+ * ever.
+ */
+function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
+  if (status?.account !== undefined) return status.account;
+  return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
+}
+
+/** Whether the role's name occurs anywhere in the value, as a whole string or at the end of an ARN. */
+function mentions(object: unknown, role: RoleName): boolean {
+  // This loop needs no stack frame per level: the fields of an object that cannot be decoded may be nested deeply.
+  const unvisited = [object];
+  while (unvisited.length > 0) {
+    const value = unvisited.pop();
+    if (typeof value === 'string' && (roleNameInArn(value) ?? value).toLowerCase() === role.toLowerCase()) return true;
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) unvisited.push(each);
+  }
+  return false;
+}
+
+const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);

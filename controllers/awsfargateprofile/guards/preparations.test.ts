@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import { DELETION_REQUESTED_ANNOTATION, FINALIZER } from '../../../api/v1beta2/index.ts';
+import { anObject, aDeletedObject } from '../testing/builders.ts';
+import {
+  CONSTRUCTIVE,
+  CREATE_PROFILE,
+  DELETE_PROFILE,
+  DESTRUCTIVE,
+  describeMutationKind,
+  describeObstacle,
+} from '../testing/mutations.ts';
+import { passStateFor, awsAsWanted, newServices, writerThat } from '../testing/pass-state.ts';
+import { markDeletion, writeAhead } from './preparations.ts';
+
+describe('markDeletion', () => {
+  const newMarkDeletion = (written: 'written' | 'refused') => {
+    const patches: string[] = [];
+    const preparation = markDeletion({
+      profileWriter: {
+        patchMetadata: async (_object, patch) => {
+          patches.push(JSON.stringify(patch));
+          return written === 'written' ? aDeletedObject({ metadata: { resourceVersion: '101' } }) : undefined;
+        },
+        patchStatus: async () => expect.fail('status is written'),
+      },
+    });
+    return { preparation, patches };
+  };
+
+  for (const mutation of DESTRUCTIVE) {
+    it(`marks an object that is being deleted before ${describeMutationKind(mutation)}`, async () => {
+      const { preparation, patches } = newMarkDeletion('written');
+      const pass = passStateFor(awsAsWanted(), aDeletedObject());
+      expect(await preparation(mutation, pass)).to.equal(undefined);
+      expect(patches).to.have.length(1);
+      expect(patches[0]).to.contain(DELETION_REQUESTED_ANNOTATION);
+      expect(pass.object.metadata.resourceVersion, 'goes on with the written object').to.equal('101');
+    });
+  }
+
+  it('drops the pass when another client wrote first', async () => {
+    const { preparation } = newMarkDeletion('refused');
+    const obstacle = await preparation(DELETE_PROFILE, passStateFor(awsAsWanted(), aDeletedObject()));
+    expect(describeObstacle(obstacle)).to.equal('conflict');
+  });
+
+  it('does not mark a living object whose profile is replaced', async () => {
+    const { preparation, patches } = newMarkDeletion('refused');
+    expect(await preparation(DELETE_PROFILE, passStateFor(awsAsWanted()))).to.equal(undefined);
+    expect(patches).to.deep.equal([]);
+  });
+});
+
+describe('writeAhead', () => {
+  const allMutations = [...CONSTRUCTIVE, ...DESTRUCTIVE];
+  const { clock } = newServices();
+
+  it('writes status before every mutation, and goes on with the written object', async () => {
+    for (const mutation of allMutations) {
+      const pass = passStateFor(awsAsWanted());
+      const profileWriter = writerThat(async (_object, status) =>
+        status === undefined ? undefined : anObject({ metadata: { resourceVersion: '101' } }),
+      );
+      expect(await writeAhead({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
+      expect(pass.object.metadata.resourceVersion).to.equal('101');
+    }
+  });
+
+  it('drops the pass when another client wrote first', async () => {
+    const profileWriter = writerThat(async () => undefined);
+    const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
+    expect(describeObstacle(obstacle)).to.equal('conflict');
+  });
+
+  it('changes nothing for an object without our finalizer', async () => {
+    const bare = anObject({ metadata: { finalizers: [FINALIZER.replace('aws', 'xyz')] } });
+    const profileWriter = writerThat(async () => expect.fail('status is written'));
+    for (const mutation of allMutations) {
+      const obstacle = await writeAhead({ profileWriter, clock })(mutation, passStateFor(awsAsWanted(), bare));
+      expect(describeObstacle(obstacle)).to.equal('quit: the finalizer is gone');
+    }
+  });
+});

@@ -1,0 +1,142 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { ProfileName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { Clock } from '../../../pkg/env/clock.ts';
+import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
+import type { ControlPlaneFinalizer } from '../../shared/control-plane-finalizer.ts';
+import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
+import type { ProfileWriter } from '../../shared/profile-writer.ts';
+import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
+import { isDestructive, isQueuedMutation } from '../model/mutation.ts';
+import { describeTransit } from '../model/transit.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
+import type { Obstacle, Preparation } from './guards.ts';
+import { confirmFinalizer } from './hold-control-plane.ts';
+import type { PassState } from './pass-state.ts';
+
+export interface PreparationServices {
+  readonly clock: Clock;
+  readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
+  readonly clusterQueue: ClusterQueue;
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
+  /**
+   * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry for
+   * them.
+   */
+  readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
+}
+
+/**
+ * All preparations before a mutation, in the order in which they run. The status is written last: an object that waits for
+ * its turn in the queue of profile changes of the EKS cluster writes nothing, and an object that gets its turn keeps the
+ * turn during the write.
+ */
+export function newPreparations(services: PreparationServices): readonly Preparation[] {
+  return [
+    confirmFinalizer(services),
+    markDeletion(services),
+    recordEntryDeletion(services),
+    takeTurn(services),
+    writeAhead(services),
+  ];
+}
+
+/**
+ * Records in an annotation that the deletion of an object has begun, because `clusterctl move` drops deletionTimestamp and
+ * status of the object.
+ */
+export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+  return async (mutation, pass) => {
+    if (!isDestructive(mutation) || !isDeleting(pass.object)) return undefined;
+    const location = { ...pass.desired.place, eksCluster: pass.target.eksCluster };
+    const patch = deletionRequestedPatch(pass.object, location);
+    return continueWith(pass, await profileWriter.patchMetadata(pass.object, patch, pass.signal));
+  };
+}
+
+/**
+ * Records in an annotation, before the access entry of a role that stays is deleted, that the entry has to be made anew. A
+ * crash or a `clusterctl move` between deletion and creation would otherwise leave a profile whose pods cannot start.
+ */
+export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+  return async (mutation, pass) => {
+    if (mutation.kind !== 'deleteAccessEntry' || mutation.because === 'roleDeletion') return undefined;
+    const patch = accessEntryDeletedPatch(pass.object, mutation.principal);
+    return continueWith(pass, await profileWriter.patchMetadata(pass.object, patch, pass.signal));
+  };
+}
+
+/**
+ * Writes into status, before a mutation, what the next manager process needs to find the change in AWS if this process
+ * crashes right after the mutation.
+ */
+export function writeAhead({
+  profileWriter,
+  clock,
+}: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
+  return async (mutation, pass) => {
+    const { object, target, desired, observed, signal } = pass;
+    if (!hasFinalizer(object)) return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
+    const ahead = writeAheadStatus(object, target, desired, mutation, clock.now());
+    const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
+    return continueWith(pass, await profileWriter.patchStatus(object, status, signal));
+  };
+}
+
+/**
+ * Lets the pass continue with the object that it has written. `written` is `undefined` if another client wrote the object
+ * first.
+ */
+function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
+  if (written === undefined) return { kind: 'conflict' };
+  pass.object = written;
+  return undefined;
+}
+
+/** Takes the object's turn in the queue of its EKS cluster: EKS creates or deletes one profile of a cluster at a time. */
+export function takeTurn({
+  clusterQueue,
+  clock,
+  unobservedProfiles,
+}: Pick<PreparationServices, 'clusterQueue' | 'clock' | 'unobservedProfiles'>): Preparation {
+  return async (mutation, pass) => {
+    if (!isQueuedMutation(mutation)) return undefined;
+    const { queueEntry, target } = pass;
+    const described: readonly string[] = unobservedProfiles(queueEntry.queue, pass.object);
+    // If EKS does not tell the status of a profile, the mutation is sent all the same: EKS refuses a mutation while it
+    // creates or deletes another profile of the cluster.
+    for (const name of described) await refreshQueue(clusterQueue, pass, name);
+    let turn = clusterQueue.requestTurn(queueEntry);
+    if (turn.kind === 'wait' && turn.isUnverified && !described.includes(turn.ahead)) {
+      await refreshQueue(clusterQueue, pass, turn.ahead);
+      turn = clusterQueue.requestTurn(queueEntry);
+    }
+    switch (turn.kind) {
+      case 'granted':
+        return undefined;
+      case 'closed': {
+        const remaining = turn.until - clock.monotonic();
+        return { kind: 'stop', reason: newReason('ClusterUpdating', { cluster: target.eksCluster, remaining }) };
+      }
+      case 'wait':
+        return { kind: 'stop', reason: newReason('WaitingForSibling', { ...turn }) };
+    }
+  };
+}
+
+/**
+ * Asks EKS for the status of a profile that no pass of this process watches, and writes the status into the queue of
+ * profile changes of the EKS cluster.
+ */
+async function refreshQueue(
+  clusterQueue: ClusterQueue,
+  { session, target, queueEntry }: PassState,
+  name: string,
+): Promise<void> {
+  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(name))();
+  if (E.isLeft(lookup)) return;
+  const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
+  if (doing === undefined) clusterQueue.markSettled(queueEntry.queue, name);
+  else clusterQueue.markInFlight(queueEntry.queue, name, doing, true);
+}

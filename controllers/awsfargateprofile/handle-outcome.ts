@@ -1,0 +1,155 @@
+import { describeFailure, isNotDispatched, isRefused } from '../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { roleOwner } from '../../pkg/fargate/ownership.ts';
+import { apply, markAccessEntryRefused } from './aws/apply.ts';
+import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { findRole } from './decide/compare.ts';
+import type { PassState } from './guards/pass-state.ts';
+import type { Mutation } from './model/mutation.ts';
+import { isAccessEntryMutation, subjectOf } from './model/mutation.ts';
+import type { Observed } from './model/observed-state.ts';
+import type { MutationOutcome } from './model/outcome.ts';
+import type { DroppedPass, PassEnd } from './model/pass.ts';
+import { stoppedBy } from './model/pass.ts';
+import { describeTransit } from './model/transit.ts';
+import type { Reason } from './reasons/reasons.ts';
+import { inconsistentAnswers, newReason, pollOf } from './reasons/reasons.ts';
+import { withCreateOutcome } from './retry/create-visibility.ts';
+import { isRetryOfFailedProfile, mutationKey, waitedFor, withAttempt, withRefusal } from './retry/retry-state.ts';
+
+/**
+ * The shortest time for which the controller sends no change to a cluster that EKS is updating. EKS repeats "update in
+ * progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514
+ */
+const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
+/**
+ * The longest time for which the controller sends no change to a cluster that EKS is updating. A cluster may stay FAILED
+ * for days, so the pause grows with the time already waited.
+ */
+const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
+/**
+ * How long EKS may reject a trust policy before the rejection is reported as an error. IAM spreads a new trust policy within
+ * two minutes (the limit of Terraform's AWS provider).
+ */
+const TRUST_PATIENCE: Ms = 120_000;
+/**
+ * How long IAM and EKS may contradict themselves about what exists before an error is reported. In practice they are
+ * consistent within seconds.
+ */
+const VISIBILITY_PATIENCE: Ms = 120_000;
+
+/** Applies the outcome of a mutation to the state of the pass. Returns how the pass ends, or `undefined` if it continues. */
+export function handleOutcome(
+  pass: PassState,
+  mutation: Mutation,
+  outcome: MutationOutcome,
+  clock: Clock,
+): PassEnd | DroppedPass | undefined {
+  const now = clock.monotonic();
+  if (mutation.kind === 'createProfile') pass.retry.update((state) => withCreateOutcome(state, pass, outcome));
+  switch (outcome.kind) {
+    case 'done':
+    case 'gone':
+    case 'clusterGone':
+      if (isRetryOfFailedProfile(mutation, pass.observed)) {
+        pass.retry.update((state) => withAttempt(state, generationOf(pass)));
+      }
+      changeObserved(pass, mutation, (observed) => apply(observed, mutation, outcome));
+      return undefined;
+    case 'nameTaken':
+    case 'notVisible': {
+      const detail = 'AWS says that it exists and also that it does not exist, for more than two minutes';
+      return stoppedBy(contradictionReason(pass, subjectOf(mutation), detail, now));
+    }
+    case 'outdated':
+      return stoppedBy(contradictionReason(pass, subjectOf(mutation), describeFailure(outcome.failure), now));
+    case 'siblingBusy': {
+      const doing = describeTransit(outcome.doing) ?? outcome.doing;
+      return stoppedBy(newReason('WaitingForSibling', { ahead: outcome.by, doing, isUnverified: true }));
+    }
+    case 'clusterUpdating':
+      return stoppedBy(updatingReason(pass, updatePause(pass, now)));
+    case 'rolePropagating':
+      return stoppedBy(trustReason(pass, `EKS says: ${outcome.failure.message}`, now));
+    case 'failed':
+      if (isAccessEntryMutation(mutation) && isRefused(outcome.failure)) {
+        const refusal = describeFailure(outcome.failure);
+        changeObserved(pass, mutation, (observed) => markAccessEntryRefused(observed, mutation.principal, refusal));
+        return undefined;
+      }
+      return handleFailure(pass, mutation, outcome.failure, now);
+  }
+}
+
+/**
+ * Changes the observed state. An access entry that was read before the creation of a profile is also remembered for the next
+ * passes.
+ */
+export function changeObserved(pass: PassState, mutation: Mutation, change: (observed: Observed) => Observed): void {
+  pass.observed = change(pass.observed);
+  if (!isAccessEntryMutation(mutation)) return;
+  const entry = pass.observed.accessEntries?.find(({ principal }) => principal === mutation.principal);
+  pass.retry.update(({ accessEntry: known, ...state }) =>
+    known === undefined || entry === undefined ? state : { ...state, accessEntry: { ...known, entry } },
+  );
+}
+
+/** How long this controller sends no change to an EKS cluster that EKS is updating. */
+export function updatePause(pass: PassState, now: Ms): Ms {
+  const waited = waitedFor(pass.retry.state, updatingReason(pass, 0), now);
+  return Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
+}
+
+const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>
+  newReason('ClusterUpdating', { cluster: target.eksCluster, remaining });
+
+/**
+ * The reason to wait while AWS contradicts itself about what exists. `detail`: the text for the user if the contradiction
+ * lasts.
+ */
+function contradictionReason({ retry }: PassState, name: string, detail: string, now: Ms): Reason {
+  const propagating = inconsistentAnswers(name);
+  return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
+    ? propagating
+    : newReason('AWSError', { detail: `"${name}": ${detail}` });
+}
+
+/**
+ * The reason to stop after EKS has rejected the role. EKS uses the same words for a trust policy that IAM has not spread yet
+ * and for a wrong trust policy.
+ */
+function trustReason(pass: PassState, problem: string, now: Ms): Reason {
+  const { retry, desired, observed } = pass;
+  const generation = generationOf(pass);
+  const known = retry.state.trustRejected;
+  const trustRejected = known?.generation === generation ? known : { generation, since: now };
+  retry.update((state) => ({ ...state, trustRejected }));
+  if (now - trustRejected.since < TRUST_PATIENCE) {
+    const detail =
+      'EKS does not see the trust policy of the pod execution role yet. IAM can take two minutes to make a change visible';
+    return newReason('Propagating', { detail });
+  }
+  const role = desired.wanted?.role;
+  const found = role && findRole(observed.roles, role.name);
+  const ours = found !== undefined && roleOwner(found, desired.identity).kind === 'ours';
+  return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
+}
+
+/** Remembers a mutation that AWS refused, so that no pass sends it again before its backoff is over. */
+function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
+  if (isNotDispatched(failure)) return { kind: 'quit', because: failure.message, until: 'later' };
+  const { retry, target, session, desired } = pass;
+  const reason = reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
+  retry.update((state) =>
+    withRefusal(state, {
+      mutation: mutationKey(mutation, target.identity),
+      reason,
+      generation: generationOf(pass),
+      notBefore: now + pollOf(reason, waitedFor(state, reason, now)),
+    }),
+  );
+  return stoppedBy(reason);
+}
+
+const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;

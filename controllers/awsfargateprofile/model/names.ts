@@ -1,0 +1,27 @@
+import type { ProfileName, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { findProfileNameProblem, profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
+
+/** The name that the spec gives to the object's EKS profile: spec.profileName, or the computed name. */
+export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
+  return spec.profileName ?? profileNameFor(metadata);
+}
+
+/**
+ * The name of the EKS profile that the object keeps: spec.profileName, or the name in status, or the computed name. If a
+ * client removes spec.profileName, the object keeps its profile, because EKS cannot rename a profile.
+ */
+export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
+  const recorded = object.status?.profileName;
+  const isUsable = recorded !== undefined && findProfileNameProblem(recorded) === undefined;
+  return object.spec.profileName ?? (isUsable ? recorded : profileNameOf(object));
+}
+
+/**
+ * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is set.
+ */
+export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
+  const { roleARN, roleName, clusterName } = object.spec;
+  if (roleARN !== undefined) return undefined;
+  return roleName ?? roleNameFor(clusterName, currentProfileNameOf(object));
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Placement } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../shared/caches.ts';
+import { newCaches } from '../shared/caches.ts';
+import { orderInCluster, placementOf } from './placement.ts';
+import { newApi } from './testing/api.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const object = (kind: string, name: string, fields: Fields, metadata: Fields = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'team-a', uid: `uid-of-${name}`, resourceVersion: '1', ...metadata },
+  ...fields,
+});
+
+const CLUSTER = object('Cluster', 'prod', {
+  spec: {
+    controlPlaneRef: {
+      apiGroup: 'controlplane.cluster.x-k8s.io',
+      kind: 'AWSManagedControlPlane',
+      name: 'prod-control-plane',
+    },
+  },
+});
+const CONTROL_PLANE = object('AWSManagedControlPlane', 'prod-control-plane', {
+  spec: { region: 'eu-west-1', identityRef: { kind: 'AWSClusterRoleIdentity', name: 'tenant' } },
+});
+const web = (status: Fields = {}, metadata: Fields = {}): KubeObject =>
+  object('AWSFargateProfile', 'web', { spec: { clusterName: 'prod' }, status }, metadata);
+
+describe('placementOf', () => {
+  let caches: Caches;
+
+  beforeEach(() => {
+    const { client, clock, random } = newApi();
+    caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
+  });
+
+  const place = (profile: KubeObject, ...others: readonly KubeObject[]): Placement => {
+    caches.profiles.replaceAll([profile], '1');
+    caches.clusters.replaceAll(
+      others.filter(({ kind }) => kind === 'Cluster'),
+      '1',
+    );
+    caches.controlPlanes.replaceAll(
+      others.filter(({ kind }) => kind === 'AWSManagedControlPlane'),
+      '1',
+    );
+    return placementOf(caches, { namespace: 'team-a', name: 'web' });
+  };
+
+  it('takes region and identity from the control plane', () => {
+    expect(place(web({ region: 'us-east-1' }), CLUSTER, CONTROL_PLANE)).to.deep.include({
+      cluster: 'team-a/prod',
+      region: 'eu-west-1',
+      identity: 'AWSClusterRoleIdentity/tenant',
+    });
+  });
+
+  it('takes region and identity from status where the control plane is gone', () => {
+    const status = { region: 'us-east-1', identityRef: { kind: 'AWSClusterStaticIdentity', name: 'old' } };
+    expect(place(web(status), CLUSTER)).to.deep.include({
+      region: 'us-east-1',
+      identity: 'AWSClusterStaticIdentity/old',
+    });
+  });
+
+  it('knows neither region nor identity before the caches are filled', () => {
+    expect(placementOf(caches, { namespace: 'team-a', name: 'web' })).to.deep.equal({
+      cluster: '',
+      order: '',
+      region: '',
+      identity: '',
+    });
+    expect(place(web())).to.deep.include({ cluster: 'team-a/prod', region: '', identity: '/' });
+  });
+
+  it('sorts deletions before older objects, and older objects by time before name', () => {
+    const named = (name: string, metadata: Fields): KubeObject => object('AWSFargateProfile', name, {}, metadata);
+    const profiles = [
+      named('c', { creationTimestamp: '2026-11-21T03:00:00Z' }),
+      named('b', { creationTimestamp: '2026-11-21T04:00:00Z' }),
+      named('a', { creationTimestamp: '2026-11-21T04:00:00Z' }),
+      named('d', { creationTimestamp: '2026-11-21T05:00:00Z', deletionTimestamp: '2026-11-21T06:00:00Z' }),
+    ];
+    const sorted = profiles.toSorted((one, other) => (orderInCluster(one) < orderInCluster(other) ? -1 : 1));
+    expect(sorted.map(({ metadata }) => metadata.name)).to.deep.equal(['d', 'c', 'a', 'b']);
+  });
+});

@@ -1,0 +1,144 @@
+import type { Abandonment } from './abandonment.ts';
+import { describeAbandonment } from './abandonment.ts';
+import type { ReasonSpec, Description } from './entry.ts';
+import {
+  CONTINUES,
+  MINUTE,
+  MISSING_PATIENCE,
+  RETRIES,
+  SECOND,
+  defineReason,
+  pollDoubling,
+  pollEvery,
+  pollRarely,
+  quoted,
+} from './entry.ts';
+
+const credentials = { part: 'CredentialsReady' } as const;
+
+/** `abandonment`: how a user can end the deletion of the object without credentials; undefined: the object is in use. */
+type Abandonable = { readonly abandonment?: Abandonment | undefined };
+
+const remedyFor = (action: string, outlook: string, abandonment: Abandonment | undefined): string =>
+  [action, ...(abandonment === undefined ? [] : [describeAbandonment(abandonment, LOST[abandonment])]), outlook].join(
+    '. ',
+  );
+
+/** When a user abandons profile and role, although the next step after that is not easy to undo. */
+const LOST: Readonly<Record<Abandonment, string>> = { retain: '', removeFinalizer: ', if the account is lost,' };
+
+/**
+ * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session that is
+ * renewed by then.
+ */
+const noCredentials = (action: string, outlook = RETRIES): ReasonSpec<Description & Abandonable> => ({
+  nature: 'human',
+  ...credentials,
+  poll: pollDoubling(SECOND, 2 * MINUTE),
+  describe: ({ detail }) => detail,
+  remedy: ({ abandonment }) => remedyFor(action, outlook, abandonment),
+});
+
+/** Like {@link noCredentials}, for credentials, identities, Secrets and permissions that may come soon. */
+const missing = (action: string, outlook = RETRIES): ReasonSpec<Description & Abandonable> => ({
+  ...noCredentials(action, outlook),
+  patience: MISSING_PATIENCE,
+});
+
+/** Reasons about credentials: each turns the condition `CredentialsReady` False. */
+export const CREDENTIAL_REASONS = {
+  CredentialsMissing: missing(
+    'Give the pod of the manager AWS credentials, or name an identity in spec.identityRef of the control plane',
+  ),
+  CredentialsInvalid: missing(
+    'Renew these credentials at their source',
+    'The controller then reads them again on its own',
+  ),
+  IdentityUnreadable: defineReason<Description>({
+    nature: 'outage',
+    ...credentials,
+    poll: pollEvery(30 * SECOND),
+    describe: ({ detail }) => detail,
+    remedy: () =>
+      `If the problem lasts for more than five minutes, correct the cause: the installation of the CRD, or the permissions of the manager. ${RETRIES}`,
+  }),
+  IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
+  IdentityNotAllowed: missing(
+    'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
+    CONTINUES,
+  ),
+  IdentityLoop: noCredentials('Change spec.sourceIdentityRef of one of these identities', CONTINUES),
+  IdentityInvalid: noCredentials(
+    'Correct the identity, or name another identity in the field that refers to it',
+    CONTINUES,
+  ),
+  SecretNotFound: missing(
+    'Create the Secret with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity',
+    CONTINUES,
+  ),
+  SecretIncomplete: missing(
+    'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
+    CONTINUES,
+  ),
+  AssumeRoleDenied: missing(
+    'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity',
+  ),
+  AssumeRoleRefused: noCredentials(
+    'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+  ),
+  RegionInvalid: defineReason<Abandonable & { readonly region: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: pollRarely,
+    describe: ({ region }) =>
+      `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
+    remedy: ({ abandonment }) =>
+      remedyFor(
+        'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If its provider does not allow this change, create the cluster again',
+        CONTINUES,
+        abandonment,
+      ),
+  }),
+  /** `acceptedIn`: the region in which AWS accepts the same credentials. */
+  RegionNotEnabled: defineReason<
+    Abandonable & {
+      readonly detail: string;
+      readonly region: string;
+      readonly acceptedIn: string;
+      readonly account?: string;
+    }
+  >({
+    nature: 'human',
+    ...credentials,
+    // The first polls are soon: AWS may have rejected credentials that were replaced at that moment.
+    poll: pollDoubling(2 * SECOND, 5 * MINUTE),
+    describe: ({ region, acceptedIn, account, detail }) =>
+      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
+    remedy: ({ region, abandonment }) =>
+      remedyFor(
+        `Enable region ${quoted(region)} in the AWS account, or name an identity of the partition of this region in spec.identityRef of the control plane`,
+        RETRIES,
+        abandonment,
+      ),
+  }),
+  WrongAccount: defineReason<
+    Abandonable & { readonly whose: string; readonly recorded: string; readonly found: string }
+  >({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ whose, recorded, found }) =>
+      `the credentials of ${whose} belong to account ${found}, but the Fargate profile of this object is in account ${recorded}. The controller reads and changes nothing in account ${found}`,
+    remedy: ({ whose, recorded, abandonment }) =>
+      remedyFor(`Use credentials of account ${recorded} for ${whose}`, RETRIES, abandonment),
+  }),
+  AccountUncertain: defineReason<{ readonly cluster: string; readonly region: string; readonly account: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ cluster, region, account }) =>
+      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
+    remedy: () =>
+      `Name an identity with credentials of the right account in spec.identityRef of the control plane. Or, if the profile and its role no longer exist, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. ${RETRIES}`,
+  }),
+} as const;

@@ -1,0 +1,133 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+
+/**
+ * Computes the time until the next pass over an object that has waited for the time `waited`. `usual`: how long EKS took
+ * for the last operation of the same kind; undefined if that is not known.
+ */
+export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: Ms) => Ms;
+
+export const SECOND: Ms = 1_000;
+export const MINUTE: Ms = 60 * SECOND;
+
+/**
+ * A poll for waits of a few seconds in which AWS may reject every attempt. On average, the poll notices the end of a wait
+ * late by a twelfth of the length of the wait.
+ */
+export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
+
+const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
+const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
+
+/**
+ * A poll for a profile that EKS is creating or deleting: about 35 polls in two minutes. On average, the poll notices the
+ * end of the operation late by a sixteenth of its duration. Polls are dense around the `usual` duration, because other
+ * profiles of the cluster wait for the end of the operation.
+ */
+export const pollProfile: Poll = (waited, _facts, usual) => {
+  const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
+  if (usual === undefined) return steady;
+  const step = Math.max(usual / 32, SHORTEST_PROFILE_POLL);
+  const [from, to] = [usual - 2 * step, usual + 2 * step];
+  return waited >= to ? steady : Math.min(steady, Math.max(from - waited, step));
+};
+export const pollEvery =
+  (interval: Ms): Poll =>
+  () =>
+    interval;
+/** A poll for waits that end with a watch event. The poll only covers a missed event. */
+export const pollRarely = pollEvery(10 * MINUTE);
+/** A poll for waits that end with a user's action in AWS, which sends no event. */
+export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
+/** A poll whose delay equals the time already waited, but is at least `first` and at most `cap`: the delays double. */
+export const pollDoubling =
+  (first: Ms, cap: Ms): Poll =>
+  (waited) =>
+    clamp(first, waited, cap);
+
+/**
+ * The condition that a reason turns False, besides Ready. A reason without a condition of its own only delays the object.
+ */
+export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
+
+/**
+ * The nature of a reason. `wait`: the reason ends without a user; `Reconciling` is True. `human`: a user must act;
+ * `Stalled` is True. `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts. `outage`:
+ * AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.
+ */
+export type Nature = 'wait' | 'human' | 'retry' | 'outage';
+
+export type SiblingChange = 'gone' | 'changed';
+
+export interface ReasonSpec<F> {
+  readonly nature: Nature;
+  readonly part?: ConditionPart;
+  readonly poll: Poll<F>;
+  /** The text about what is wrong with which object: whole sentences, the last one without its full stop. */
+  readonly describe: (facts: F) => string;
+  /**
+   * The text about what the user can do, then about what the controller does: whole sentences, the last one without its full
+   * stop.
+   */
+  readonly remedy?: (facts: F) => string;
+  /**
+   * The time after which `Stalled` becomes True, and until which `Reconciling` is True. A reason of nature `retry` without
+   * this time sets `Stalled` after some failed attempts, and a reason of nature `human` sets it at once.
+   */
+  readonly patience?: Ms;
+  /**
+   * The reason may stop a pass before AWS is read. An object that is `Ready` then stays `Ready` for a while, as in an outage
+   * of AWS.
+   */
+  readonly mayHideAws?: true;
+  /** The profile works although a user must act, so an object that is `Ready` stays `Ready`. `Stalled` shows the reason. */
+  readonly keepsReady?: true;
+  /** The beginning of a wait for this reason has an event, because the controller does nothing for the object meanwhile. */
+  readonly announced?: true;
+  /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
+  readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
+  /**
+   * The change of another AWSFargateProfile of the same cluster that can end the wait for this reason. After such a change
+   * the controller retries at once.
+   */
+  readonly endedBySibling?: SiblingChange;
+}
+
+/** The last sentence of most messages: it says that the controller acts without the user. */
+export const RETRIES = 'The controller retries on its own';
+/**
+ * The last sentence of messages about a wait, or about something that only a user can correct: it says what happens
+ * afterwards.
+ */
+export const CONTINUES = 'The controller then continues on its own';
+
+export const quoted = (text: string): string => `"${text}"`;
+export const listed = (texts: readonly string[]): string => texts.join(', ');
+/** A text with at most three of the names, and the number of the names that are left out. */
+export const enumerated = (names: readonly string[]): string =>
+  names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
+
+/** A part of the facts of a reason whose remedy is a change of the spec. */
+export type SpecChangeable = {
+  /** Whether the API server refuses changes of the fields that EKS cannot change. */
+  readonly isProvisioned?: boolean;
+};
+
+const replaceObject = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
+/** The remedy if the API server refuses the change of the spec that would help. */
+export const REPLACE_OBJECT = `Create ${replaceObject}`;
+/** The remedy in a further sentence, after another remedy. */
+export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
+
+/**
+ * The patience for a missing identity, Secret or permission: tools such as GitOps apply them in any order, and IAM takes up
+ * to two minutes to make a new permission visible everywhere.
+ */
+export const MISSING_PATIENCE: Ms = 2 * MINUTE;
+
+export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
+
+/**
+ * The facts of a reason whose whole text comes from the code that found the problem: sentences, the last one without its
+ * full stop.
+ */
+export type Description = { readonly detail: string };

@@ -1,0 +1,178 @@
+import { DELETE_FOR_MOVE_ANNOTATION, GROUP, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { ApiRejection } from '../../shared/api-rejections.ts';
+import { describeApiRejection } from '../../shared/api-rejections.ts';
+import { FOREIGN_SCHEMA_REMEDY } from '../../shared/served-schema.ts';
+import type { Description } from './entry.ts';
+import {
+  CONTINUES,
+  MINUTE,
+  RETRIES,
+  SECOND,
+  defineReason,
+  enumerated,
+  pollDoubling,
+  pollEvery,
+  pollRarely,
+  quoted,
+} from './entry.ts';
+
+const eks = { part: 'EKSFargateProfileReady' } as const;
+
+/** Reasons that the controller finds in Kubernetes, before it calls AWS. */
+export const KUBERNETES_REASONS = {
+  WaitingForCluster: defineReason<{ readonly cluster: string }>({
+    nature: 'wait',
+    poll: pollRarely,
+    describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist yet`,
+    remedy: () => 'The controller continues on its own when the Cluster exists',
+  }),
+  WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string }>({
+    nature: 'outage',
+    // A cache that has listed its objects again triggers a pass. After a rejected or unanswered request nothing triggers a
+    // pass, so a poll is needed.
+    poll: pollDoubling(2 * SECOND, 30 * SECOND),
+    describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
+    remedy: () =>
+      `If the problem lasts for more than five minutes, correct the cause: the installation of the CRD, or the permissions of the manager. ${RETRIES}`,
+  }),
+  APIServerRefused: defineReason<ApiRejection>({
+    nature: 'retry',
+    mayHideAws: true,
+    poll: pollDoubling(2 * SECOND, MINUTE),
+    // This patience is longer than the rollout of a webhook takes.
+    patience: 2 * MINUTE,
+    describe: describeApiRejection,
+    remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
+  }),
+  /** `what`: kind and key of the Cluster or control plane that is being deleted. */
+  ClusterDeleting: defineReason<{ readonly what: string }>({
+    nature: 'wait',
+    announced: true,
+    poll: pollRarely,
+    describe: ({ what }) => `${what} is being deleted, so the controller creates no Fargate profile for it`,
+  }),
+  WaitingForEKSControlPlane: defineReason<Description>({
+    nature: 'wait',
+    ...eks,
+    poll: pollRarely,
+    describe: ({ detail }) => detail,
+    remedy: () => 'The controller waits and then continues on its own',
+  }),
+  GuardRefused: defineReason<{
+    readonly controlPlane: string;
+    readonly reason: string;
+    readonly remedy?: string | undefined;
+  }>({
+    nature: 'wait',
+    poll: pollEvery(10 * SECOND),
+    describe: ({ controlPlane, reason: refusal }) =>
+      `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}: ${refusal}`,
+    remedy: ({ remedy = 'Correct the problem that the API server names' }) =>
+      `${remedy}. The finalizer keeps the control plane until its Fargate profiles are deleted; without it the controller creates no profile. ${RETRIES}`,
+  }),
+  /** `remaining`: for how much longer the controller changes nothing in AWS. */
+  ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
+    nature: 'wait',
+    poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
+    describe: ({ cluster }) =>
+      `Cluster ${cluster} does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds`,
+    remedy: () => 'After that the controller continues with the deletion of this object',
+  }),
+  MoveAbandoned: defineReason<{ readonly cluster: string }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster }) =>
+      `this object has the annotation ${DELETE_FOR_MOVE_ANNOTATION}, with which clusterctl move marks an object before it deletes the object here, but Cluster ${cluster} is not paused, so no move is running. The controller does nothing for this object`,
+    remedy: () =>
+      `If the object exists in another management cluster, remove the finalizers of this object and delete it. Otherwise remove the annotation: then the controller continues`,
+  }),
+  RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
+    nature: 'human',
+    // The polls are frequent, because the deletion of a whole cluster waits for the user's action.
+    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
+    describe: ({ name, cluster }) =>
+      `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
+    remedy: () =>
+      'Set spec.deletionPolicy to Delete: then the controller deletes the profile. Or delete the profile in AWS. Or remove the finalizer from metadata.finalizers of this object: then the controller forgets the profile, and you must delete the profile and its role in AWS. Until then the deletion of the cluster waits',
+  }),
+  ForeignSchema: defineReason<{ readonly provider?: string | undefined; readonly missing: readonly string[] }>({
+    nature: 'human',
+    poll: pollEvery(15 * SECOND),
+    describe: ({ provider, missing }) =>
+      `the CRD ${PLURAL}.${GROUP} comes from ${provider === undefined ? 'another provider' : `provider ${provider}`} and lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS`,
+    remedy: () => `${FOREIGN_SCHEMA_REMEDY}. ${CONTINUES}`,
+  }),
+  ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster, kind }) =>
+      `the control plane of Cluster ${cluster} is of kind ${kind}, but a Fargate profile needs an AWSManagedControlPlane`,
+    remedy: () =>
+      'Delete this object, because spec.clusterName cannot be changed. Then create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
+  }),
+  /** `named`: the namespace of the control plane that the Cluster names. */
+  ControlPlaneElsewhere: defineReason<{
+    readonly cluster: string;
+    readonly namespace: string;
+    readonly named: string;
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster, namespace, named }) =>
+      `spec.controlPlaneRef.namespace of Cluster ${cluster} is ${quoted(named)}, but the control plane of a Cluster must be in the namespace of the Cluster, ${quoted(namespace)}`,
+    remedy: ({ namespace }) =>
+      `Remove spec.controlPlaneRef.namespace from the Cluster, or set it to ${quoted(namespace)}. ${CONTINUES}`,
+  }),
+  TargetChanged: defineReason<{
+    readonly field: string;
+    readonly recorded: string;
+    readonly found: string;
+    readonly saidBy: 'status' | 'annotation';
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ field, recorded, found }) =>
+      `${field} of the control plane is now ${quoted(found)}, but it was ${quoted(recorded)} when the Fargate profile of this object was created. The controller changes nothing in AWS`,
+    remedy: ({ field, recorded, saidBy }) =>
+      saidBy === 'status'
+        ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: then the controller deletes the profile where it was created`
+        : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
+  }),
+  /**
+   * `missing`: a clause that names the missing object or field. `provisionedIn`: the value of the annotation
+   * `provisioned-in` if status is empty.
+   */
+  TargetUnknown: defineReason<{ readonly missing: string; readonly provisionedIn: string | undefined }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ missing, provisionedIn }) =>
+      provisionedIn === undefined
+        ? `the controller does not know in which account and region the Fargate profile of this object is: the status does not say it, and ${missing}`
+        : `the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster), but the controller does not know which credentials to use: ${missing}`,
+    remedy: () =>
+      `Restore the Cluster and its control plane. Or, if AWS has nothing of this object any more, set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS. ${CONTINUES}`,
+  }),
+  InvalidSpec: defineReason<Description>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ detail }) => detail,
+    remedy: () => `Correct this field. ${CONTINUES}`,
+  }),
+  TagsInvalid: defineReason<Description>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ detail }) => `AWS does not accept the tags for this object: ${detail}`,
+    remedy: () =>
+      `Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
+  }),
+  NoPrivateSubnets: defineReason<{ readonly controlPlane: string }>({
+    nature: 'human',
+    ...eks,
+    poll: pollRarely,
+    describe: ({ controlPlane }) =>
+      `Fargate needs private subnets, but spec.subnetIDs of this object is empty, and spec.network.subnets of AWSManagedControlPlane ${controlPlane} has no private subnet`,
+    remedy: () =>
+      `Name private subnets in spec.subnetIDs, or add them to spec.network.subnets of the control plane. ${CONTINUES}`,
+  }),
+} as const;

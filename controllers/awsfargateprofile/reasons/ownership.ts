@@ -1,0 +1,28 @@
+import type { Abandonment } from './abandonment.ts';
+import { describeAbandonment } from './abandonment.ts';
+import type { ConditionPart } from './entry.ts';
+import { CONTINUES, defineReason, listed, pollForUserAction, quoted } from './entry.ts';
+
+/** Reasons about tags that say to whom a resource in AWS belongs. */
+export const OWNERSHIP_REASONS = {
+  /** `abandonment`: how a user can end the deletion of the object without the tag; undefined: the object is in use. */
+  OwnershipTagMissing: defineReason<{
+    readonly resource: 'Fargate profile' | 'IAM role';
+    readonly name: string;
+    readonly tags: readonly { readonly key: string; readonly value: string }[];
+    readonly abandonment?: Abandonment | undefined;
+    readonly about: ConditionPart;
+  }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollForUserAction,
+    describe: ({ resource, name, tags }) =>
+      `${resource} ${quoted(name)} has lost its ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
+    remedy: ({ resource, tags, abandonment }) =>
+      [
+        `Tag the ${resource} again with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
+        ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`, describeAbandonment(abandonment)]),
+        CONTINUES,
+      ].join('. '),
+  }),
+} as const;

@@ -1,0 +1,376 @@
+import { expect } from 'chai';
+import type { Facts, ReasonName, Reason } from './reasons.ts';
+import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, newReason } from './reasons.ts';
+
+/** Example facts for each reason. */
+const FACTS: Facts = {
+  WaitingForCluster: { cluster: 'team-a/prod' },
+  WaitingForAPI: { kind: 'Cluster', reason: 'the kind is not served' },
+  APIServerRefused: {
+    message: 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web: forbidden',
+    remedy: 'Apply the roles and role bindings of the manager again (config/rbac)',
+  },
+  ClusterDeleting: { what: 'Cluster team-a/prod' },
+  WaitingForEKSControlPlane: { detail: 'AWSManagedControlPlane team-a/prod-control-plane is not ready yet' },
+  GuardRefused: {
+    controlPlane: 'team-a/prod-control-plane',
+    reason: 'another client changes the control plane again and again',
+  },
+  ClusterVanished: { cluster: 'team-a/prod', remaining: 20_000 },
+  MoveAbandoned: { cluster: 'default/prod' },
+  RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
+  ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
+  ControlPlaneElsewhere: { cluster: 'team-a/prod', namespace: 'team-a', named: 'team-b' },
+  ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
+  TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined },
+  InvalidSpec: { detail: 'spec.roleARN "x" is not the ARN of an IAM role' },
+  TagsInvalid: { detail: 'tag "aws:x" of the AWSFargateProfile: AWS reserves keys that begin with "aws:"' },
+  NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
+  CredentialsMissing: { detail: 'the controller has no AWS credentials: looked in the environment' },
+  CredentialsInvalid: {
+    detail: 'AWS rejects the credentials of the manager itself. AWS says: The security token has expired',
+  },
+  IdentityUnreadable: {
+    detail:
+      'spec.identityRef of the control plane names AWSClusterStaticIdentity "tenant", which the controller cannot read: the kind is not served',
+  },
+  IdentityNotFound: {
+    detail: 'spec.identityRef of the control plane names AWSClusterRoleIdentity "tenant", which does not exist',
+  },
+  IdentityNotAllowed: { detail: 'AWSClusterRoleIdentity "tenant" does not allow namespace "team-a"' },
+  IdentityLoop: {
+    detail: 'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "a"',
+  },
+  IdentityInvalid: {
+    detail: 'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN: expected string, got nothing',
+  },
+  SecretNotFound: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist' },
+  SecretIncomplete: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" has no AccessKeyID' },
+  AssumeRoleDenied: {
+    detail:
+      'the credentials of the manager itself cannot assume role arn:aws:iam::444455556666:role/tenant. AWS says: no',
+  },
+  AssumeRoleRefused: {
+    detail:
+      'the credentials of the manager itself cannot assume role arn:aws:iam::444455556666:role/tenant. AWS says: The requested DurationSeconds exceeds the limit',
+  },
+  RegionInvalid: { region: 'us_east_1' },
+  RegionNotEnabled: {
+    detail: 'The security token is invalid. (EKS ListFargateProfiles: UnrecognizedClientException)',
+    region: 'af-south-1',
+    acceptedIn: 'eu-west-1',
+  },
+  WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
+  AccountUncertain: { cluster: 'prod', region: 'eu-west-1', account: '444455556666' },
+  AccessDenied: { detail: 'no (EKS CreateFargateProfile: AccessDeniedException)', about: 'EKSFargateProfileReady' },
+  AWSUnavailable: {
+    detail:
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+    about: 'EKSFargateProfileReady',
+  },
+  AWSError: { detail: 'I am a teapot (IAM GetRole: Teapot)', about: 'IAMFargateRolesReady' },
+  SDKRefused: { detail: 'Invalid Configuration: FIPS and custom endpoint are not supported', region: 'eu-west-1' },
+  Refused: { detail: 'Subnet subnet-0a provided in Fargate Profile is not a private subnet' },
+  AWSQuotaExceeded: { detail: 'Cannot exceed quota for RolesPerAccount: 1000', about: 'IAMFargateRolesReady' },
+  EKSClusterNotFound: { cluster: 'prod', region: 'eu-west-1' },
+  OwnershipTagMissing: {
+    resource: 'IAM role',
+    name: 'web-pods',
+    tags: [
+      {
+        key: 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster',
+        value: 'arn:aws:eks:eu-west-1:1:cluster/prod',
+      },
+    ],
+    abandonment: 'removeFinalizer',
+    about: 'IAMFargateRolesReady',
+  },
+  RoleNotOwned: { name: 'shared', whose: 'an unknown owner (no tag names the owner)' },
+  RoleNotFound: { name: 'theirs', isProvisioned: false },
+  RoleTrustInvalid: { name: 'theirs', problem: 'the trust policy is not a JSON policy document', ours: false },
+  RoleSettingsConflict: {
+    name: 'shared',
+    other: 'AWSFargateProfile team-a/api',
+    settings: ['rolePath', 'additionalTags["team"]'],
+  },
+  RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
+  NotAllowedByOperator: {
+    excess: [
+      { field: 'spec.roleARN', value: 'arn:aws:iam::111122223333:role/x', allowed: ['arn:aws:iam::*:role/pods/*'] },
+      { field: 'spec.roleAdditionalPolicies[0]', value: 'arn:aws:iam::aws:policy/A', allowed: ['none'] },
+      { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
+    ],
+  },
+  RestoringRole: { name: 'pods', cluster: 'prod', detail: 'no answer within 10 s (EKS DescribeAccessEntry)' },
+  RoleBlocked: { name: 'pods', blockers: ['the inline policy "theirs"', 'the instance profile "nodes"'] },
+  Propagating: { detail: 'AWS gives contradictory answers about "pods"' },
+  ProfileNotOwned: { name: 'team-a_web', whose: 'AWSFargateProfile team-b/web' },
+  SpecDiffers: { name: 'team-a_web', fields: ['subnets are subnet-0a instead of subnet-0b'], isProvisioned: false },
+  WaitingForSibling: { ahead: 'team-a_api', doing: 'being created', isUnverified: false },
+  ClusterUpdating: { cluster: 'prod', remaining: 15_000 },
+  QuotaExceeded: { detail: 'Fargate Profile limit exceeded for cluster.' },
+  Creating: { name: 'team-a_web' },
+  DeletingProfile: { name: 'team-a_web' },
+  WaitingForCreate: { name: 'team-a_web' },
+  CreateFailed: {
+    name: 'team-a_web',
+    issues: [{ code: 'AccessDenied', message: 'the role may not be used', resourceIds: ['pods'] }],
+  },
+  DeleteFailed: { name: 'team-a_web', issues: [] },
+  UnknownProfileStatus: { name: 'team-a_web', status: 'PAUSED' },
+};
+
+const isReason = (name: string): name is ReasonName => name in REASONS;
+const reasonNamed = (name: ReasonName): Reason => ({ name, facts: FACTS[name] }) as Reason;
+const all = Object.keys(REASONS).filter(isReason).map(reasonNamed);
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
+
+describe('REASONS', () => {
+  for (const each of all) {
+    const { name } = each;
+    describe(name, () => {
+      const detail = messageOf(each);
+
+      it('has a name that is a valid condition reason', () => expect(name).to.match(/^[A-Z][A-Za-z]{2,60}$/));
+
+      it('has a message of whole sentences', () => {
+        const isField = detail.startsWith('spec.');
+        expect(detail, 'begins with a capital letter or a field path').to.match(isField ? /^spec\./ : /^[A-Z]/);
+        expect(detail).not.to.match(/undefined|null|NaN|\[object|\s\s|\s$|^\s|\.\.|,,|;;/);
+        expect(detail.length).to.be.below(700);
+      });
+
+      it('has a message that ends with a full stop if it has a remedy', () => {
+        const { remedy } = REASONS[name];
+        expect(detail.endsWith('.')).to.equal(remedy !== undefined);
+        expect(detail.endsWith('..')).to.equal(false);
+      });
+
+      it('has a remedy if a user must act', () => {
+        if (natureOf(each) === 'human') expect(REASONS[name].remedy).not.to.equal(undefined);
+      });
+
+      it('uses no word that leaves the reader without a subject', () =>
+        expect(detail).not.to.match(/\b(somebody|nobody|by itself|anew|goes on|mend)\b/i));
+
+      it('has a message without times and request IDs, which would change it with every attempt', () => {
+        expect(detail).not.to.match(/\d{4}-\d\d-\d\dT|request ?id|[0-9a-f]{8}-[0-9a-f]{4}-/i);
+        expect(messageOf(each)).to.equal(detail);
+      });
+
+      it('has a poll interval between half a second and ten minutes', () => {
+        for (const waited of WAITS) {
+          expect(pollOf(each, waited), `after ${waited} ms`).to.be.within(SECOND / 2, 10 * MINUTE);
+        }
+      });
+    });
+  }
+
+  it('has facts in this test for each reason', () =>
+    expect(Object.keys(FACTS).toSorted()).to.deep.equal(Object.keys(REASONS).toSorted()));
+});
+
+describe('pollOf', () => {
+  /** The times of all polls for a profile whose creation EKS finishes at the time `end`. */
+  const looksUntil = (end: number, usual?: number): readonly number[] => {
+    const looks: number[] = [];
+    let waited = 0;
+    while (waited < end) looks.push((waited += pollOf(reasonNamed('Creating'), waited, usual)));
+    return looks;
+  };
+
+  it('polls a creation of two minutes in fewer than forty calls, and notices its end a sixteenth late on average', () => {
+    expect(looksUntil(2 * MINUTE)).to.have.length.within(25, 40);
+    for (const waited of WAITS)
+      expect(pollOf(reasonNamed('Creating'), waited)).to.be.at.most(Math.max(waited / 8, 500));
+    expect(pollOf(reasonNamed('Creating'), 0)).to.equal(500);
+    expect(pollOf(reasonNamed('Creating'), 60 * MINUTE)).to.equal(10 * SECOND);
+  });
+
+  describe('of a creation, if the duration of the previous one is known', () => {
+    for (const usual of [500, 2 * SECOND, 20 * SECOND, 2 * MINUTE, 6 * MINUTE]) {
+      it(`polls closely around ${usual} ms, with hardly more calls`, () => {
+        const looks = looksUntil(usual, usual);
+        expect(looks.length).to.be.at.most(looksUntil(usual).length + 5);
+        expect(looks.at(-1)).to.be.within(usual, usual * (1 + 1 / 32) + 50);
+        expect(looks.at(-2)).to.be.within(usual * (1 - 2 / 32) - 100, usual);
+      });
+    }
+
+    it('notices an earlier end as soon as without that knowledge', () => {
+      for (let waited = 0; waited < 5 * MINUTE; waited += 77) {
+        expect(pollOf(reasonNamed('Creating'), waited, 6 * MINUTE)).to.be.within(
+          50,
+          pollOf(reasonNamed('Creating'), waited),
+        );
+      }
+    });
+
+    it('polls a longer creation at the pace without that knowledge', () => {
+      for (const waited of [25 * SECOND, 2 * MINUTE, 60 * MINUTE]) {
+        expect(pollOf(reasonNamed('Creating'), waited, 20 * SECOND)).to.equal(pollOf(reasonNamed('Creating'), waited));
+      }
+    });
+  });
+
+  it('polls another profile of the cluster after 30 s, or after 5 s if no object manages that profile', () => {
+    expect(
+      pollOf(newReason('WaitingForSibling', { ahead: 'a', doing: 'being created', isUnverified: false }), 0),
+    ).to.equal(30 * SECOND);
+    expect(
+      pollOf(newReason('WaitingForSibling', { ahead: 'a', doing: 'being created', isUnverified: true }), 0),
+    ).to.equal(5 * SECOND);
+  });
+
+  it('polls at the end of a pause', () => {
+    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
+    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', remaining: -3 }), 0)).to.equal(500);
+    expect(pollOf(newReason('ClusterVanished', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
+  });
+
+  it('polls an outage after two seconds, later every minute', () => {
+    expect(pollOf(reasonNamed('AWSUnavailable'), 0)).to.equal(2 * SECOND);
+    expect(pollOf(reasonNamed('AWSUnavailable'), 60 * MINUTE)).to.equal(MINUTE);
+  });
+});
+
+describe('messageOf', () => {
+  it('says what is wrong, what the user can do and what the controller does', () => {
+    expect(messageOf(reasonNamed('RoleBlocked'))).to.equal(
+      'The controller cannot delete IAM role "pods", because it still has the inline policy "theirs", the instance profile "nodes". Remove the inline policy "theirs", the instance profile "nodes" from the role. The controller then deletes the role on its own.',
+    );
+    expect(messageOf(reasonNamed('NotAllowedByOperator'))).to.equal(
+      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values in the flags of the manager. The controller then continues on its own.',
+    );
+    expect(messageOf(reasonNamed('CreateFailed'))).to.equal(
+      'EKS failed to create Fargate profile "team-a_web". EKS says: AccessDenied: the role may not be used (resources: pods). Correct the problem that EKS names. The controller retries on its own: it deletes the failed profile and creates it again.',
+    );
+    expect(messageOf(reasonNamed('DeleteFailed'))).to.match(/\. EKS gives no reason\. /);
+    expect(messageOf(reasonNamed('RoleRecreated'))).to.include(
+      'Then set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
+    );
+    expect(messageOf(reasonNamed('Creating'))).to.equal('EKS is creating Fargate profile "team-a_web"');
+  });
+
+  it('says after 30 minutes that EKS takes longer than usual', () => {
+    for (const reason of ['Creating', 'DeletingProfile', 'WaitingForCreate'] as const) {
+      const early = messageOf(reasonNamed(reason), 30 * MINUTE - 1);
+      expect(early).to.equal(messageOf(reasonNamed(reason)));
+      const late = messageOf(reasonNamed(reason), 30 * MINUTE);
+      expect(late).to.match(
+        /^EKS has been (creating|deleting) Fargate profile "team-a_web" for more than 30 minutes\. /,
+      );
+      expect(late).to.contain('AWS Support');
+      expect(messageOf(reasonNamed(reason), 24 * 60 * MINUTE), 'once').to.equal(late);
+    }
+    expect(messageOf(reasonNamed('WaitingForCluster'), 24 * 60 * MINUTE)).to.equal(
+      messageOf(reasonNamed('WaitingForCluster')),
+    );
+  });
+
+  it('names the profile that the controller creates after a deletion', () => {
+    const tell = (successor?: string) =>
+      (['DeletingProfile', 'WaitingForCreate'] as const).map((reason) =>
+        messageOf(newReason(reason, { name: 'web', ...(successor && { successor }) })),
+      );
+    expect(tell()).to.deep.equal([
+      'EKS is deleting Fargate profile "web"',
+      'EKS is still creating Fargate profile "web" and cannot delete it yet; the controller deletes it afterwards',
+    ]);
+    expect(tell('web')).to.deep.equal([
+      'EKS is deleting Fargate profile "web"; then the controller creates it again according to the spec',
+      'EKS is still creating Fargate profile "web" from an older spec; then the controller deletes it and creates it again according to the spec',
+    ]);
+    expect(tell('shop')[0]).to.equal(
+      'EKS is deleting Fargate profile "web"; then the controller creates Fargate profile "shop"',
+    );
+  });
+
+  it('does not refer to a problem that EKS does not name', () => {
+    expect(messageOf(reasonNamed('DeleteFailed'))).to.equal(
+      'EKS failed to delete Fargate profile "team-a_web". EKS gives no reason. Ask AWS Support for the reason. The controller retries the deletion on its own.',
+    );
+  });
+
+  it('does not double the full stop at the end of the words of AWS', () => {
+    expect(messageOf(reasonNamed('QuotaExceeded'))).to.match(
+      /: Fargate Profile limit exceeded for cluster\. Delete a Fargate profile /,
+    );
+  });
+
+  it('shows control characters and bidi overrides in names of other people as escape sequences', () => {
+    const facts = { name: 'web\u009b31m', whose: '\u202ereyap\n  Warning  Forged' };
+    expect(messageOf(newReason('ProfileNotOwned', facts)))
+      .to.contain('web\\u009b31m')
+      .and.to.contain('\\u202ereyap Warning  Forged');
+  });
+
+  it('says how this object can get a profile name that is in use', () => {
+    const tell = (adoption?: 'Always' | 'Owned') =>
+      messageOf(
+        newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', ...(adoption && { adoption }) }),
+      );
+    expect(tell()).to.match(/ another name\. If the other profile is deleted, this controller creates the profile\.$/);
+    expect(tell('Owned')).to.match(/ Or set spec\.adoptionPolicy to Owned: then this controller adopts the profile\.$/);
+  });
+
+  it('asks for no change of the spec that the API server refuses once the profile is provisioned', () => {
+    const isProvisioned = true;
+    const reasons = [
+      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isProvisioned }),
+      newReason('RoleNotFound', { name: 'pods', isProvisioned }),
+      newReason('RoleNotFound', { name: 'pods', other: { arn: 'b', wanted: 'a' }, isProvisioned }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isProvisioned }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isProvisioned }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isProvisioned }),
+      newReason('SpecDiffers', { name: 'web', fields: ['x'], isProvisioned }),
+      newReason('RoleSettingsConflict', { name: 'pods', settings: ['rolePath'], isProvisioned }),
+    ];
+    for (const reason of reasons) {
+      const told = messageOf(reason);
+      expect(told).not.to.match(/set spec\.(?:profileName|roleName|roleARN)|change the spec|with spec\.roleName/i);
+      expect(told).to.match(/create another AWSFargateProfile/i);
+    }
+  });
+
+  it('keeps the case of a field path at the beginning', () => {
+    expect(messageOf(reasonNamed('InvalidSpec'))).to.match(/^spec\.roleARN "x" is not the ARN of an IAM role\. /);
+  });
+
+  it('says why the controller did not adopt a profile although spec.adoptionPolicy is Always', () => {
+    const facts = { name: 'team-a_web', whose: 'somebody else', obstacles: ['subnets are a instead of b'] };
+    const told = messageOf(newReason('ProfileNotOwned', facts));
+    expect(told).to.include('does not adopt it because it differs from the spec: subnets are a instead of b');
+    expect(told).to.include('change the spec to match the profile');
+  });
+});
+
+describe('partOf', () => {
+  it('is the part of the reason, or the part of the failed AWS call', () => {
+    expect(partOf(reasonNamed('RoleNotFound'))).to.equal('IAMFargateRolesReady');
+    expect(partOf(reasonNamed('WrongAccount'))).to.equal('CredentialsReady');
+    expect(partOf(newReason('AccessDenied', { detail: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
+      'IAMFargateRolesReady',
+    );
+    expect(partOf(reasonNamed('WaitingForCluster'))).to.equal(undefined);
+  });
+});
+
+describe('isEndedBySibling', () => {
+  const rows: readonly (readonly [ReasonName, 'gone' | 'changed', boolean])[] = [
+    ['QuotaExceeded', 'gone', true],
+    ['QuotaExceeded', 'changed', false],
+    ['ProfileNotOwned', 'gone', true],
+    ['RoleSettingsConflict', 'gone', true],
+    ['RoleSettingsConflict', 'changed', true],
+    ['Creating', 'gone', false],
+  ];
+  for (const [reason, news, ends] of rows) {
+    it(`is ${ends} for ${reason} if another object of the cluster is ${news}`, () =>
+      expect(isEndedBySibling(reason, news)).to.equal(ends));
+  }
+});

@@ -1,0 +1,151 @@
+import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { LimitExcess } from '../../../pkg/fargate/limits.ts';
+import type { Description, SpecChangeable } from './entry.ts';
+import {
+  CONTINUES,
+  MINUTE,
+  OR_REPLACE_OBJECT,
+  REPLACE_OBJECT,
+  RETRIES,
+  SECOND,
+  defineReason,
+  enumerated,
+  listed,
+  pollDoubling,
+  pollForUserAction,
+  pollGrowing,
+  pollRarely,
+  quoted,
+} from './entry.ts';
+
+const iam = { part: 'IAMFargateRolesReady' } as const;
+
+type Named = { readonly name: string };
+
+/** Says for each field once which values are allowed. */
+function describeAllowed(excess: readonly LimitExcess[]): string {
+  const sentences = excess.map(({ field, allowed }) => {
+    const name = field.replace(/\[\d+\]$/, '');
+    const patterns = allowed.filter((pattern) => pattern !== 'none');
+    return patterns.length === 0
+      ? `Remove the value from ${name}`
+      : `Use only values in ${name} that match ${enumerated(patterns)}`;
+  });
+  return [...new Set(sentences)].join('. ');
+}
+
+/** Reasons about the pod execution role. */
+export const ROLE_REASONS = {
+  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, whose }) =>
+      `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
+    remedy: ({ isProvisioned = false }) =>
+      `${isProvisioned ? REPLACE_OBJECT : 'To use this role as it is, set spec.roleARN to its ARN. Or set spec.roleName to another name'}. If that role is deleted, this controller creates a role with this name`,
+  }),
+  /**
+   * `other`: the ARN of the role that has this name in IAM, if it is not `wanted`, the ARN in spec.roleARN.
+   */
+  RoleNotFound: defineReason<
+    Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, other }) =>
+      other === undefined
+        ? `IAM role ${quoted(name)} does not exist. The controller does not create it, because it is a role of another owner that the spec names`
+        : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
+    remedy: ({ other, isProvisioned = false }) =>
+      isProvisioned
+        ? `Create the role again with the ARN that the profile uses; if EKS has an access entry for the role, a condition then says how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        : other === undefined
+          ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+          : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
+  }),
+  /** `ours`: whether the controller manages the trust policy. */
+  RoleTrustInvalid: defineReason<Named & { readonly problem: string; readonly ours: boolean }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
+    remedy: ({ ours }) =>
+      ours
+        ? `The trust policy of the role is correct, so look for another cause, such as a service control policy of AWS Organizations. ${RETRIES}`
+        : `Correct the trust policy of the role. ${RETRIES}`,
+  }),
+  /**
+   * `other`: the object or profile that uses the role too, if it is known. `settings`: the fields below `spec` in which the
+   * settings differ.
+   */
+  RoleSettingsConflict: defineReason<
+    Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollRarely,
+    endedBySibling: 'changed',
+    describe: ({ name, other = 'another Fargate profile', settings }) =>
+      `IAM role ${quoted(name)} is also used by ${other}, and this object has other values in ${listed(settings.map((setting) => `spec.${setting}`))}`,
+    remedy: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
+        : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
+  }),
+  /** `refusal`: the words of AWS, if AWS does not allow the controller to make the access entry anew. */
+  RoleRecreated: defineReason<
+    Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, id, refusal }) =>
+      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry in the EKS cluster does not belong to this role, so new pods of this Fargate profile cannot join the cluster` +
+      (refusal === undefined ? '' : `. The controller may not make the entry anew. AWS says: ${refusal}`),
+    remedy: ({ arn, id, cluster, refusal }) =>
+      `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
+      (refusal === undefined
+        ? ''
+        : '. Or allow the request that AWS refuses: then the controller makes the entry anew'),
+  }),
+  /** `detail`: why the controller cannot go on now. */
+  RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, MINUTE),
+    describe: ({ name, cluster, detail }) =>
+      `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
+      (detail === undefined ? '' : `. AWS gives no usable answer: ${detail}`),
+    remedy: () => RETRIES,
+  }),
+  /**
+   * The spec has values that the flags of the manager do not allow. The reason stops the creation of a profile; on an object
+   * whose profile exists it does not change Ready.
+   */
+  NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[] }>({
+    nature: 'human',
+    ...iam,
+    poll: pollRarely,
+    describe: ({ excess }) =>
+      `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
+    remedy: ({ excess }) =>
+      `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} in the flags of the manager. ${CONTINUES}`,
+  }),
+  RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, blockers }) =>
+      `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
+    remedy: ({ blockers }) =>
+      `Remove ${listed(blockers)} from the role. The controller then deletes the role on its own`,
+  }),
+  Propagating: defineReason<Description>({
+    nature: 'wait',
+    poll: pollGrowing,
+    describe: ({ detail }) => detail,
+    remedy: () => RETRIES,
+  }),
+} as const;

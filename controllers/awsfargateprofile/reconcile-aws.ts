@@ -1,0 +1,234 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import { isNotDispatched } from '../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { Session, Sessions } from '../../pkg/cloud/types.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import { listSiblings } from '../shared/siblings.ts';
+import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import type { Observation, ObservedProfiles } from './aws/observe.ts';
+import { completeObservation, observeProfiles, observeRolesEarly } from './aws/observe.ts';
+import { openSession } from './aws/session.ts';
+import { desiredFor, withProfileNameInUse } from './goal/desired.ts';
+import {
+  queueEntryFor,
+  queueNameOf,
+  updateQueueFromObservation,
+  updateQueueFromStatus,
+} from './guards/cluster-queue.ts';
+import { holdControlPlane } from './guards/hold-control-plane.ts';
+import type { PassState } from './guards/pass-state.ts';
+import { recordLocation } from './guards/record-location.ts';
+import type { Desired } from './model/desired-state.ts';
+import type { Goal, Target } from './model/goal-kinds.ts';
+import { isNeverBegun } from './model/location.ts';
+import type { Step } from './model/outcome.ts';
+import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
+import { stoppedBy } from './model/pass.ts';
+import { isInTransit } from './model/transit.ts';
+import { natureOf, partOf } from './reasons/reasons.ts';
+import type { RetryStore } from './retry/retry-store.ts';
+import type { PassFinisher } from './status/finish.ts';
+import type { StepServices } from './steps.ts';
+import { runSteps } from './steps.ts';
+
+export interface AwsReconcilerOptions extends StepServices {
+  readonly profiles: TypedStoreReader<AWSFargateProfile>;
+  readonly profileWriter: ProfileWriter;
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add'>;
+  readonly sessions: Sessions;
+  readonly limits: OperatorLimits;
+  /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
+  readonly roles: KeyedMutex;
+  readonly mutationTimeLeft: () => Ms;
+  readonly retryStore: RetryStore;
+  readonly finisher: PassFinisher;
+}
+
+type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
+
+/**
+ * The part of a pass that reads and changes AWS: control plane finalizer → session → desired state → observed state →
+ * location → steps → finish.
+ */
+export class AwsReconciler {
+  private readonly options: AwsReconcilerOptions;
+
+  constructor(options: AwsReconcilerOptions) {
+    this.options = options;
+  }
+
+  async reconcile(
+    object: AWSFargateProfile,
+    goal: PursueGoal,
+    roleSharers: readonly AWSFargateProfile[],
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    const { sessions, roles, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher } = this.options;
+    const { signal, logger } = context;
+    const end = (how: PassEnd | DroppedPass) => finisher.finish({ object, end: how }, context);
+
+    const controlPlaneFacts =
+      goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
+    const session = await openSession(sessions, object, goal, { signal, logger, mutationBudget: mutationTimeLeft });
+    if (E.isLeft(session)) {
+      const { left } = session;
+      return canReleaseUnasked(object, goal, left)
+        ? finisher.releaseWithoutCredentials(object, left.reason, context)
+        : end(left);
+    }
+    const { account } = session.right;
+    const desired = desiredFor(object, {
+      target: goal.target,
+      targetSource: goal.targetSource,
+      controlPlaneFacts,
+      surplus: goal.surplus,
+      abandonment: goal.abandonment,
+      account,
+      limits: this.options.limits,
+      roleSharers,
+      isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
+    });
+    if (E.isLeft(desired)) return end(stoppedBy(desired.left));
+    const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
+    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may share one
+    // role.
+    if (!roles.isFree(roleKeys)) {
+      return end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
+    }
+    // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as a
+    // user of the role.
+    return roles.run(roleKeys, signal, async () => {
+      const result = await this.observeAndMutate(object, goal, session.right, desired.right, context);
+      const { end: how, observed } = result;
+      return observed === undefined && canReleaseUnasked(object, goal, how)
+        ? finisher.releaseWithoutCredentials(object, how.reason, context)
+        : finisher.finish(result, context);
+    });
+  }
+
+  private async observeAndMutate(
+    before: AWSFargateProfile,
+    { target, controlPlaneFacts }: PursueGoal,
+    session: Session,
+    asked: Desired,
+    context: ReconcileContext,
+  ): Promise<PassResult> {
+    const { retryStore } = this.options;
+    const { signal } = context;
+    const observation = await this.observe(before, target, session, asked);
+    if (E.isLeft(observation)) return failedObservation(before, target, session, asked, observation.left);
+    const location = { ...asked.place, eksCluster: target.eksCluster };
+    const object = await recordLocation(this.options, before, observation.right.observed, location, signal);
+    if (object === undefined) return { object: before, end: { kind: 'conflict' } };
+    if (observation.right.kind === 'profilesOnly') {
+      const { desired, observed, reason } = observation.right;
+      return { object, ...(desired && { desired }), observed, end: stoppedBy(reason) };
+    }
+    const { desired, observed } = observation.right;
+    const pass: PassState = {
+      object,
+      observed,
+      desired,
+      target,
+      controlPlane: controlPlaneFacts?.controlPlane,
+      session,
+      retry: retryStore.handleFor(object),
+      queueEntry: queueEntryFor(object, queueOf(session, target), desired),
+      roleUsage: new Map(),
+      signal,
+    };
+    return this.runSteps(pass, context);
+  }
+
+  /**
+   * Reads the profiles and the roles from AWS at the same time. The queue of profile changes of the EKS cluster gets the
+   * status of the profiles as soon as EKS has answered.
+   */
+  private async observe(
+    object: AWSFargateProfile,
+    target: Target,
+    session: Session,
+    desired: Desired,
+  ): Promise<E.Either<AwsFailure, Observation>> {
+    const noteProfiles = (observed: E.Either<AwsFailure, ObservedProfiles>): typeof observed => {
+      if (E.isRight(observed)) this.noteProfiles(object, queueOf(session, target), observed.right);
+      return observed;
+    };
+    const [profiles, roles] = await Promise.all([
+      observeProfiles(session, desired).then(noteProfiles),
+      observeRolesEarly(session, desired, { wasInTransit: isInTransit(object) }),
+    ]);
+    if (E.isLeft(profiles)) return profiles;
+    const named = withProfileNameInUse(desired, profiles.right.profiles);
+    if (E.isLeft(named)) return E.right({ kind: 'profilesOnly', observed: profiles.right, reason: named.left });
+    return named.right.wanted?.profile.name === desired.wanted?.profile.name
+      ? completeObservation(session, named.right, profiles.right, roles)
+      : this.observe(object, target, session, named.right);
+  }
+
+  private noteProfiles(object: AWSFargateProfile, queue: string, observed: ObservedProfiles): void {
+    const { retryStore, clusterQueue, profiles } = this.options;
+    retryStore.recordObservation(object, observed);
+    updateQueueFromStatus(clusterQueue, queue, () => listSiblings(object, profiles));
+    updateQueueFromObservation(clusterQueue, queue, observed);
+  }
+
+  /** If a step throws, the mutations that were sent before the error are still reported as events. */
+  private async runSteps(pass: PassState, context: ReconcileContext): Promise<PassResult> {
+    const steps: Step[] = [];
+    try {
+      const end = await runSteps(pass, steps, this.options);
+      return { object: pass.object, end, desired: pass.desired, observed: pass.observed, steps };
+    } catch (error) {
+      this.options.finisher.recordStepEvents(pass.object, steps, context);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Whether an object that has to go can be released although AWS could not be asked: nothing was created in AWS for it,
+ * and only a user could make credentials, region or endpoints usable. In an outage the object waits, because soon AWS can be asked.
+ */
+const canReleaseUnasked = (
+  object: AWSFargateProfile,
+  { controlPlaneFacts }: PursueGoal,
+  end: PassEnd | DroppedPass,
+): end is Extract<PassEnd, { kind: 'stopped' }> =>
+  controlPlaneFacts === undefined &&
+  isNeverBegun(object) &&
+  end.kind === 'stopped' &&
+  natureOf(end.reason) === 'human' &&
+  (partOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
+
+/** The names, in lower case, of all roles that the pass may read or change, whichever profile name applies. */
+function rolesToLock({ names, nameInStatus }: Desired): readonly string[] {
+  const otherwise = nameInStatus?.otherwise;
+  const others = otherwise !== undefined && E.isRight(otherwise) ? otherwise.right.names.roles : [];
+  return [...new Set([...names.roles, ...others].map((name) => name.toLowerCase()))];
+}
+
+const queueOf = ({ account, region }: Session, { eksCluster }: Target): string =>
+  queueNameOf(account, region, eksCluster);
+
+function failedObservation(
+  object: AWSFargateProfile,
+  target: Target,
+  session: Session,
+  desired: Desired,
+  failure: AwsFailure,
+): PassResult {
+  if (isNotDispatched(failure)) return { object, end: { kind: 'quit', because: failure.message, until: 'later' } };
+  return {
+    object,
+    desired,
+    end: stoppedBy(reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }))),
+  };
+}

@@ -1,0 +1,61 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { MutationOutcome } from '../model/outcome.ts';
+import { isWithoutEffect } from '../model/outcome.ts';
+import type { RetryState } from './retry-state.ts';
+
+/** The value that stands for `status.createRequestedAt` when `clusterctl move` may have dropped that field. */
+export const BEFORE_MOVE = 'before a move';
+
+/** How long EKS may answer "not found" for a profile after it has accepted the create request. */
+const CREATE_VISIBILITY: Ms = 60_000;
+
+type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
+
+/**
+ * Remembers a create request whose answer this process did not see. Its age counts from the first observation by this
+ * process: `createRequestedAt` comes from the wall clock of another process, which may be wrong.
+ */
+export function withUnconfirmedCreate(
+  state: RetryState,
+  { createRequestedAt, profileARN }: CreateRecord = {},
+  now: Ms,
+): RetryState {
+  // If `clusterctl move` may have dropped `createRequestedAt`, a later status without that field does not mean that no
+  // create request was sent.
+  if (createRequestedAt === undefined && state.unconfirmedCreate?.asked === BEFORE_MOVE) return state;
+  if (createRequestedAt === undefined || profileARN !== undefined || state.confirmedCreate === createRequestedAt) {
+    const { unconfirmedCreate: _confirmed, ...rest } = state;
+    return rest;
+  }
+  return state.unconfirmedCreate?.asked === createRequestedAt
+    ? state
+    : { ...state, unconfirmedCreate: { asked: createRequestedAt, since: now } };
+}
+
+/**
+ * Remembers that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is `undefined`,
+ * the result of the last create request is not known.
+ */
+export function withConfirmedCreate(state: RetryState, createRequestedAt: string | undefined): RetryState {
+  const { unconfirmedCreate: _unconfirmed, confirmedCreate: _confirmed, ...rest } = state;
+  return createRequestedAt === undefined ? rest : { ...rest, confirmedCreate: createRequestedAt };
+}
+
+/**
+ * Remembers the outcome of a create request. After an accepted request EKS shows the profile at once. A refused request
+ * creates no profile, but an earlier request without an answer may still have created one.
+ */
+export function withCreateOutcome(
+  state: RetryState,
+  { object, desired }: { readonly object: Pick<AWSFargateProfile, 'status'>; readonly desired: Desired },
+  outcome: MutationOutcome,
+): RetryState {
+  const isConfirmed = outcome.kind === 'done' || (isWithoutEffect(outcome) && !desired.recorded.isCreateUnconfirmed);
+  return withConfirmedCreate(state, isConfirmed ? object.status?.createRequestedAt : undefined);
+}
+
+/** Whether a "not found" from EKS does not prove yet that the profile does not exist. */
+export const isCreateUnconfirmed = ({ unconfirmedCreate }: RetryState, now: Ms): boolean =>
+  unconfirmedCreate !== undefined && now - unconfirmedCreate.since < CREATE_VISIBILITY;

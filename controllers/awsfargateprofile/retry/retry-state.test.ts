@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import type { RetryState } from './retry-state.ts';
+import {
+  NO_RETRY_STATE,
+  attemptsOf,
+  notBeforeFor,
+  refusalFor,
+  withAttempt,
+  withProfileFailure,
+  withRefusal,
+  withSuccess,
+  withWait,
+  waitedFor,
+  mutationKey,
+} from './retry-state.ts';
+import type { Mutation } from '../model/mutation.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { PROFILE, ROLE } from '../testing/builders.ts';
+
+const SECOND = 1_000;
+const creating = newReason('Creating', { name: 'a' });
+const deleting = newReason('DeletingProfile', { name: 'a' });
+const failed = newReason('CreateFailed', { name: 'a', issues: [] });
+
+describe('waitedFor', () => {
+  it('is 0 before a wait', () => expect(waitedFor(NO_RETRY_STATE, creating, 5_000)).to.equal(0));
+
+  it('counts from the start of the wait', () => {
+    const state = withWait(NO_RETRY_STATE, creating, 1_000);
+    expect(waitedFor(state, creating, 4_000)).to.equal(3_000);
+    expect(waitedFor(withWait(state, creating, 4_000), creating, 9_000)).to.equal(8_000);
+  });
+
+  it('starts again for another reason', () => {
+    const state = withWait(withWait(NO_RETRY_STATE, creating, 1_000), deleting, 4_000);
+    expect(waitedFor(state, deleting, 5_000)).to.equal(1_000);
+    expect(waitedFor(state, creating, 5_000)).to.equal(0);
+  });
+
+  it('continues the wait when only the facts of the reason change', () => {
+    const state = withWait(NO_RETRY_STATE, newReason('ClusterUpdating', { cluster: 'c', remaining: 9 }), 0);
+    expect(waitedFor(state, newReason('ClusterUpdating', { cluster: 'c', remaining: 3 }), 7)).to.equal(7);
+  });
+});
+
+describe('a refused mutation', () => {
+  const attach = (policyArn: string): Mutation => ({ kind: 'attachPolicy', name: ROLE, policyArn });
+  const mutation = mutationKey(attach('a'), undefined);
+  const refusal = newReason('AccessDenied', { detail: 'no' });
+  const state = withRefusal(NO_RETRY_STATE, { mutation, reason: refusal, generation: 1, notBefore: 60 * SECOND });
+
+  it('is not sent again before its backoff is over', () => {
+    expect(refusalFor(state, mutation, 1, 59_999)).to.equal(refusal);
+    expect(refusalFor(state, mutation, 1, 60 * SECOND)).to.equal(undefined);
+  });
+
+  it('is sent again at once when the spec has changed', () =>
+    expect(refusalFor(state, mutation, 2, 1)).to.equal(undefined));
+
+  it('does not hold back another mutation', () => {
+    expect(refusalFor(state, mutationKey(attach('b'), undefined), 1, 1)).to.equal(undefined);
+    expect(refusalFor(state, mutationKey({ kind: 'deleteRole', name: ROLE }, undefined), 1, 1)).to.equal(undefined);
+  });
+
+  it('does not hold back the same mutation under another identity', () => {
+    const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
+    expect(refusalFor(state, mutationKey(attach('a'), identity), 1, 1)).to.equal(undefined);
+  });
+
+  it('is due when its backoff is over', () => {
+    expect(notBeforeFor(state, refusal)).to.equal(60 * SECOND);
+    expect(notBeforeFor(state, creating)).to.equal(undefined);
+  });
+
+  it('is forgotten after a success', () => expect(withSuccess(state)).to.deep.equal({}));
+});
+
+describe('a failed profile', () => {
+  it('is retried ten seconds after a pass first observed the failure', () => {
+    const state = withProfileFailure(NO_RETRY_STATE, 1, 5_000);
+    expect(state.recovery).to.deep.equal({ generation: 1, attempts: 0, notBefore: 15_000 });
+    expect(withProfileFailure(state, 1, 9_000).recovery?.notBefore, 'not postponed by the next observation').to.equal(
+      15_000,
+    );
+    expect(notBeforeFor(state, failed)).to.equal(15_000);
+  });
+
+  it('is retried with a backoff that doubles up to ten minutes', () => {
+    let state: RetryState = NO_RETRY_STATE;
+    const pauses = Array.from({ length: 9 }, () => {
+      const afterFailure = withProfileFailure(state, 1, 0);
+      state = withAttempt(afterFailure, 1);
+      return (afterFailure.recovery?.notBefore ?? 0) / SECOND;
+    });
+    expect(pauses).to.deep.equal([10, 20, 40, 80, 160, 320, 600, 600, 600]);
+    expect(attemptsOf(state, 1)).to.equal(9);
+  });
+
+  it('is retried at once, and counted from 0, when the spec has changed', () => {
+    const retriedTwice = withAttempt(withProfileFailure(withAttempt(NO_RETRY_STATE, 1), 1, 0), 1);
+    expect(withProfileFailure(retriedTwice, 2, 7_000).recovery).to.deep.equal({
+      generation: 2,
+      attempts: 0,
+      notBefore: 7_000,
+    });
+    expect(attemptsOf(retriedTwice, 2)).to.equal(0);
+  });
+
+  it('is forgotten after a success', () => {
+    expect(withSuccess(withAttempt(NO_RETRY_STATE, 1))).to.deep.equal({});
+  });
+});
+
+describe('mutationKey', () => {
+  it('differs for different mutations', () => {
+    const mutations: readonly Mutation[] = [
+      { kind: 'deleteProfile', name: PROFILE, because: 'failed' },
+      { kind: 'deleteRole', name: ROLE },
+      { kind: 'tagRole', name: ROLE, tags: { a: 'x' } },
+      { kind: 'tagRole', name: ROLE, tags: { a: 'y' } },
+    ];
+    expect(new Set(mutations.map((mutation) => mutationKey(mutation, undefined))).size).to.equal(mutations.length);
+  });
+});

@@ -1,0 +1,167 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import type { ReconcileInputs } from '../goal/inputs.ts';
+import { locationOf } from '../model/location.ts';
+import { profileNameOf } from '../model/names.ts';
+import type { PartiallyObserved } from '../model/pass.ts';
+import type { ReasonName, SiblingChange } from '../reasons/reasons.ts';
+import { isEndedBySibling } from '../reasons/reasons.ts';
+import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
+import type { RetryState } from './retry-state.ts';
+import { NO_RETRY_STATE, completedWait, withSuccess } from './retry-state.ts';
+
+interface Entry {
+  readonly uid: string;
+  readonly state: RetryState;
+}
+
+/** The retry state of one object. */
+export interface RetryHandle {
+  readonly state: RetryState;
+  update(change: (state: RetryState) => RetryState): RetryState;
+}
+
+/**
+ * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts without
+ * retry state.
+ *
+ * A state is changed only through `update`, which applies a function to the newest state. So a change that a watch event
+ * makes during a pass is kept.
+ */
+export class RetryStore {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  /** Object key → uid and retry state of the object. */
+  private readonly entries = new Map<string, Entry>();
+  /** Object key → uid of the object whose profiles a pass of this process has read from EKS. */
+  private readonly observed = new Map<string, string>();
+  /** Object key → time (monotonic) since which the object's Cluster does not exist. */
+  private readonly clusterGoneSince = new Map<string, Ms>();
+  /**
+   * Region and reason to wait → how long EKS took for the last creation or deletion for which an object waited with that
+   * reason.
+   */
+  private readonly durations = new Map<string, Ms>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  get({ metadata }: Pick<AWSFargateProfile, 'metadata'>): RetryState {
+    const entry = this.entries.get(keyText(keyOf({ metadata })));
+    return entry?.uid === metadata.uid ? entry.state : NO_RETRY_STATE;
+  }
+
+  /** Changes the retry state of an object and returns the changed state. */
+  update({ metadata }: Pick<AWSFargateProfile, 'metadata'>, change: (state: RetryState) => RetryState): RetryState {
+    const state = change(this.get({ metadata }));
+    this.entries.set(keyText(keyOf({ metadata })), { uid: metadata.uid, state });
+    return state;
+  }
+
+  /** Access to the retry state of one object, for a pass. */
+  handleFor(object: Pick<AWSFargateProfile, 'metadata'>): RetryHandle {
+    const read = (): RetryState => this.get(object);
+    return {
+      get state() {
+        return read();
+      },
+      update: (change) => this.update(object, change),
+    };
+  }
+
+  forget(key: ObjectKey): void {
+    this.clusterGoneSince.delete(keyText(key));
+    this.observed.delete(keyText(key));
+    this.entries.delete(keyText(key));
+  }
+
+  /**
+   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster can have ended it. Returns
+   * whether the wait was ended: the object may then be reconciled at once.
+   */
+  endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
+    const entry = this.entries.get(keyText(key));
+    if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
+    this.entries.set(keyText(key), { ...entry, state: withSuccess(entry.state) });
+    return true;
+  }
+
+  /**
+   * The time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache cannot tell.
+   */
+  clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
+    const key = keyText(keyOf(object));
+    if (cluster.kind !== 'absent') {
+      if (cluster.kind === 'found') this.clusterGoneSince.delete(key);
+      return undefined;
+    }
+    const now = this.clock.monotonic();
+    const since = this.clusterGoneSince.get(key) ?? now;
+    this.clusterGoneSince.set(key, since);
+    return now - since;
+  }
+
+  /** Whether a "not found" from EKS does not prove yet that the object's profile does not exist. */
+  isCreateUnconfirmed(object: AWSFargateProfile): boolean {
+    const now = this.clock.monotonic();
+    const record = isCreateRecordLost(object) ? LOST_RECORD : object.status;
+    return isCreateUnconfirmed(
+      this.update(object, (state) => withUnconfirmedCreate(state, record, now)),
+      now,
+    );
+  }
+
+  /**
+   * Remembers that no create request was sent for this object before, because its AWS location is recorded for the first
+   * time.
+   */
+  recordFirstLocation(object: AWSFargateProfile): void {
+    this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
+  }
+
+  /** Whether a pass of this process has read the object's profiles from EKS. */
+  hasObserved({ metadata }: AWSFargateProfile): boolean {
+    return this.observed.get(keyText(keyOf({ metadata }))) === metadata.uid;
+  }
+
+  /**
+   * How long EKS took for the last change of the kind that the object waits for; `undefined` if this process has seen no
+   * such change. A wrong estimate only makes a poll late.
+   */
+  usualDuration(object: AWSFargateProfile, name: ReasonName): Ms | undefined {
+    return this.durations.get(durationKey(object, name));
+  }
+
+  /** Remembers the facts that an observation of the object's profiles shows. */
+  recordObservation(object: AWSFargateProfile, observed: PartiallyObserved): void {
+    this.observed.set(keyText(keyOf(object)), object.metadata.uid);
+    const completed = completedWait(this.get(object), observed, this.clock.monotonic());
+    if (completed !== undefined) this.durations.set(durationKey(object, completed.name), completed.duration);
+    // If EKS shows a profile with this name, the result of the create request is known, even if the profile belongs to
+    // another owner: an EKS cluster has at most one profile with a name.
+    const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
+    const isNameTaken = observed.profiles.some(({ name, found }) => name === profileName && found !== undefined);
+    if (isNameTaken) {
+      this.update(object, (state) => withConfirmedCreate(state, createRequestedAt ?? state.unconfirmedCreate?.asked));
+    }
+  }
+}
+
+const durationKey = ({ status }: AWSFargateProfile, name: ReasonName): string => `${status?.region} ${name}`;
+
+const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
+
+/**
+ * Whether `clusterctl move` may have dropped the record of a create request from status: the object is being deleted, has
+ * an AWS location and no status, and its deletion had not begun before the move. If the deletion had begun, the controller
+ * had read EKS, so the result of every create request was known.
+ */
+const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
+  isDeleting(object) &&
+  object.status?.account === undefined &&
+  object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] === undefined &&
+  locationOf(object).kind === 'known';

@@ -1,0 +1,229 @@
+import type { Condition } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import type { ConditionType, ConditionUpdate } from './condition-list.ts';
+import { conditionOf } from './condition-list.ts';
+import { describeHealthIssues } from './health.ts';
+import { findProfile } from '../decide/compare.ts';
+import { isProfileInOrder, isRoleInOrder } from '../decide/decide.ts';
+import type { CompletedPass } from '../model/pass.ts';
+import type { Nature, ConditionPart, Reason } from '../reasons/reasons.ts';
+import {
+  isKubernetesReason,
+  keepsReady,
+  mayHideAws,
+  messageOf,
+  natureOf,
+  partOf,
+  patienceFor,
+} from '../reasons/reasons.ts';
+
+/** How long `Ready` stays True while AWS or the API server cannot be read. */
+const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
+
+/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
+export const MAX_QUIET_RETRIES = 5;
+
+/** All conditions that this controller sets after a pass. */
+export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
+  const { object, end } = pass;
+  const observedGeneration = object.metadata.generation ?? 0;
+  const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
+    type,
+    status,
+    observedGeneration,
+    reason,
+    message,
+  });
+  const reason = end.kind === 'stopped' ? end.reason : undefined;
+  const nature = reason && reportedNature(reason, pass);
+  const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
+  const ready = readyValue(pass, reason);
+  const stalled = stalledUpdate(pass, nature);
+  // While AWS or the API server cannot be read, the Reconciling condition is False for an object that was Ready, and True
+  // for an object that never was Ready.
+  const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
+
+  return [
+    state('Ready', ready.status, ready.reason, ready.message),
+    ...partValues(pass, reason).map(([type, part]) => state(type, part.status, part.reason, part.message)),
+    isUnderWay && stalled === undefined
+      ? state('Reconciling', 'True', reason?.name ?? 'Reconciling', detail)
+      : state('Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),
+    stalled ?? state('Stalled', 'False', 'NotStalled'),
+    isDeleting(object)
+      ? state('Deleting', 'True', reason?.name ?? 'Deleting', detail)
+      : state('Deleting', 'False', 'NotDeleting'),
+    state('Paused', 'False', 'NotPaused'),
+  ];
+}
+
+/**
+ * The nature of a reason, as conditions show it. A retry that has failed for a long time is shown as `human`, so that
+ * `Stalled` becomes True. The controller continues to retry. In return, a reason of nature `human` with a patience is shown
+ * as `retry` until its patience is over.
+ */
+function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
+  const nature = natureOf(reason);
+  if (nature !== 'retry' && nature !== 'human') return nature;
+  const patience = patienceFor(reason);
+  const isInVain = patience === undefined ? nature === 'human' || attempts >= MAX_QUIET_RETRIES : waited >= patience;
+  return isInVain ? 'human' : 'retry';
+}
+
+/**
+ * The `Stalled` condition if it is True; otherwise `undefined`. While a profile that has failed often is retried once more,
+ * the condition keeps the message of the failure.
+ */
+function stalledUpdate(
+  { object, end, attempts, waited }: CompletedPass,
+  nature: Nature | undefined,
+): ConditionUpdate | undefined {
+  const observedGeneration = object.metadata.generation ?? 0;
+  const shown = end.kind === 'settled' ? noticeForUser(end.notice) : nature === 'human' ? end.reason : undefined;
+  if (shown !== undefined) {
+    const message = messageOf(shown, waited);
+    return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
+  }
+  const before = conditionOf(object.status?.conditions, 'Stalled');
+  const isRetried = nature === 'wait' && attempts >= MAX_QUIET_RETRIES && before?.status === 'True';
+  return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
+}
+
+/** The notice of a settled pass if a user must act; a notice about a wait ends without a user. */
+const noticeForUser = (notice: Reason | undefined): Reason | undefined =>
+  notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
+
+interface ConditionValue {
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
+
+const trueFor = (reason: string, message = ''): ConditionValue => ({ status: 'True', reason, message });
+const falseFor = (reason: Reason, { waited }: CompletedPass): ConditionValue => ({
+  status: 'False',
+  reason: reason.name,
+  message: messageOf(reason, waited),
+});
+const unknownFor = (reason: string, message = ''): ConditionValue => ({ status: 'Unknown', reason, message });
+const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
+const DELETING: ConditionValue = { status: 'False', reason: 'Deleting', message: '' };
+const WAITING_FOR_ROLE: ConditionValue = {
+  status: 'False',
+  reason: 'WaitingForRole',
+  message: 'The pod execution role is not ready: see condition IAMFargateRolesReady',
+};
+
+function readyValue(pass: CompletedPass, reason: Reason | undefined): ConditionValue {
+  if (isDeleting(pass.object))
+    return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, pass.waited) };
+  if (reason === undefined) {
+    const isNoticed = pass.end.kind === 'settled' && noticeForUser(pass.end.notice) !== undefined;
+    const summary = isNoticed ? READY_WITH_NOTICE : 'The Fargate profile is ACTIVE and matches the spec';
+    const issues = describeHealthIssues(pass);
+    return trueFor('Ready', issues === undefined ? summary : `${summary}. ${issues}`);
+  }
+  switch (effectOnReady(pass, reason)) {
+    case 'kept':
+      return unchangedValue(pass, 'Ready');
+    case 'lost':
+      return unknownFor(reason.name, messageOf(reason, pass.waited));
+    case 'none':
+      return falseFor(reason, pass);
+  }
+}
+
+/**
+ * What the reason does to `Ready` of an object that was Ready. `kept`: `Ready` stays True, in an outage of AWS only for a
+ * while. `lost`: that time is over, and only a pass that reads AWS makes `Ready` True again. `none`: the reason turns `Ready`
+ * False, or the object was not Ready.
+ */
+function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
+  const { object, observed, waited } = pass;
+  const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
+  const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
+  if (keepsReady(reason)) return wasReady && isOfThisSpec && !isDeleting(object) ? 'kept' : 'none';
+  const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(pass);
+  const isUnobserved = isOutage || (mayHideAws(reason) && observed === undefined);
+  if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
+  switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
+    case 'True':
+      return waited < OUTAGE_TOLERANCE ? 'kept' : 'lost';
+    case 'Unknown':
+      return 'lost';
+    default:
+      return 'none';
+  }
+}
+
+/** Whether the pass saw, before AWS failed to answer another call, that the profile is not ACTIVE any more. */
+function isProfileSeenLost({ desired, observed }: CompletedPass): boolean {
+  return (
+    desired?.wanted !== undefined &&
+    observed !== undefined &&
+    findProfile(observed.profiles, desired.wanted.profile.name)?.status !== 'ACTIVE'
+  );
+}
+
+function partValues(
+  pass: CompletedPass,
+  reason: Reason | undefined,
+): readonly (readonly [ConditionPart, ConditionValue])[] {
+  return [
+    ['CredentialsReady', partValue(pass, reason, 'CredentialsReady', credentialsValue)],
+    ['EKSFargateProfileReady', partValue(pass, reason, 'EKSFargateProfileReady', profileValue)],
+    ['IAMFargateRolesReady', partValue(pass, reason, 'IAMFargateRolesReady', roleValue)],
+  ];
+}
+
+/**
+ * The status, reason and message of the condition whose type is `part`. If the pass stopped for a reason that turns this
+ * condition False, the condition shows that reason; otherwise it shows the observed state of AWS.
+ */
+function partValue(
+  pass: CompletedPass,
+  reason: Reason | undefined,
+  part: ConditionPart,
+  observedValue: (pass: CompletedPass, reason: Reason | undefined) => ConditionValue,
+): ConditionValue {
+  if (reason === undefined) return observedValue(pass, reason);
+  const effect = effectOnReady(pass, reason);
+  if (effect === 'kept') return unchangedValue(pass, part);
+  if (partOf(reason) !== part) return observedValue(pass, reason);
+  return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, pass.waited)) : falseFor(reason, pass);
+}
+
+function credentialsValue(pass: CompletedPass): ConditionValue {
+  return pass.desired === undefined ? unchangedValue(pass, 'CredentialsReady') : trueFor('Authenticated');
+}
+
+function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionValue {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired?.wanted === undefined || observed?.roles === undefined)
+    return unchangedValue(pass, 'IAMFargateRolesReady');
+  if (isRoleInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Ready');
+  return reason === undefined || partOf(reason) !== undefined ? unknownFor('NotChecked') : falseFor(reason, pass);
+}
+
+function profileValue(pass: CompletedPass, reason: Reason | undefined): ConditionValue {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired?.wanted === undefined || observed?.roles === undefined)
+    return unchangedValue(pass, 'EKSFargateProfileReady');
+  if (isProfileInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Active');
+  if (reason === undefined) return unknownFor('NotChecked');
+  return partOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+}
+
+/**
+ * The status, reason and message that the condition had before the pass, because this pass did not read AWS. A reason that
+ * was found in Kubernetes alone is outdated and is not kept.
+ */
+function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionValue {
+  const before = conditionOf(object.status?.conditions, type);
+  return before === undefined || isKubernetesReason(before.reason)
+    ? unknownFor('NotChecked')
+    : { status: before.status, reason: before.reason ?? 'NotChecked', message: before.message ?? '' };
+}

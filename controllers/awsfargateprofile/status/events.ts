@@ -1,0 +1,257 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { describeFailure, isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { ConditionType } from './condition-list.ts';
+import { describeHealthIssues } from './health.ts';
+import { conditionOf } from './condition-list.ts';
+import { ownershipOf, findProfile } from '../decide/compare.ts';
+import { keptRoles } from '../decide/remove.ts';
+import type { Step } from '../model/outcome.ts';
+import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
+import { profileNameOf } from '../model/names.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { describeReason, isAnnounced, keepsReady, mayHideAws, messageOf, natureOf } from '../reasons/reasons.ts';
+import type { CompletedPass } from '../model/pass.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+
+/**
+ * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and words are the same.
+ */
+export interface EventSpec {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * The events of a pass, in order: operations that EKS has finished, changes that the pass made in AWS, a new problem for the
+ * user.
+ */
+export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
+  return [
+    ...eventsOfProfile(pass),
+    ...eventsOfUnreadableEntries(pass),
+    ...eventsForSteps({ steps: stepsToReport(pass) }),
+    ...eventsOfKeptRoles(pass),
+    ...eventOfProblem(pass),
+    ...eventOfHealth(pass),
+  ];
+}
+
+/**
+ * The steps that have events of their own. The reason `RoleRecreated` has the words with which AWS refuses to change the access
+ * entry, so its event is enough.
+ */
+function stepsToReport({ end, steps }: CompletedPass): readonly Step[] {
+  const isTold = end.kind === 'stopped' && end.reason.name === 'RoleRecreated';
+  return isTold
+    ? steps.filter(({ mutation, outcome }) => outcome.kind !== 'failed' || !isAccessEntryMutation(mutation))
+    : steps;
+}
+
+/** The events about the changes in AWS that a pass made or failed to make. */
+export const eventsForSteps = ({ steps }: Pick<CompletedPass, 'steps'>): readonly EventSpec[] =>
+  steps.flatMap(eventOfStep);
+
+/** The event about an object with `deletionPolicy: Retain`: the object is deleted, and AWS stays as it is. */
+export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
+  normal('RetainedEKSFargateProfile', `${describeRetained(status)}, because spec.deletionPolicy is Retain`);
+
+/** The event about the end of a deletion for which there were no credentials, and for which AWS has nothing. */
+export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
+  normal(
+    'ReleasedWithoutCredentials',
+    `The deletion ends without a call to AWS, because the controller has created nothing in AWS for this AWSFargateProfile. If you have restored the object from a backup, look in AWS for Fargate profile "${profileNameOf(object)}" and its role. The controller could not look for them: ${describeReason(reason)}`,
+  );
+
+/** The event about an object that `clusterctl move` has moved to this management cluster during its deletion. */
+export const RESUMED_DELETION: EventSpec = {
+  type: 'Normal',
+  reason: 'ResumedDeletion',
+  message:
+    'The deletion of this AWSFargateProfile had begun before clusterctl moved the object to this management cluster, so the controller deletes it again',
+};
+
+function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
+  if (profileName === undefined) return 'The controller changes nothing in AWS';
+  // The profile may be DELETING, because the user may have set Retain after the deletion had begun.
+  return profileStatus === undefined || profileStatus === 'DELETING'
+    ? `The controller leaves the rest of EKS fargate profile ${profileName} and of its IAM role in AWS`
+    : `The controller leaves EKS fargate profile ${profileName} and its IAM role in AWS`;
+}
+
+function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
+  const subject = subjectOf(mutation);
+  if (outcome.kind === 'failed') {
+    // A request that was not sent is no failure of AWS. The next pass sends it.
+    return isNotDispatched(outcome.failure) ? [] : failureOf(mutation.kind, subject, outcome.failure);
+  }
+  if (outcome.kind !== 'done') return [];
+  switch (mutation.kind) {
+    case 'createRole':
+      return [normal('SuccessfulIAMRoleCreation', `Created fargate IAM role "${subject}"`)];
+    case 'deleteRole':
+      return [normal('SuccessfulIAMRoleDeletion', `Deleted fargate IAM role "${subject}"`)];
+    case 'createProfile':
+      return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
+    case 'deleteProfile':
+      return [
+        normal(
+          'InitiatedDeleteEKSFargateProfile',
+          `Started deleting EKS fargate profile ${subject}${PURPOSES[mutation.because]}`,
+        ),
+      ];
+    case 'tagProfile':
+    case 'untagProfile':
+      return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
+    case 'setTrust':
+      return [normal('UpdatedIAMRole', `Updated the trust policy of fargate IAM role "${subject}"`)];
+    case 'setBoundary':
+    case 'removeBoundary':
+      return [normal('UpdatedIAMRole', `Updated the permissions boundary of fargate IAM role "${subject}"`)];
+    case 'createAccessEntry':
+      return [
+        normal(
+          'CreatedAccessEntry',
+          `Created the access entry of fargate IAM role "${subject}", so that new pods can join the EKS cluster`,
+        ),
+      ];
+    case 'deleteAccessEntry':
+      // The deletion of a role has an event of its own.
+      return mutation.because === 'roleDeletion'
+        ? []
+        : [
+            normal(
+              'DeletedAccessEntry',
+              `Deleted the access entry of fargate IAM role "${subject}", because it belonged to a deleted role with this name`,
+            ),
+          ];
+    case 'attachPolicy':
+    case 'detachPolicy':
+    case 'tagRole':
+    case 'untagRole':
+      // This mutation is part of each creation and deletion of a role, which have events of their own.
+      return [];
+  }
+}
+
+/** Why the controller deletes the profile of an object that is not being deleted. */
+const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
+  unwanted: '',
+  failed: ', because EKS reports it as failed. The controller then creates it again.',
+  different: ', because it differs from the spec. The controller then creates it again.',
+};
+
+const updateTags = (name: string): string => `update the tags of EKS fargate profile ${name}`;
+const FAILURES: Partial<
+  Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: (name: string) => string }>
+> = {
+  createRole: { reason: 'FailedIAMRoleCreation', doing: (name) => `create fargate IAM role "${name}"` },
+  deleteRole: { reason: 'FailedIAMRoleDeletion', doing: (name) => `delete fargate IAM role "${name}"` },
+  createProfile: { reason: 'FailedCreateEKSFargateProfile', doing: (name) => `create EKS fargate profile ${name}` },
+  deleteProfile: { reason: 'FailedDeleteEKSFargateProfile', doing: (name) => `delete EKS fargate profile ${name}` },
+  tagProfile: { reason: 'FailedUpdateAWS', doing: updateTags },
+  untagProfile: { reason: 'FailedUpdateAWS', doing: updateTags },
+  createAccessEntry: {
+    reason: 'FailedCreateAccessEntry',
+    doing: (name) => `create the access entry of fargate IAM role "${name}"`,
+  },
+  deleteAccessEntry: {
+    reason: 'FailedDeleteAccessEntry',
+    doing: (name) => `delete the access entry of fargate IAM role "${name}"`,
+  },
+};
+
+function failureOf(kind: Step['mutation']['kind'], subject: string, failure: AwsFailure): readonly EventSpec[] {
+  const { reason, doing } = FAILURES[kind] ?? {
+    reason: 'FailedUpdateAWS',
+    doing: (name: string) => `update fargate IAM role "${name}"`,
+  };
+  const detail = describeFailure(failure);
+  const isAnswer = failure.statusCode !== undefined && failure.code !== 'Undecodable';
+  const said = isAnswer ? `. AWS says: ${detail}` : `: ${detail}`;
+  return [warning(reason, `Failed to ${doing(subject)}${said}`)];
+}
+
+/**
+ * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about that says
+ * the same.
+ */
+function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly EventSpec[] {
+  if (end.kind === 'stopped' && end.reason.name === 'RoleRecreated') return [];
+  return (observed?.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
+    isUnreadable === true
+      ? [
+          warning(
+            'FailedDescribeAccessEntry',
+            `Failed to read the access entry of ${principal}. If the entry belongs to a deleted role with this name, new pods cannot join the EKS cluster: then delete the entry, or allow the controller to do so. AWS says: ${refusal}`,
+          ),
+        ]
+      : [],
+  );
+}
+
+/** The events about roles of this controller that stay in AWS after the pass, because something else uses them. */
+function eventsOfKeptRoles({ end, desired, observed }: CompletedPass): readonly EventSpec[] {
+  if (end.kind !== 'settled' || desired === undefined || observed?.roles === undefined) return [];
+  return keptRoles(desired, { ...observed, roles: observed.roles }).map(({ name, usedBy }) =>
+    normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
+  );
+}
+
+/** The event about a creation or deletion that EKS has finished since the last pass. */
+function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly EventSpec[] {
+  const { profileName, profileStatus } = object.status ?? {};
+  if (desired === undefined || observed === undefined || profileName === undefined) return [];
+  const found = findProfile(observed.profiles, profileName);
+  if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
+  const now = found?.status;
+  // EKS may have finished the creation before the controller saw the status CREATING.
+  const isRequested = object.status?.createRequestedAt !== undefined;
+  if (now === 'ACTIVE' && isRequested && (profileStatus === 'CREATING' || profileStatus === undefined)) {
+    return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
+  }
+  return now === undefined && profileStatus === 'DELETING'
+    ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${profileName}`)]
+    : [];
+}
+
+/**
+ * The event about a problem for the user, recorded only when the problem begins. The conditions show the problem as long as
+ * it lasts.
+ */
+function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
+  const { object, end } = pass;
+  const reason = end.kind === 'stopped' ? end.reason : end.notice;
+  if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
+  const nature = natureOf(reason);
+  const isProblem = nature === 'human' || nature === 'retry';
+  if (!isProblem && !isAnnounced(reason)) return [];
+  const message = messageOf(reason);
+  const types = end.kind === 'settled' ? (['Stalled'] as const) : conditionTypesFor(object, reason);
+  const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message === message);
+  if (isShown) return [];
+  return [isProblem ? warningFor(reason) : normal(reason.name, message)];
+}
+
+/** The event about health issues of a profile in use, recorded only when the issues begin or change. */
+function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
+  const { object, end } = pass;
+  const issues = end.kind === 'settled' ? describeHealthIssues(pass) : undefined;
+  if (issues === undefined) return [];
+  const isShown = conditionOf(object.status?.conditions, 'Ready')?.message?.includes(issues) === true;
+  return isShown ? [] : [warning('UnhealthyEKSFargateProfile', issues)];
+}
+
+/** The conditions whose message shows the reason as long as the problem lasts. */
+function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
+  if (isDeleting(object)) return ['Deleting'];
+  // A reason that does not change Ready is shown in Reconciling, and after a time in Stalled.
+  return mayHideAws(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
+}
+
+/** The event of a problem that a user must solve. */
+export const warningFor = (reason: Reason): EventSpec => warning(reason.name, messageOf(reason));
+
+const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });
+const warning = (reason: string, message: string): EventSpec => ({ type: 'Warning', reason, message });

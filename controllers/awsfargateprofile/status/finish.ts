@@ -1,0 +1,265 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { Random } from '../../../pkg/env/random.ts';
+import { KubeError } from '../../../pkg/kube/errors.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
+import type { ReconcileContext, Requeue } from '../../../pkg/runtime/types.ts';
+import { isDeleting, isRetained } from '../../shared/object-state.ts';
+import type { ProfileWriter } from '../../shared/profile-writer.ts';
+import { removeFinalizerPatch } from '../goal/metadata.ts';
+import type { CompletedPass, DroppedPass, PassEnd, PassResult } from '../model/pass.ts';
+import { stoppedBy } from '../model/pass.ts';
+import { isInTransit } from '../model/transit.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { natureOf, pollOf } from '../reasons/reasons.ts';
+import type { RetryState } from '../retry/retry-state.ts';
+import { attemptsOf, notBeforeFor, waitedFor, withPreviousWait, withSuccess, withWait } from '../retry/retry-state.ts';
+import type { RetryStore } from '../retry/retry-store.ts';
+import type { EventSpec } from './events.ts';
+import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
+import { statusAfter } from './status.ts';
+
+export interface FinishOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
+  readonly clusterQueue: ClusterQueue;
+  readonly retryStore: RetryStore;
+  /** Why nothing may be deleted for the object now; `undefined` if it may be deleted. Asks the API server. */
+  readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
+  /** Whether the object is the next of its Cluster that changes something in EKS. */
+  readonly isClusterHead: (key: ObjectKey) => boolean;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
+  readonly resync: Ms;
+}
+
+type Stopped = Extract<PassEnd, { kind: 'stopped' }>;
+
+/** The facts of a pass that are reported or restored if its write to the API server fails. */
+interface Unwritten {
+  readonly steps: CompletedPass['steps'];
+  readonly before: RetryState;
+  readonly context: ReconcileContext;
+}
+
+/**
+ * The largest random deviation of a delay, as a share of it. It spreads the resyncs of objects that were created together.
+ */
+const JITTER = 0.1;
+/**
+ * The delay after a dropped pass. Within this time the rate limiter usually has a token, the lease is renewed, or another
+ * pass has finished with a role.
+ */
+const MOMENT: Ms = 1_000;
+
+export const DONE: Requeue = { kind: 'done' };
+/** The requeue after another client has written the object first, so that the pass has no result. */
+export const CONFLICT: Requeue = { kind: 'conflict' };
+export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
+
+/** Ends a pass: writes status or removes the finalizer, records events, and schedules the next pass. */
+export class PassFinisher {
+  private readonly options: FinishOptions;
+
+  constructor(options: FinishOptions) {
+    this.options = options;
+  }
+
+  async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
+    const { clock, clusterQueue, retryStore, profileWriter } = this.options;
+    if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
+    // If a pass is dropped, it is not known whether the object still waits for its turn, so the object keeps its place in
+    // the queue of profile changes of the EKS cluster.
+    if (!isWaitingInQueue(end)) clusterQueue.removeEntry(keyText(keyOf(object)));
+    const before = retryStore.get(object);
+    const state = this.updateWait(object, end.kind === 'stopped' ? end.reason : undefined);
+    const pass: CompletedPass = {
+      object,
+      end,
+      ...facts,
+      steps: facts.steps ?? [],
+      now: clock.now(),
+      waited: end.kind === 'stopped' ? waitedFor(state, end.reason, clock.monotonic()) : 0,
+      attempts: attemptsOf(state, object.metadata.generation ?? 0),
+    };
+    const unwritten: Unwritten = { steps: pass.steps, before, context };
+    if (end.kind === 'settled' && isDeleting(object)) {
+      return this.removeFinalizer(object, eventsAfter(pass), unwritten);
+    }
+    if (end.kind === 'settled' && facts.desired?.wanted === undefined) return this.deleteObject(object, unwritten);
+    const status = statusAfter(pass);
+    const isWritten = await this.write(object, unwritten, () =>
+      profileWriter.patchStatus(object, status, context.signal),
+    );
+    if (!isWritten) return CONFLICT;
+    this.recordEvents(object, eventsAfter(pass));
+    return this.schedule(pass, state, isInTransit({ status }));
+  }
+
+  /**
+   * Ends a pass in which the API server rejected a request. The rejection is written into status. If the object is paused or
+   * status cannot be written, the rejection is recorded as an event.
+   */
+  async finishRejected(
+    object: AWSFargateProfile,
+    reason: Reason<'APIServerRefused'>,
+    isPaused: boolean,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    if (!isPaused) {
+      try {
+        const next = await this.finish({ object, end: stoppedBy(reason) }, context);
+        if (next.kind !== 'conflict') return next;
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+      }
+    }
+    // The event is recorded in each pass that is rejected, because nothing else shows the rejection.
+    this.recordEvents(object, [warningFor(reason)]);
+    const state = this.updateWait(object, reason);
+    const waited = waitedFor(state, reason, this.options.clock.monotonic());
+    return { kind: 'after', delay: this.delayFor(object, reason, state, waited), reason: reason.name };
+  }
+
+  /** Removes the finalizer of an object whose AWS resources stay as they are. */
+  async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
+    const events = isRetained(object) ? [retainedEvent(object)] : [];
+    return this.removeFinalizer(object, events, { steps: [], before: this.options.retryStore.get(object), context });
+  }
+
+  /**
+   * Ends the deletion of an object for which nothing was created in AWS. `reason`: why there are no credentials with which
+   * the controller could look for it. Without this, credentials that never worked would block the deletion for ever.
+   */
+  async releaseWithoutCredentials(
+    object: AWSFargateProfile,
+    reason: Reason,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    const unwritten = { steps: [], before: this.options.retryStore.get(object), context };
+    return isDeleting(object)
+      ? this.removeFinalizer(object, [releasedEvent(object, reason)], unwritten)
+      : this.deleteObject(object, unwritten);
+  }
+
+  /** Records events for the mutations of a pass, whether or not the pass can write its result. */
+  recordStepEvents(
+    object: AWSFargateProfile,
+    steps: CompletedPass['steps'] = [],
+    { signal }: Pick<ReconcileContext, 'signal'>,
+  ): void {
+    // If the manager is stopping, its calls to AWS are interrupted. That is no failure of AWS, so no event is recorded for
+    // it.
+    const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
+    this.recordEvents(object, eventsForSteps({ steps: reported }));
+  }
+
+  private drop(
+    object: AWSFargateProfile,
+    end: DroppedPass,
+    steps: CompletedPass['steps'] | undefined,
+    context: ReconcileContext,
+  ): Requeue {
+    this.recordStepEvents(object, steps, context);
+    if (end.kind === 'conflict') return CONFLICT;
+    context.logger.debug('Pass dropped', { because: end.because });
+    if (end.until === 'changed') return backOff(end.because);
+    return { kind: 'after', delay: this.jittered(MOMENT), reason: end.because };
+  }
+
+  private updateWait(object: AWSFargateProfile, reason: Reason | undefined): RetryState {
+    const now = this.options.clock.monotonic();
+    return this.options.retryStore.update(object, (state) =>
+      reason === undefined ? withSuccess(state) : withWait(state, reason, now),
+    );
+  }
+
+  /**
+   * Makes a write to the API server and returns whether it was made. If it was not, status still shows the earlier wait, so
+   * the retry state of that wait is restored. The mutations of the pass are still recorded as events.
+   */
+  private async write(
+    object: AWSFargateProfile,
+    { steps, before, context }: Unwritten,
+    write: () => Promise<AWSFargateProfile | undefined>,
+  ): Promise<boolean> {
+    let written: AWSFargateProfile | undefined;
+    try {
+      written = await write();
+    } finally {
+      if (written === undefined) {
+        this.recordStepEvents(object, steps, context);
+        this.options.retryStore.update(object, (state) => withPreviousWait(before, state));
+      }
+    }
+    return written !== undefined;
+  }
+
+  private async removeFinalizer(
+    object: AWSFargateProfile,
+    events: readonly EventSpec[],
+    unwritten: Unwritten,
+  ): Promise<Requeue> {
+    const isWritten = await this.write(object, unwritten, () =>
+      this.options.profileWriter.patchMetadata(object, removeFinalizerPatch(object), unwritten.context.signal),
+    );
+    if (!isWritten) return CONFLICT;
+    this.recordEvents(object, events);
+    return DONE;
+  }
+
+  /** Deletes the AWSFargateProfile, because its cluster is being deleted and AWS has nothing of the object. */
+  private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
+    const { logger, signal } = unwritten.context;
+    const because = await this.options.findLiveBlocker(object, signal);
+    if (because !== undefined)
+      return this.drop(object, { kind: 'quit', because, until: 'later' }, unwritten.steps, unwritten.context);
+    logger.info('Deleting the profile of a cluster that is being deleted: AWS has nothing left to retain');
+    await this.write(object, unwritten, async () => {
+      await this.options.profileWriter.delete(object, signal);
+      return object;
+    });
+    return DONE;
+  }
+
+  private recordEvents(object: AWSFargateProfile, events: readonly EventSpec[]): void {
+    for (const event of events) this.options.recordEvent(object, event);
+  }
+
+  private schedule({ object, end, waited }: CompletedPass, state: RetryState, isTransit: boolean): Requeue {
+    if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(this.options.resync), reason: 'resync' };
+    const delay = this.delayFor(object, end.reason, state, waited);
+    const next = { kind: 'after', delay, reason: end.reason.name } as const;
+    return this.isAwaited(object, end, isTransit) ? { ...next, priority: 'high' } : next;
+  }
+
+  /**
+   * Whether other profiles of the cluster may wait for the next pass over this object. The retries after an error or an
+   * outage have no precedence, because they may go on for long.
+   */
+  private isAwaited(object: AWSFargateProfile, end: Stopped, isTransit: boolean): boolean {
+    const nature = natureOf(end.reason);
+    if (isTransit) return nature !== 'outage';
+    return nature === 'wait' && !isWaitingInQueue(end) && this.options.isClusterHead(keyOf(object));
+  }
+
+  private delayFor(object: AWSFargateProfile, reason: Reason, state: RetryState, waited: Ms): Ms {
+    const { clock, random, resync, retryStore } = this.options;
+    const now = clock.monotonic();
+    const remaining = (notBeforeFor(state, reason) ?? now) - now;
+    // Until the backoff is over, a pass would change nothing in AWS.
+    if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
+    const usual = retryStore.usualDuration(object, reason.name);
+    return this.jittered(Math.min(pollOf(reason, waited, usual), resync));
+  }
+
+  private jittered(span: Ms): Ms {
+    return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
+  }
+}
+
+const isWaitingInQueue = (end: PassEnd): boolean =>
+  end.kind === 'stopped' && (end.reason.name === 'WaitingForSibling' || end.reason.name === 'ClusterUpdating');

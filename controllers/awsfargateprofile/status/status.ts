@@ -1,0 +1,197 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { isDeleting, isRetained } from '../../shared/object-state.ts';
+import type { ConditionUpdate } from './condition-list.ts';
+import { conditionOf, mergeConditions } from './condition-list.ts';
+import { isRecorded, isRecreated, ownershipOf, findProfile, findRole } from '../decide/compare.ts';
+import { strippedProfileReason, strippedRoleReason } from '../decide/stripped-tags.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole } from '../model/observed-state.ts';
+import { isWithoutEffect } from '../model/outcome.ts';
+import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import { tagKeysOf } from './write-ahead.ts';
+import { conditionsAfter } from './conditions.ts';
+
+/** Derives the new status from a completed pass. The new status equals the old one if nothing has changed. */
+export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
+  const { object, desired, observed } = pass;
+  const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
+  const found = desired && observed ? observedStatus(pass, before, desired, observed) : before;
+  const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass), formatTimestamp(pass.now));
+  const ready = conditionOf(conditions, 'Ready')?.status === 'True';
+  const status: AWSFargateProfileStatus = {
+    ...found,
+    observedGeneration: object.metadata.generation ?? 0,
+    ready,
+    deletionPolicy: isRetained(object) ? 'Retain' : 'Delete',
+    ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
+    conditions,
+  };
+  if (!isCreateRefused(pass)) return status;
+  const { createRequestedAt: _withdrawn, ...rest } = status;
+  return rest;
+}
+
+/**
+ * Whether EKS refused the create request and no earlier create request lacks an answer. A deletion then need not wait for a
+ * profile to appear.
+ */
+function isCreateRefused({ desired, steps }: CompletedPass): boolean {
+  const create = steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
+  return desired?.recorded.isCreateUnconfirmed === false && create !== undefined && isWithoutEffect(create.outcome);
+}
+
+/**
+ * The status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is being deleted.
+ * `by`: the causes of the pause in the words of Cluster API.
+ */
+export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
+  const before = object.status ?? {};
+  const paused: ConditionUpdate = {
+    type: 'Paused',
+    status: 'True',
+    observedGeneration: object.metadata.generation ?? 0,
+    reason: 'Paused',
+    message: by.join(', '),
+  };
+  const deleting: ConditionUpdate = {
+    type: 'Deleting',
+    status: 'True',
+    observedGeneration: object.metadata.generation ?? 0,
+    reason: 'Paused',
+    message: `The deletion waits for the end of the pause: ${paused.message}`,
+  };
+  const updates = isDeleting(object) ? [paused, deleting] : [paused];
+  return { ...before, conditions: mergeConditions(before.conditions ?? [], updates, formatTimestamp(now)) };
+}
+
+/**
+ * Whether AWS equals this generation of the spec. Once AWS has equalled the spec, the fields of the spec that EKS cannot
+ * change are immutable.
+ */
+const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
+
+/** The status with its AWS fields replaced by the observed state. A field that AWS no longer reports is removed. */
+function observedStatus(
+  { end }: CompletedPass,
+  {
+    profileARN,
+    profileStatus: _status,
+    podExecutionRoleARN: _role,
+    health: _health,
+    ...before
+  }: AWSFargateProfileStatus,
+  desired: Desired,
+  observed: PartiallyObserved,
+): AWSFargateProfileStatus {
+  const { wanted, recorded, identity, place } = desired;
+  const differing = end.kind === 'stopped' && end.reason.name === 'SpecDiffers' ? end.reason.facts.name : undefined;
+  const name = differing ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
+  const found = findProfile(observed.profiles, name);
+  const isOurs =
+    found !== undefined &&
+    (ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined);
+  const profile = isOurs ? found : undefined;
+  // The record of a create request is dropped when its profile has disappeared, or when the profile with this name belongs
+  // to another owner.
+  const { createRequestedAt, ...withoutRequest } = before;
+  const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
+  const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
+  // The subnets of a provisioned profile stay in status: if spec.subnetIDs is empty, they are the wanted subnets.
+  const keepsSubnets =
+    differing !== undefined || (before.initialization?.provisioned === true && (before.subnets ?? []).length > 0);
+  const role = roleStatus(before.role, end, desired, observed);
+  return {
+    ...withoutRequest,
+    ...request,
+    // If EKS has no cluster of this name, the account or region may be wrong, so they are not recorded in status.
+    ...(observed.cluster === 'there' && {
+      account: place.account,
+      region: place.region,
+      eksClusterName: identity.eksCluster,
+    }),
+    ...(profile && {
+      profileARN: profile.arn,
+      profileStatus: profile.status,
+      podExecutionRoleARN: profile.podExecutionRoleArn,
+      ...(!keepsSubnets && { subnets: profile.subnets }),
+    }),
+    ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
+    // A settled pass has removed from AWS the tags that the spec no longer has, so status no longer records their keys.
+    ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
+    ...(role && { role }),
+  };
+}
+
+/**
+ * The role that status records. As long as a former role of this controller exists, status records that role: no other record
+ * tells that it has to be deleted.
+ */
+function roleStatus(
+  before: StatusRole | undefined,
+  end: PassEnd,
+  desired: Desired,
+  { roles }: PartiallyObserved,
+): StatusRole | undefined {
+  const { wanted, recorded, identity } = desired;
+  const name = wanted?.role.name ?? recorded.roleName;
+  const role = roles === undefined || name === undefined ? undefined : findRole(roles, name);
+  if (roles === undefined || role === undefined) return before;
+  const isNamed = wanted?.role.kind !== 'existing' || role.arn === wanted.role.arn;
+  const isFormerLeft =
+    recorded.isRoleManaged !== false &&
+    recorded.roleName !== undefined &&
+    !isRecorded(desired, role.name) &&
+    findRole(roles, recorded.roleName) !== undefined;
+  if (!isNamed || (isFormerLeft && end.kind !== 'settled')) return before;
+  const isOurs = roleOwner(role, identity).kind === 'ours' || strippedRoleReason(desired, role) !== undefined;
+  const managed = wanted?.role.kind !== 'existing' && isOurs;
+  const attachedPolicies = managed ? policiesOfThisController(before, desired, role) : undefined;
+  const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
+  return {
+    name: role.name,
+    // If the role was recreated, the id of the deleted role stays in status until a user confirms that the access entry was
+    // recreated.
+    id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
+    managed,
+    ...(managed && withCheckedEntry(before, end, role)),
+    ...(attachedPolicies && { attachedPolicies }),
+    ...(permissionsBoundary !== undefined && { permissionsBoundary }),
+  };
+}
+
+/** The permissions boundary of a managed role, if this controller has put it on the role or the spec names it. */
+function boundaryOfThisController(desired: Desired, role: FoundRole): string | undefined {
+  const { wanted, recorded } = desired;
+  const inSpec = wanted?.role.kind === 'managed' ? wanted.role.permissionsBoundary : undefined;
+  const before = isRecorded(desired, role.name) ? recorded.permissionsBoundary : undefined;
+  return [inSpec, before].find((arn) => arn === role.permissionsBoundary);
+}
+
+/**
+ * The policies of a managed role that this controller attached. A policy that the spec no longer has stays in status until
+ * it is detached: no other record tells that this controller attached it.
+ */
+function policiesOfThisController(
+  before: StatusRole | undefined,
+  desired: Desired,
+  role: FoundRole,
+): readonly string[] | undefined {
+  const { wanted, recorded } = desired;
+  const isSameRole = isRecorded(desired, role.name);
+  if (wanted?.role.kind !== 'managed') return isSameRole ? before?.attachedPolicies : undefined;
+  const attached = isSameRole ? recorded.attachedPolicies : [];
+  return [...new Set([...wanted.role.policies, ...attached])].filter((arn) => role.attached.includes(arn));
+}
+
+/** The id of the role whose access entry was checked: a pass settles only after the check. */
+function withCheckedEntry(
+  before: StatusRole | undefined,
+  end: PassEnd,
+  { id }: FoundRole,
+): Pick<StatusRole, 'accessEntryCheckedFor'> {
+  const checked = end.kind === 'settled' ? id : before?.accessEntryCheckedFor;
+  return checked === undefined ? {} : { accessEntryCheckedFor: checked };
+}

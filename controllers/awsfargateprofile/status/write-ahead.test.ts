@@ -1,0 +1,246 @@
+import { expect } from 'chai';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { withReadyOnlyIfActive, writeAheadStatus } from './write-ahead.ts';
+import {
+  CAPA_TAG,
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  NOW,
+  OWNER_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  ROLE,
+  TARGET,
+  aDeletedObject,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from '../testing/builders.ts';
+import {
+  ATTACH_POLICY,
+  CREATE_ACCESS_ENTRY,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_ACCESS_ENTRY,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  SET_TRUST,
+} from '../testing/mutations.ts';
+
+const WHERE = { region: 'eu-west-1', account: '111122223333', eksClusterName: 'team-a_prod-control-plane' };
+const OUTDATED_ACCESS_ENTRY = { ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' } as const;
+const OUR_KEYS = [CAPA_TAG, EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG].toSorted();
+
+const statusBefore = (
+  mutation: Mutation,
+  status: AWSFargateProfileStatus = {},
+  spec: Partial<AWSFargateProfileSpec> = {},
+): AWSFargateProfileStatus => {
+  const object = anObject({ spec, status });
+  return writeAheadStatus(object, TARGET, desiredOf(object), mutation, NOW);
+};
+
+describe('writeAheadStatus', () => {
+  const mutations: readonly Mutation[] = [CREATE_ROLE, CREATE_PROFILE, ATTACH_POLICY, SET_TRUST, DELETE_PROFILE];
+  for (const mutation of mutations) {
+    it(`records the location before ${mutation.kind}`, () => {
+      expect(statusBefore(mutation)).to.include(WHERE);
+    });
+  }
+
+  it('records only the location before a deletion', () => {
+    const object = aDeletedObject();
+    expect(writeAheadStatus(object, TARGET, desiredOfDeletion(object), DELETE_PROFILE, NOW)).to.deep.equal(WHERE);
+  });
+
+  it('records the identity whose credentials are used, and drops a former identity', () => {
+    const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
+    const object = anObject({ status: { identityRef: { kind: 'AWSClusterStaticIdentity', name: 'former' } } });
+    const before = (target = TARGET) => writeAheadStatus(object, target, desiredOf(object), CREATE_ROLE, NOW);
+    expect(before({ ...TARGET, identity }).identityRef).to.deep.equal(identity);
+    expect(before()).not.to.have.property('identityRef');
+  });
+
+  it('records the names of profile and role before the role is created', () => {
+    expect(statusBefore(CREATE_ROLE)).to.deep.include({
+      profileName: PROFILE,
+      role: { name: ROLE },
+      tagKeys: OUR_KEYS,
+    });
+  });
+
+  it('records the policies before a policy is attached, beside the policies of earlier passes', () => {
+    const status = { role: { name: ROLE, id: 'AROAEXAMPLE', attachedPolicies: ['arn:aws:iam::aws:policy/former'] } };
+    expect(statusBefore(ATTACH_POLICY, status).role).to.deep.equal({
+      name: ROLE,
+      id: 'AROAEXAMPLE',
+      attachedPolicies: ['arn:aws:iam::aws:policy/former', POD_EXECUTION_POLICY],
+    });
+  });
+
+  it('records the permissions boundary before the role is created with it, or gets it', () => {
+    const policyArn = 'arn:aws:iam::111122223333:policy/bound';
+    const status = { role: { name: ROLE, id: 'AROAEXAMPLE', permissionsBoundary: 'arn:aws:iam::aws:policy/former' } };
+    const create = { ...CREATE_ROLE, role: { ...CREATE_ROLE.role, permissionsBoundary: policyArn } };
+    expect(statusBefore(create).role).to.deep.equal({ name: ROLE, permissionsBoundary: policyArn });
+    expect(statusBefore({ kind: 'setBoundary', name: ROLE, policyArn }, status).role).to.deep.equal({
+      name: ROLE,
+      id: 'AROAEXAMPLE',
+      permissionsBoundary: policyArn,
+    });
+  });
+
+  it('drops the record of a role with another name', () => {
+    const status = { role: { name: RoleName.of('former'), managed: true, id: 'AROAFORMER', attachedPolicies: ['x'] } };
+    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE });
+  });
+
+  it('keeps only the id of a role of the name that another owner had, because the access entry is bound to it', () => {
+    const status = { role: { name: ROLE, managed: false, id: 'AROATHEIRS', attachedPolicies: ['x'] } };
+    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE, id: 'AROATHEIRS' });
+  });
+
+  it('drops the record of a profile with another name', () => {
+    const former = {
+      profileName: ProfileName.of('former'),
+      createRequestedAt: '2026-11-21T03:24:00Z',
+      profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/former/1',
+      profileStatus: 'CREATE_FAILED',
+      health: { issues: [] },
+    };
+    const written = statusBefore(CREATE_ROLE, former, { profileName: PROFILE });
+    expect(written.profileName).to.equal(PROFILE);
+    expect(written).not.to.have.any.keys('createRequestedAt', 'profileARN', 'profileStatus', 'health');
+  });
+
+  it('records no role that is only used', () => {
+    const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/pods');
+    expect(statusBefore(CREATE_PROFILE, {}, { roleARN })).not.to.have.property('role');
+  });
+
+  describe('before a create of the profile', () => {
+    it('records the name and the time of the request', () => {
+      expect(statusBefore(CREATE_PROFILE)).to.include({
+        profileName: PROFILE,
+        createRequestedAt: '2026-11-21T03:25:00Z',
+      });
+    });
+
+    it('records a new time at each attempt', () => {
+      expect(statusBefore(CREATE_PROFILE, { createRequestedAt: '2026-11-21T03:24:55Z' }).createRequestedAt).to.equal(
+        '2026-11-21T03:25:00Z',
+      );
+    });
+
+    it('replaces a recorded time that is invalid or in the future', () => {
+      for (const createRequestedAt of ['yesterday', '2026-11-22T00:00:00Z']) {
+        expect(statusBefore(CREATE_PROFILE, { createRequestedAt }).createRequestedAt).to.equal('2026-11-21T03:25:00Z');
+      }
+    });
+
+    it('drops the record of a former profile, and the id of the role that the profile was bound to', () => {
+      const status: AWSFargateProfileStatus = {
+        profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/p/former',
+        profileStatus: 'CREATE_FAILED',
+        health: { issues: [{ code: 'AccessDenied' }] },
+        role: { name: ROLE, id: 'AROAFORMER', managed: true },
+      };
+      const written = statusBefore(CREATE_PROFILE, status);
+      expect(written).not.to.have.any.keys('profileARN', 'profileStatus', 'health');
+      expect(written.role).to.deep.equal({ name: ROLE, managed: true });
+    });
+  });
+
+  describe('for tag keys', () => {
+    it('records the keys before they are set, beside the recorded keys', () => {
+      const written = statusBefore(CREATE_ROLE, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } });
+      expect(written.tagKeys).to.deep.equal([...OUR_KEYS, 'former', 'team'].toSorted());
+    });
+
+    it('records no new keys before a mutation that sets no tags', () => {
+      expect(statusBefore(SET_TRUST, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } }).tagKeys).to.deep.equal(
+        ['former'],
+      );
+    });
+  });
+
+  it('keeps all other fields of status', () => {
+    const status: AWSFargateProfileStatus = {
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-20T10:00:00Z' }],
+      initialization: { provisioned: true },
+      profileName: ProfileName.of('team-a_web'),
+      observedGeneration: 1,
+    };
+    for (const mutation of mutations) expect(statusBefore(mutation, status)).to.deep.include(status);
+  });
+});
+
+describe('withReadyOnlyIfActive', () => {
+  const condition = (status: 'True' | 'False') => ({
+    type: 'Ready',
+    status,
+    reason: 'Ready',
+    lastTransitionTime: '2026-11-20T10:00:00Z',
+  });
+  const ready: AWSFargateProfileStatus = { ready: true, conditions: [condition('True')] };
+  const vanished = observed({ role: aRole() });
+
+  it('sets Ready to False before a lost profile is created again', () => {
+    const object = anObject({ metadata: { generation: 3 }, status: ready });
+    const change = { desired: desiredOf(object), observed: vanished, mutation: CREATE_PROFILE };
+    const written = withReadyOnlyIfActive(ready, object, change, NOW);
+    expect(written).to.include({ ready: false, observedGeneration: 3 });
+    expect(written.conditions?.find(({ type }) => type === 'Ready')).to.deep.include({
+      status: 'False',
+      reason: 'Creating',
+      lastTransitionTime: '2026-11-21T03:25:00Z',
+    });
+  });
+
+  for (const mutation of [CREATE_ROLE, OUTDATED_ACCESS_ENTRY, CREATE_ACCESS_ENTRY])
+    it(`sets Ready to False before ${mutation.kind} for a live profile`, () => {
+      const object = anObject({ status: ready });
+      const change = { desired: desiredOf(object), observed: asWanted(), mutation };
+      const written = withReadyOnlyIfActive(ready, object, change, NOW);
+      const conditions = written.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
+      expect(conditions).to.include.members(['Ready False RestoringRole', 'IAMFargateRolesReady False RestoringRole']);
+    });
+
+  it('sets Ready to False before the profile is deleted', () => {
+    const object = aDeletedObject({ metadata: { generation: 4 }, status: ready });
+    const change = { desired: desiredOfDeletion(object), observed: asWanted(), mutation: DELETE_PROFILE };
+    const written = withReadyOnlyIfActive(ready, object, change, NOW);
+    expect(written).to.include({ ready: false, observedGeneration: 4 });
+    const conditions = written.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
+    expect(conditions).to.include.members([
+      'Ready False Deleting',
+      'Reconciling True DeletingProfile',
+      'Deleting True DeletingProfile',
+    ]);
+  });
+
+  const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed])[] = [
+    ['has an ACTIVE profile', ready, asWanted()],
+    ['never was Ready', { conditions: [condition('False')] }, vanished],
+    ['has no conditions yet', {}, vanished],
+  ];
+  for (const [situation, status, observation] of unchanged) {
+    it(`changes nothing for an object that ${situation}`, () => {
+      const object = anObject({ status });
+      const change = { desired: desiredOf(object), observed: observation, mutation: SET_TRUST };
+      expect(withReadyOnlyIfActive(status, object, change, NOW)).to.equal(status);
+    });
+  }
+
+  it('changes nothing when only the role of a deleted object is left', () => {
+    const object = aDeletedObject({ status: ready });
+    const change = { desired: desiredOfDeletion(object), observed: vanished, mutation: DELETE_ROLE };
+    expect(withReadyOnlyIfActive(ready, object, change, NOW)).to.equal(ready);
+  });
+});

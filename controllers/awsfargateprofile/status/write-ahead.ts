@@ -1,0 +1,160 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { conditionOf, mergeConditions } from './condition-list.ts';
+import { findProfile } from '../decide/compare.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Mutation } from '../model/mutation.ts';
+import { subjectOf } from '../model/mutation.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Target } from '../model/goal-kinds.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { conditionsAfter } from './conditions.ts';
+
+/**
+ * The status that must be written before a mutation: location, names and tag keys. If the manager crashes right after the
+ * mutation, the next process finds the change in AWS by this status.
+ */
+export function writeAheadStatus(
+  object: AWSFargateProfile,
+  target: Target,
+  desired: Desired,
+  mutation: Mutation,
+  now: Ms,
+): AWSFargateProfileStatus {
+  const { wanted, place } = desired;
+  const { identityRef: _formerIdentity, ...before } = object.status ?? {};
+  const record: AWSFargateProfileStatus = {
+    ...before,
+    region: place.region,
+    account: place.account,
+    eksClusterName: target.eksCluster,
+    ...(target.identity && { identityRef: target.identity }),
+    ...(wanted && { tagKeys: recordedTagKeys(before, desired, mutation) }),
+  };
+  switch (mutation.kind) {
+    case 'createRole':
+      return withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary);
+    case 'setBoundary':
+      return withBoundary(withRole(withProfile(record, desired), desired), mutation.policyArn);
+    case 'tagRole':
+      return withRole(withProfile(record, desired), desired);
+    case 'attachPolicy':
+      return withPolicies(withRole(withProfile(record, desired), desired), desired);
+    case 'createProfile':
+      return withCreateRequest(withRole(withProfile(record, desired), desired), now);
+    case 'tagProfile':
+      return withProfile(record, desired);
+    default:
+      return record;
+  }
+}
+
+/**
+ * Sets `Ready` to False before a mutation after which the profile is not ACTIVE (the deletion of the profile, or the creation
+ * of a profile that has disappeared), and before a mutation that restores the role of an ACTIVE profile. Otherwise `Ready` would be wrong until AWS answers, and after a crash until
+ * the next resync.
+ */
+export function withReadyOnlyIfActive(
+  record: AWSFargateProfileStatus,
+  object: AWSFargateProfile,
+  { desired, observed, mutation }: { desired: Desired; observed: Observed; mutation: Mutation },
+  now: Ms,
+): AWSFargateProfileStatus {
+  if (conditionOf(record.conditions, 'Ready')?.status !== 'True') return record;
+  const reason = endOfReady(object, desired, observed, mutation);
+  if (reason === undefined) return record;
+  const end = { kind: 'stopped', reason: reason } as const;
+  const updates = conditionsAfter({ object, end, desired, observed, steps: [], now, waited: 0, attempts: 0 });
+  return {
+    ...record,
+    observedGeneration: object.metadata.generation ?? 0,
+    ready: false,
+    conditions: mergeConditions(record.conditions ?? [], updates, formatTimestamp(now)),
+  };
+}
+
+/** The reason for which the object is not Ready after this mutation; `undefined` if it stays Ready. */
+function endOfReady(
+  object: AWSFargateProfile,
+  { wanted, identity }: Desired,
+  { profiles }: Observed,
+  mutation: Mutation,
+): Reason | undefined {
+  if (mutation.kind === 'deleteProfile') return newReason('DeletingProfile', { name: mutation.name });
+  if (wanted === undefined || isDeleting(object)) return undefined;
+  const { name } = wanted.profile;
+  if (findProfile(profiles, name)?.status !== 'ACTIVE') return newReason('Creating', { name });
+  return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
+    ? newReason('RestoringRole', { name: wanted.role.name, cluster: identity.eksCluster })
+    : undefined;
+}
+
+/** The mutations before which pods of an ACTIVE profile cannot start. */
+const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
+
+/** The status with the profile's name recorded. The record of a profile with another name is removed from status. */
+function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  if (wanted === undefined || record.profileName === wanted.profile.name) return record;
+  const { createRequestedAt: _at, profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
+  return { ...rest, profileName: wanted.profile.name };
+}
+
+/**
+ * The status with the role's name recorded. The owner and the policies of the role are recorded after the role has been
+ * read. The id of a role with the same name that belonged to another owner stays: the access entry of a live profile is
+ * bound to this id.
+ */
+function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  if (wanted?.role.kind !== 'managed') return record;
+  const { name } = wanted.role;
+  const before = isSameRoleName(record.role?.name, name) ? record.role : undefined;
+  if (before !== undefined && before.managed !== false) return record;
+  return { ...record, role: { name, ...(before?.id !== undefined && { id: before.id }) } };
+}
+
+function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
+  if (wanted?.role.kind !== 'managed') return record;
+  const attachedPolicies = [...new Set([...(record.role?.attachedPolicies ?? []), ...wanted.role.policies])];
+  return { ...record, role: { ...record.role, attachedPolicies } };
+}
+
+const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: string): AWSFargateProfileStatus =>
+  permissionsBoundary === undefined ? record : { ...record, role: { ...record.role, permissionsBoundary } };
+
+/**
+ * The status with the create request recorded. The record of an earlier profile with the same name is removed from status.
+ */
+function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
+  const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
+  const rest = { ...others, ...(role && { role: withoutId(role) }) };
+  return { ...rest, createRequestedAt: formatTimestamp(now) };
+}
+
+/**
+ * The role's record without the unique ids. EKS binds the access entry of a new profile to the id that the role has when the
+ * profile is created, so the id of an earlier role is outdated.
+ */
+function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
+  return role;
+}
+
+/**
+ * The tag keys to record: those already recorded, and those that this mutation sets. The controller removes only tags with
+ * recorded keys from AWS.
+ */
+function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
+  const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];
+  return [...new Set([...(before.tagKeys ?? []), ...keys])].toSorted();
+}
+
+const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];
+
+/** The keys of all tags that this controller sets on the profile and the role. */
+export function tagKeysOf({ profile, role }: NonNullable<Desired['wanted']>): readonly string[] {
+  const roleTags = role.kind === 'managed' ? role.tags : {};
+  return [...new Set([...Object.keys(profile.tags), ...Object.keys(roleTags)])].toSorted();
+}

@@ -1,0 +1,96 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Step } from '../model/outcome.ts';
+import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { ObjectParts } from './builders.ts';
+import { NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
+
+const SETTLED: PassEnd = { kind: 'settled' };
+export const stop = (reason: Reason): PassEnd => ({ kind: 'stopped', reason: reason });
+export const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: CREATED_AT,
+  observedGeneration: 1,
+});
+
+/** The status of an AWSFargateProfile that is Ready. */
+export const READY: AWSFargateProfileStatus = {
+  observedGeneration: 1,
+  ready: true,
+  initialization: { provisioned: true },
+  profileName: PROFILE,
+  profileARN: aProfile().arn,
+  profileStatus: 'ACTIVE',
+  conditions: [
+    condition('Ready', 'True', 'Ready', 'as before'),
+    condition('CredentialsReady', 'True', 'Authenticated'),
+    condition('EKSFargateProfileReady', 'True', 'Active'),
+    condition('IAMFargateRolesReady', 'True', 'Ready'),
+    condition('Reconciling', 'False', 'Idle'),
+    condition('Stalled', 'False', 'NotStalled'),
+    condition('Paused', 'False', 'NotPaused'),
+    condition('Deleting', 'False', 'NotDeleting'),
+  ],
+};
+
+export interface CompletedPassParts {
+  readonly object?: AWSFargateProfile;
+  readonly end?: PassEnd;
+  readonly desired?: Desired | undefined;
+  readonly seen?: PartiallyObserved | undefined;
+  readonly steps?: readonly Step[];
+  readonly waited?: number;
+  readonly attempts?: number;
+}
+
+/** Returns a completed pass (reconcile); by default, the pass has read nothing from AWS. */
+export function completedPass({
+  object = anObject(),
+  end = SETTLED,
+  desired,
+  seen,
+  ...rest
+}: CompletedPassParts): CompletedPass {
+  return {
+    object,
+    end,
+    steps: [],
+    now: NOW,
+    waited: 0,
+    attempts: 0,
+    ...(desired && { desired }),
+    ...(seen && { observed: seen }),
+    ...rest,
+  };
+}
+
+/**
+ * Returns a completed pass (reconcile) that has read AWS; by default, the pass found the Fargate profile and the role
+ * that the spec asks for.
+ */
+export const observedPass = (given: CompletedPassParts): CompletedPass =>
+  completedPass({ desired: desiredOf(given.object), seen: asWanted(), ...given });
+
+/** Returns the text `status / reason` of each condition, under the type of the condition. */
+export const conditionsOf = (status: AWSFargateProfileStatus): Readonly<Record<string, string>> =>
+  Object.fromEntries((status.conditions ?? []).map((each) => [each.type, `${each.status} / ${each.reason}`]));
+
+export const MINUTE = 60_000;
+export const outage = newReason('AWSUnavailable', { detail: 'no answer', about: 'EKSFargateProfileReady' });
+export const unreadable = newReason('WaitingForAPI', { kind: 'Cluster', reason: 'the kind is not served' });
+export const sibling = newReason('WaitingForSibling', {
+  ahead: 'team-a_api',
+  doing: 'being created',
+  isUnverified: false,
+});
+export const failedCreate = newReason('CreateFailed', {
+  name: PROFILE,
+  issues: [{ code: 'AccessDenied', message: 'no', resourceIds: [] }],
+});
+/** Returns an AWSFargateProfile that is Ready. */
+export const ready = (parts: ObjectParts = {}): AWSFargateProfile => anObject({ ...parts, status: READY });

@@ -1,0 +1,299 @@
+import fc from 'fast-check';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { NOWHERE } from '../model/location.ts';
+import {
+  CAPA_TAG,
+  CLUSTER_ARN,
+  EKS_CLUSTER,
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  OWNER_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  ROLE,
+  TARGET,
+  anObject,
+} from './builders.ts';
+import type {
+  ExternalEvent,
+  Fault,
+  InitialProfile,
+  InitialRole,
+  RecordedMutation,
+  SimulatedEnvironment,
+  SimulationResult,
+} from './environment.ts';
+import { HERE, PRIVATE_SUBNETS } from './environment.ts';
+import { SHARED_ROLE_OF_CAPA, TRUST_POLICIES } from './expected-state.ts';
+import type { TransitionResult } from './simulated-aws.ts';
+import { roleArnOf } from './simulated-aws.ts';
+import { simulate } from './simulation.ts';
+
+const EXTRA_POLICIES = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
+const FOREIGN_POLICY = 'arn:aws:iam::111122223333:policy/theirs';
+const BOUNDARIES = ['arn:aws:iam::111122223333:policy/bound', 'arn:aws:iam::111122223333:policy/other-bound'];
+const PATHS = ['/', '/team-a/'];
+
+/**
+ * Names of Fargate profiles: the name that the controller computes, a name that the generated spec can contain, and a
+ * name from an earlier spec of the same AWSFargateProfile.
+ */
+const PROFILES: readonly string[] = [PROFILE, 'web', 'former'];
+const ROLES: readonly string[] = [ROLE, 'prod-web_fargate', 'shared', 'former-role'];
+const FORMER_CAPA_ROLES: readonly string[] = [`${EKS_CLUSTER}-${PROFILE}_fargate`];
+
+const oneOf = <A>(value: A, ...others: readonly A[]): fc.Arbitrary<A> => fc.constantFrom(value, ...others);
+const optional = <A>(arbitrary: fc.Arbitrary<A>): fc.Arbitrary<A | undefined> =>
+  fc.option(arbitrary, { nil: undefined, freq: 2 });
+
+const anySelector = oneOf(
+  { namespace: 'web', labels: {} },
+  { namespace: 'web', labels: { tier: 'front' } },
+  { namespace: 'batch-*', labels: {} },
+);
+const anySelectors = fc.array(anySelector, { minLength: 1, maxLength: 2 });
+const anySubnets = oneOf(['subnet-0a', 'subnet-0b'], ['subnet-0b', 'subnet-0a'], ['subnet-0c']);
+const anyTags = oneOf({}, { team: 'web' }, { Team: 'api' }, { team: 'web', cost: '7' });
+const anyPolicies = fc.subarray(EXTRA_POLICIES);
+
+const anyManagedRoleSpec: fc.Arbitrary<Partial<AWSFargateProfileSpec>> = fc.record(
+  {
+    roleName: oneOf('shared', 'Shared', ROLE, SHARED_ROLE_OF_CAPA).map((name) => RoleName.of(name)),
+    rolePath: oneOf('/team-a/', '/'),
+    rolePermissionsBoundary: oneOf('arn:aws:iam::111122223333:policy/bound'),
+    roleAdditionalPolicies: anyPolicies,
+  },
+  { requiredKeys: [] },
+);
+
+const anyExistingRoleSpec: fc.Arbitrary<Partial<AWSFargateProfileSpec>> = fc
+  .tuple(oneOf('/', '/team-a/'), oneOf('shared', ROLE))
+  .map(([path, name]) => ({ roleARN: RoleArn.of(roleArnOf({ path, name })) }));
+
+const anySpec: fc.Arbitrary<AWSFargateProfileSpec> = fc
+  .tuple(
+    fc.record(
+      {
+        profileName: oneOf(ProfileName.of('web'), ProfileName.of(PROFILE)),
+        subnetIDs: anySubnets,
+        additionalTags: anyTags,
+        adoptionPolicy: oneOf<'Owned' | 'Always' | 'Never'>('Owned', 'Always', 'Never'),
+      },
+      { requiredKeys: [] },
+    ),
+    anySelectors,
+    fc.oneof({ weight: 4, arbitrary: anyManagedRoleSpec }, { weight: 1, arbitrary: anyExistingRoleSpec }),
+  )
+  .map(([names, selectors, role]) => ({ ...anObject().spec, ...names, selectors, ...role }));
+
+/**
+ * Generates the tags that name the owner of a Fargate profile: none, the AWSFargateProfile `team-a/web`, or another
+ * owner.
+ */
+const anyProfileOwnerTags = oneOf<Readonly<Record<string, string>>>(
+  { [OWNER_TAG]: 'team-a/web', [CAPA_TAG]: 'owned' },
+  { [OWNER_TAG]: 'team-a/web' },
+  { [CAPA_TAG]: 'owned' },
+  { [OWNER_TAG]: 'team-b/web', [CAPA_TAG]: 'owned' },
+  { 'kubernetes.io/cluster/staging': 'owned' },
+  {},
+);
+
+const anyRoleOwnerTags = oneOf<Readonly<Record<string, string>>>(
+  { [EKS_CLUSTER_TAG]: CLUSTER_ARN, [NAMESPACE_TAG]: 'team-a', [CAPA_TAG]: 'owned' },
+  { [EKS_CLUSTER_TAG.toUpperCase()]: CLUSTER_ARN, [NAMESPACE_TAG.toUpperCase()]: 'team-a' },
+  { [EKS_CLUSTER_TAG]: CLUSTER_ARN, [NAMESPACE_TAG]: 'team-b', [CAPA_TAG]: 'owned' },
+  { [EKS_CLUSTER_TAG]: CLUSTER_ARN, [CAPA_TAG]: 'owned' },
+  { [CAPA_TAG]: 'owned' },
+  { [EKS_CLUSTER_TAG]: CLUSTER_ARN.replace('eu-west-1', 'eu-north-1'), [CAPA_TAG]: 'owned' },
+  { 'kubernetes.io/cluster/staging': 'owned' },
+  {},
+);
+
+const anyTrustPolicy = oneOf<string>(
+  TRUST_POLICIES.ours,
+  TRUST_POLICIES.oursReordered,
+  TRUST_POLICIES.wide,
+  TRUST_POLICIES.forNodes,
+  TRUST_POLICIES.garbage,
+);
+
+const anyRoleChange = fc.record({
+  trust: anyTrustPolicy,
+  boundary: optional(fc.constantFrom(...BOUNDARIES)),
+  tags: fc.tuple(anyRoleOwnerTags, anyTags).map(([owner, others]) => ({ ...others, ...owner })),
+  attached: fc.subarray([POD_EXECUTION_POLICY, ...EXTRA_POLICIES, FOREIGN_POLICY]),
+  inline: fc.oneof({ weight: 6, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant(['theirs']) }),
+});
+
+const anyRoleNamed = (name: string): fc.Arbitrary<InitialRole> =>
+  fc
+    .tuple(anyRoleChange, oneOf('/', ...PATHS), oneOf('AROAFORMER', 'AROAOTHER'))
+    .map(([change, path, id]) => ({ ...change, name, path, id }));
+
+/** Generates a Fargate profile; its immutable fields are mostly those that the spec asks for. */
+const anyProfileFor = (spec: AWSFargateProfileSpec, name: string): fc.Arbitrary<InitialProfile> => {
+  const plainRole = { path: spec.rolePath ?? '/', name: spec.roleName ?? `prod-${name}_fargate` };
+  const wanted = {
+    podExecutionRoleArn: spec.roleARN ?? roleArnOf(plainRole),
+    subnets: spec.subnetIDs ?? PRIVATE_SUBNETS,
+    selectors: (spec.selectors ?? []).map(({ namespace = '', labels = {} }) => ({ namespace, labels })),
+  };
+  const mostly = <A>(value: A, other: fc.Arbitrary<A>): fc.Arbitrary<A> =>
+    fc.oneof({ weight: 5, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
+  const anyRole = fc
+    .tuple(oneOf('/', ...PATHS), oneOf(ROLE, ...ROLES, ...FORMER_CAPA_ROLES))
+    .map(([path, role]) => roleArnOf({ path, name: role }));
+  return fc.record({
+    name: fc.constant(name),
+    status: oneOf('ACTIVE', 'ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED_BY_EKS'),
+    podExecutionRoleArn: mostly(wanted.podExecutionRoleArn, anyRole),
+    subnets: mostly(wanted.subnets, anySubnets),
+    selectors: mostly(wanted.selectors, anySelectors),
+    tags: fc.tuple(anyProfileOwnerTags, anyTags).map(([owner, others]) => ({ ...others, ...owner })),
+  });
+};
+
+const anyProfiles = (spec: AWSFargateProfileSpec): fc.Arbitrary<readonly InitialProfile[]> =>
+  fc
+    .tuple(...PROFILES.map((name) => optional(anyProfileFor(spec, name))))
+    .map((profiles) => profiles.filter((profile) => profile !== undefined))
+    // EKS creates or deletes only one profile of a cluster at a time, so at most one generated profile is CREATING or
+    // DELETING.
+    .map((profiles) => {
+      const busy = profiles.findIndex(({ status }) => status === 'CREATING' || status === 'DELETING');
+      return profiles.map((profile, index) =>
+        index === busy || !(profile.status === 'CREATING' || profile.status === 'DELETING')
+          ? profile
+          : { ...profile, status: 'ACTIVE' },
+      );
+    });
+
+const anyRoles: fc.Arbitrary<readonly InitialRole[]> = fc
+  .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, SHARED_ROLE_OF_CAPA].map((name) => optional(anyRoleNamed(name))))
+  .map((roles) => roles.filter((role) => role !== undefined));
+
+/** Generates a status that holds all, some or none of the fields that passes (reconciles) write. */
+const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
+  .record(
+    {
+      profileName: oneOf(PROFILE, ...PROFILES).map((name) => ProfileName.of(name)),
+      profileARN: fc.constant('arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/p/0ec0ffee'),
+      createRequestedAt: oneOf('2026-11-21T03:24:55Z', '2026-11-21T03:24:10Z', '2026-11-20T11:00:00Z'),
+      tagKeys: oneOf(['team', OWNER_TAG, CAPA_TAG, EKS_CLUSTER_TAG], ['cost', 'Team'], ['team']),
+      role: fc.record(
+        {
+          name: oneOf(ROLE, ...ROLES, ...FORMER_CAPA_ROLES).map((name) => RoleName.of(name)),
+          managed: fc.boolean(),
+          id: oneOf('AROAFORMER', 'AROAOTHER'),
+          attachedPolicies: fc.subarray([POD_EXECUTION_POLICY, ...EXTRA_POLICIES]),
+          permissionsBoundary: fc.constantFrom(...BOUNDARIES),
+        },
+        { requiredKeys: [] },
+      ),
+      initialization: fc.boolean().map((provisioned) => ({ provisioned })),
+      subnets: anySubnets,
+    },
+    { requiredKeys: [] },
+  )
+  .map((status) => ({ ...status, region: TARGET.region, eksClusterName: TARGET.eksCluster }));
+
+const anyEvent = (spec: AWSFargateProfileSpec): fc.Arbitrary<ExternalEvent> =>
+  fc
+    .tuple(
+      fc.integer({ min: 0, max: 7 }),
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constant({ kind: 'deletion', policy: 'delete' } as const) },
+        fc.constant({ kind: 'deletion', policy: 'retain' } as const),
+        fc.record({ kind: fc.constant('specChange' as const), spec: anySpec }),
+        fc.record({
+          kind: fc.constant('controlPlane' as const),
+          state: oneOf<SimulatedEnvironment['controlPlane']>('ready', 'notReady'),
+        }),
+        fc.constant({ kind: 'statusLost' } as const),
+        fc.record({
+          kind: fc.constant('profileCreated' as const),
+          profile: oneOf(PROFILE, ...PROFILES).chain((name) => anyProfileFor(spec, name)),
+        }),
+        fc.record({ kind: fc.constant('profileDeleted' as const), name: oneOf(PROFILE, ...PROFILES) }),
+        fc.record({
+          kind: fc.constant('profileTagged' as const),
+          name: oneOf(PROFILE, ...PROFILES),
+          tags: anyProfileOwnerTags,
+        }),
+        fc.record({ kind: fc.constant('roleCreated' as const), role: oneOf(ROLE, ...ROLES).chain(anyRoleNamed) }),
+        fc.record({ kind: fc.constant('roleDeleted' as const), name: oneOf(ROLE, ...ROLES) }),
+        fc.record({ kind: fc.constant('roleChanged' as const), name: oneOf(ROLE, ...ROLES), role: anyRoleChange }),
+      ),
+    )
+    .map(([before, event]) => ({ before, ...event }));
+
+/**
+ * Generates environments for simulations. In most environments, AWS holds resources that are broken or that the
+ * controller does not own.
+ */
+const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) =>
+  fc.record({
+    spec: fc.constant(spec),
+    controlPlane: oneOf<SimulatedEnvironment['controlPlane']>('ready', 'ready', 'ready', 'notReady'),
+    controlPlaneTags: anyTags,
+    status: fc.oneof({ weight: 1, arbitrary: fc.constant({}) }, { weight: 2, arbitrary: anyStatus }),
+    provisionedIn: optional(oneOf(NOWHERE, HERE)),
+    accessEntryRenewedFor: optional(oneOf('AROAFORMER', 'AROAOTHER')),
+    cluster: oneOf<SimulatedEnvironment['cluster']>('there', 'there', 'there', 'there', 'there', 'gone'),
+    authenticationMode: oneOf('API_AND_CONFIG_MAP', 'API', 'CONFIG_MAP'),
+    accessEntries: oneOf<SimulatedEnvironment['accessEntries']>('current', 'former', 'none'),
+    makesAccessEntries: fc.boolean(),
+    profiles: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 3, arbitrary: anyProfiles(spec) }),
+    roles: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 3, arbitrary: anyRoles }),
+    rolesUsedElsewhere: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.subarray(ROLES.map((name) => name.toLowerCase())) },
+    ),
+    transitionResults: fc.array(oneOf<TransitionResult>('success', 'failure'), { maxLength: 3 }),
+    faults: fc.oneof(
+      { weight: 1, arbitrary: fc.constant([]) },
+      {
+        weight: 1,
+        arbitrary: fc.array(oneOf<Fault>('none', 'none', 'answerLost', 'requestLost', 'notSent', 'crash'), {
+          maxLength: 12,
+        }),
+      },
+    ),
+    events: fc.array(anyEvent(spec), { maxLength: 3 }),
+  }),
+);
+
+/**
+ * The number of environments that a test generates to check one rule, from the environment variable `RUNS`. With the
+ * same `SEED`, a test generates the same environments again.
+ */
+const RUNS = Number(process.env['RUNS'] ?? 1_000);
+
+/**
+ * Checks that a rule holds for the result of every generated simulation. If a simulation breaks the rule, the error
+ * lists the mutations of AWS in this simulation.
+ */
+export function afterEverySimulation(rule: (result: SimulationResult) => void): void {
+  fc.assert(
+    fc.property(anyEnvironment, (environment: SimulatedEnvironment) => {
+      const result = simulate(environment);
+      try {
+        rule(result);
+      } catch (error) {
+        throw new Error(`${String(error)}\nmutations:\n${result.mutations.map(describeMutation).join('\n')}`, {
+          cause: error,
+        });
+      }
+    }),
+    { numRuns: RUNS, ...(process.env['SEED'] !== undefined && { seed: Number(process.env['SEED']) }) },
+  );
+}
+
+/** Checks that a rule holds for every mutation of AWS in every generated simulation. */
+export const atEveryMutation = (rule: (mutation: RecordedMutation, result: SimulationResult) => void): void =>
+  afterEverySimulation((result) => result.mutations.forEach((mutation) => rule(mutation, result)));
+
+const describeMutation = ({ pass, mutation, outcome }: RecordedMutation): string =>
+  `  ${pass}: ${JSON.stringify(mutation)} → ${outcome.kind}`;

@@ -1,0 +1,45 @@
+import { RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole } from '../model/observed-state.ts';
+import {
+  CAPA_TAG,
+  OWNER_TAG,
+  PROFILE,
+  CREATED_AT,
+  aDeletedObject,
+  aRole,
+  anObject,
+  desiredOf,
+  desiredOfDeletion,
+} from './builders.ts';
+import { TRUST_POLICIES } from './expected-state.ts';
+
+// Desired states, statuses, tags and roles that several tests use.
+
+/** Returns the desired state of an AWSFargateProfile with this spec and status. */
+export const desiredFrom = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredOf(anObject({ spec, status }));
+/** Returns the desired state of an AWSFargateProfile that is being deleted and has this spec and status. */
+export const desiredOnDeletion = (
+  spec: Partial<AWSFargateProfileSpec> = {},
+  status: AWSFargateProfileStatus = {},
+): Desired => desiredOfDeletion(aDeletedObject({ spec, status }));
+
+/** The status of an AWSFargateProfile for which the controller has sent CreateFargateProfile. */
+export const CREATE_REQUESTED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: CREATED_AT };
+/** The status of an AWSFargateProfile whose Fargate profile has once been ACTIVE and as the spec asks for. */
+export const PROVISIONED: AWSFargateProfileStatus = { ...CREATE_REQUESTED, initialization: { provisioned: true } };
+
+/** The tags of a Fargate profile that belongs to another AWSFargateProfile. */
+export const FOREIGN_TAGS: Readonly<Record<string, string>> = { [OWNER_TAG]: 'team-b/web' };
+/** The tags of a Fargate profile or role that Cluster API Provider AWS has created. */
+export const CAPA_TAGS: Readonly<Record<string, string>> = { [CAPA_TAG]: 'owned' };
+
+/**
+ * A role that the controller does not own; several AWSFargateProfiles can name this role in spec.roleName or
+ * spec.roleARN.
+ */
+export const SHARED_ROLE_NAME = RoleName.of('shared');
+export const SHARED_ROLE_ARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+export const SHARED_ROLE: FoundRole = aRole({ name: SHARED_ROLE_NAME, tags: {}, trust: TRUST_POLICIES.wide });

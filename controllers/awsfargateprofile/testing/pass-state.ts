@@ -1,0 +1,191 @@
+import { ProfileName } from '../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { canReadRolesLater } from '../decide/transit.ts';
+import type { DesiredInputs } from '../goal/desired.ts';
+import { queueNameOf, queueEntryFor } from '../guards/cluster-queue.ts';
+import type { LiveChecks, RoleUsers } from '../guards/live-checks.ts';
+import { RetryStore } from '../retry/retry-store.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { CheckServices } from '../guards/checks.ts';
+import { newChecks } from '../guards/checks.ts';
+import type { Guards } from '../guards/guards.ts';
+import type { PassState } from '../guards/pass-state.ts';
+import type { PreparationServices } from '../guards/preparations.ts';
+import { newPreparations } from '../guards/preparations.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_TAGS,
+  ROLE,
+  ROLE_ARN,
+  ROLE_CREATED_AT,
+  ROLE_TAGS,
+  TARGET,
+  TRUST,
+  anObject,
+  desiredOf,
+} from './builders.ts';
+import type { SimulatedProfile, SimulatedRole } from './simulated-aws.ts';
+import { SimulatedAws } from './simulated-aws.ts';
+import type { SimulatedSession } from './simulated-session.ts';
+import { sessionOn } from './simulated-session.ts';
+
+export const QUEUE = queueNameOf(ACCOUNT, TARGET.region, EKS_CLUSTER);
+
+/**
+ * Returns the Fargate profile of the AWSFargateProfile `team-a/web` in the simulated AWS: ACTIVE, and with the
+ * attributes that the spec asks for.
+ */
+export const aSimulatedProfile = (over: Partial<SimulatedProfile> = {}): SimulatedProfile => ({
+  name: PROFILE,
+  status: 'ACTIVE',
+  podExecutionRoleArn: ROLE_ARN,
+  subnets: ['subnet-0a', 'subnet-0b'],
+  selectors: [{ namespace: 'web', labels: {} }],
+  tags: PROFILE_TAGS,
+  hidden: 0,
+  ...over,
+});
+
+/**
+ * Returns the managed role of the AWSFargateProfile `team-a/web` in the simulated AWS, with the attributes that the
+ * spec asks for.
+ */
+export const aSimulatedRole = (over: Partial<SimulatedRole> = {}): SimulatedRole => ({
+  name: ROLE,
+  path: '/',
+  id: 'AROAEXAMPLE',
+  createdAt: ROLE_CREATED_AT,
+  trust: TRUST,
+  boundary: undefined,
+  tags: ROLE_TAGS,
+  attached: [POD_EXECUTION_POLICY],
+  inline: [],
+  ...over,
+});
+
+export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[]): SimulatedAws {
+  const aws = new SimulatedAws();
+  for (const part of parts) {
+    if ('hidden' in part) aws.profiles.set(part.name, { ...part });
+    else aws.roles.set(part.name.toLowerCase(), { ...part });
+  }
+  return aws;
+}
+
+/**
+ * The services that a pass (reconcile) uses in its checks and preparations for a mutation of AWS. By default, all
+ * answers of these services permit the mutation.
+ */
+export interface TestServices extends CheckServices, PreparationServices {
+  readonly clock: VirtualClock;
+  readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
+  /**
+   * The ids of the AWSFargateProfiles that the cluster queue (the queue of profile changes of one EKS cluster) has
+   * woken.
+   */
+  readonly woken: readonly string[];
+}
+
+export type ServiceOverrides = Partial<CheckServices & PreparationServices>;
+
+export const newGuards = (asking: TestServices): Guards => ({
+  checks: newChecks(asking),
+  preparations: newPreparations(asking),
+});
+
+export function newServices(over: ServiceOverrides = {}): TestServices {
+  const clock = new VirtualClock();
+  const woken: string[] = [];
+  return {
+    clusterQueue: new ClusterQueue({ clock, wake: (id) => woken.push(id) }),
+    controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
+    unobservedProfiles: () => [],
+    mutationTimeLeft: () => 10_000,
+    profileWriter: writerThat(async (object) => object),
+    schema: { check: async () => ({ kind: 'ours' }) },
+    ...over,
+    live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers(), ...over.live },
+    clock,
+    woken,
+  };
+}
+
+/**
+ * Returns who uses a role besides one AWSFargateProfile: `other` is the key of another AWSFargateProfile, and
+ * `profilesWithOtherRole` are Fargate profiles that use another role.
+ */
+export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
+  other,
+  profilesWithOtherRole: new Set(profilesWithOtherRole),
+});
+
+/** Writes an AWSFargateProfile to the API server; `status` is `undefined` if only metadata is patched. */
+type Write = (
+  object: AWSFargateProfile,
+  status: AWSFargateProfileStatus | undefined,
+) => Promise<AWSFargateProfile | undefined>;
+
+/**
+ * Returns a writer of AWSFargateProfiles that passes each patch to the function `write`, and returns the result of this
+ * function.
+ */
+export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({
+  patchMetadata: (object) => write(object, undefined),
+  patchStatus: (object, status) => write(object, status),
+});
+
+/**
+ * Returns the state of a pass (reconcile) that has read the simulated AWS, and that has not sent a mutation to AWS yet.
+ */
+export function passStateFor(
+  aws: SimulatedAws,
+  object: AWSFargateProfile = anObject(),
+  over: Partial<DesiredInputs> = {},
+): PassState & { readonly session: SimulatedSession } {
+  const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over });
+  return {
+    object,
+    retry: new RetryStore(new VirtualClock()).handleFor(object),
+    roleUsage: new Map(),
+    observed: seenBy(desired, aws),
+    target: TARGET,
+    controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
+    desired,
+    session: sessionOn(aws),
+    signal: new AbortController().signal,
+    queueEntry: queueEntryFor(object, QUEUE, desired),
+  };
+}
+
+function seenBy(desired: Desired, aws: SimulatedAws): Observed {
+  const whole = aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined });
+  return canReadRolesLater(desired, whole.profiles) ? withoutRoles(whole) : whole;
+}
+
+/** Marks all roles in the observed state as not yet read from AWS. */
+export const withoutRoles = (observed: Observed): Observed => ({
+  ...observed,
+  roles: observed.roles.map(({ name }) => ({ name, found: 'unread' })),
+});
+
+/**
+ * Returns an entry in the queue of profile changes of the EKS cluster, for an AWSFargateProfile other than
+ * `team-a/web`.
+ */
+export const siblingEntry = (name: string, createdAt = '2026-11-19T00:00:00Z') => ({
+  queue: QUEUE,
+  id: `team-a/${name}`,
+  name: ProfileName.of(`team-a_${name}`),
+  urgent: false,
+  createdAt,
+});
+
+/** Returns a simulated AWS that holds the Fargate profile and the role that the spec asks for. */
+export const awsAsWanted = () => awsWith(aSimulatedProfile(), aSimulatedRole());

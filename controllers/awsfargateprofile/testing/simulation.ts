@@ -1,0 +1,364 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import {
+  ACCESS_ENTRY_DELETED_ANNOTATION,
+  ACCESS_ENTRY_RENEWED_ANNOTATION,
+  DELETION_REQUESTED_ANNOTATION,
+  PROVISIONED_IN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
+import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import { addAccessEntry, apply, markRoleInUse } from '../aws/apply.ts';
+import { decide } from '../decide/decide.ts';
+import { canReadRolesLater, transitReason } from '../decide/transit.ts';
+import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired.ts';
+import { RetryStore } from '../retry/retry-store.ts';
+import { withCreateOutcome } from '../retry/create-visibility.ts';
+import { withSuccess } from '../retry/retry-state.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
+import type { MutationOutcome, Step } from '../model/outcome.ts';
+import { isDestructive, isRoleRemoval } from '../model/mutation.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { writeAheadStatus } from '../status/write-ahead.ts';
+import type { PassEnd, PartiallyObserved } from '../model/pass.ts';
+import { statusAfter } from '../status/status.ts';
+import { NOW, CONTROL_PLANE_FACTS, TARGET, aDeletedObject, aFailure, anObject, desiredInputs } from './builders.ts';
+import type { SimulatedAws, SimulatedRole } from './simulated-aws.ts';
+import type {
+  ExternalEvent,
+  Fault,
+  RecordedDecision,
+  RecordedMutation,
+  RecordedStatus,
+  SimulatedEnvironment,
+  SimulationMode,
+  SimulationResult,
+} from './environment.ts';
+import { HERE, PRIVATE_SUBNETS, applyAwsEvent, awsFor } from './environment.ts';
+
+const MAX_PASSES = 60;
+const MAX_STEPS = 24;
+/** The simulated time between two passes (reconciles), in milliseconds. */
+const PASS_INTERVAL = 20_000;
+const NOT_READY = newReason('WaitingForEKSControlPlane', { detail: 'the control plane is not ready yet' });
+
+/** Simulates passes (reconciles) of one AWSFargateProfile, until neither a pass nor AWS changes anything any more. */
+export function simulate(environment: SimulatedEnvironment): SimulationResult {
+  return new Simulation(environment).run();
+}
+
+/** The result of one simulated pass (reconcile); `end` is `undefined` if the pass ended without writing a status. */
+interface SimulatedPass {
+  readonly end: PassEnd | undefined;
+  readonly steps: readonly Step[];
+}
+
+class Simulation {
+  private readonly environment: SimulatedEnvironment;
+  private readonly aws: SimulatedAws;
+  private readonly faults: Fault[];
+  private spec: AWSFargateProfileSpec;
+  private mode: SimulationMode = 'live';
+  private controlPlane: SimulatedEnvironment['controlPlane'];
+  private status: AWSFargateProfileStatus;
+  private provisionedIn: string | undefined;
+  private isDeletionMarked = false;
+  private accessEntryDeletedOf: string | undefined;
+  private now = NOW;
+  private retryStore = this.newRetryStore();
+  private readonly mutations: RecordedMutation[] = [];
+  private readonly decisions: RecordedDecision[] = [];
+  private readonly statuses: RecordedStatus[] = [];
+  private readonly created = { profiles: new Set<string>(), roles: new Set<string>() };
+
+  constructor(environment: SimulatedEnvironment) {
+    this.environment = environment;
+    this.aws = awsFor(environment);
+    this.faults = [...environment.faults];
+    this.spec = environment.spec;
+    this.controlPlane = environment.controlPlane;
+    this.status = environment.status;
+    this.provisionedIn = environment.provisionedIn;
+  }
+
+  run(): SimulationResult {
+    const { events } = this.environment;
+    let steps: readonly Step[] = [];
+    for (let number = 0; number < MAX_PASSES; number++) {
+      for (const event of events.filter(({ before }) => before === number)) this.applyEvent(event);
+      const [earlierMutations, earlierFaults] = [this.mutations.length, this.faults.length];
+      const pass = this.pass(number);
+      ({ steps } = pass);
+      const { end } = pass;
+      const isOver =
+        this.mutations.slice(earlierMutations).every(({ outcome }) => outcome.kind === 'failed') &&
+        this.faults.length === earlierFaults &&
+        !this.aws.isChanging &&
+        end !== undefined &&
+        events.every(({ before }) => before <= number) &&
+        !(end.kind === 'stopped' && end.reason.name === 'Propagating');
+      const isReleased = this.mode !== 'live' && end?.kind === 'settled';
+      if (isOver || isReleased) return this.resultOf(end);
+      this.aws.tick();
+      this.now += PASS_INTERVAL;
+    }
+    return this.resultOf({ kind: 'endless', steps });
+  }
+
+  private resultOf(end: SimulationResult['end']): SimulationResult {
+    const { mutations, decisions, created, mode, spec, status, aws, environment } = this;
+    const { rolesUsedElsewhere } = environment;
+    const creationBlocker = this.controlPlane === 'notReady';
+    const statuses = [...this.statuses];
+    this.now += PASS_INTERVAL;
+    const isReleased = mode !== 'live' && end.kind === 'settled';
+    if (!isReleased) this.pass(MAX_PASSES);
+    const statusAfterIdlePass = this.status;
+    const recorded = { mutations, decisions, statuses, statusAfterIdlePass, created };
+    return { ...recorded, end, mode, spec, creationBlocker, status, aws, rolesUsedElsewhere, environment };
+  }
+
+  private object(): AWSFargateProfile {
+    const { accessEntryRenewedFor } = this.environment;
+    const { provisionedIn, accessEntryDeletedOf } = this;
+    const annotations = {
+      ...(accessEntryRenewedFor !== undefined && { [ACCESS_ENTRY_RENEWED_ANNOTATION]: accessEntryRenewedFor }),
+      ...(accessEntryDeletedOf !== undefined && { [ACCESS_ENTRY_DELETED_ANNOTATION]: accessEntryDeletedOf }),
+      ...(provisionedIn !== undefined && { [PROVISIONED_IN_ANNOTATION]: provisionedIn }),
+      ...(this.isDeletionMarked && { [DELETION_REQUESTED_ANNOTATION]: 'true' }),
+    };
+    const parts = { metadata: { annotations }, spec: this.spec, status: this.status };
+    return this.mode === 'live' ? anObject(parts) : aDeletedObject(parts);
+  }
+
+  private pass(number: number): SimulatedPass {
+    const object = this.object();
+    const controlPlaneFacts = {
+      ...CONTROL_PLANE_FACTS,
+      controlPlaneTags: this.environment.controlPlaneTags,
+      privateSubnets: PRIVATE_SUBNETS,
+      creationBlocker: this.controlPlane === 'notReady' ? NOT_READY : undefined,
+    };
+    const desired = desiredFor(
+      object,
+      desiredInputs({
+        controlPlaneFacts: this.mode === 'live' ? controlPlaneFacts : undefined,
+        surplus: this.mode === 'retain' ? 'retain' : 'delete',
+        isCreateUnconfirmed: this.retryStore.isCreateUnconfirmed(object),
+      }),
+    );
+    return isRight(desired)
+      ? this.passTowards(desired.right, object, number)
+      : this.endPass({ kind: 'stopped', reason: desired.left }, []);
+  }
+
+  private passTowards(initial: Desired, object: AWSFargateProfile, number: number): SimulatedPass {
+    const seen = this.aws.observe({ profiles: initial.names.profiles, roles: [] }, { forBlockers: () => false });
+    this.retryStore.recordObservation(object, seen);
+    if (seen.cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
+    const { cluster, profiles } = seen;
+    const named = withProfileNameInUse(initial, profiles);
+    if (!isRight(named)) return this.endPass({ kind: 'stopped', reason: named.left }, []);
+    if (named.right.wanted?.profile.name !== initial.wanted?.profile.name)
+      return this.passTowards(named.right, object, number);
+    const transit = transitReason(named.right, profiles);
+    if (transit !== undefined) {
+      return this.endPass({ kind: 'stopped', reason: transit }, [], named.right, { cluster, profiles });
+    }
+    const desired = withCurrentRoleName(named.right, profiles);
+    if (canReadRolesLater(desired, profiles)) {
+      const roles = desired.names.roles.map((name) => ({ name, found: 'unread' as const }));
+      return this.runSteps(number, desired, { cluster, profiles, roles });
+    }
+    const observed = this.aws.observe(desired.names, { forBlockers: isUnwantedRoleOf(desired) });
+    return this.runSteps(number, desired, observed);
+  }
+
+  private newRetryStore(): RetryStore {
+    return new RetryStore({ monotonic: () => this.now });
+  }
+
+  private runSteps(number: number, desired: Desired, first: Observed): SimulatedPass {
+    const steps: Step[] = [];
+    let observed = first;
+    for (let step = 0; step < MAX_STEPS; step++) {
+      const decision = decide(desired, observed);
+      this.decisions.push({ desired, observed, decision });
+      if (decision.kind === 'settled') return this.endPass(decision, steps, desired, observed);
+      if (decision.kind === 'stop') {
+        return this.endPass({ kind: 'stopped', reason: decision.reason }, steps, desired, observed);
+      }
+      if (decision.kind === 'observeAgain') return { end: undefined, steps };
+      if (decision.kind === 'readAccessEntry') {
+        observed = addAccessEntry(observed, this.readAccessEntry(decision.role.arn));
+        continue;
+      }
+      const { mutation } = decision;
+      const usedRole = this.roleUsedElsewhere(mutation);
+      if (usedRole !== undefined) {
+        observed = markRoleInUse(observed, usedRole, 'AWSFargateProfile team-a/other');
+        continue;
+      }
+      const outcome = this.mutate(number, desired, observed, mutation);
+      if (outcome === 'crash') {
+        this.retryStore = this.newRetryStore();
+        return { end: undefined, steps };
+      }
+      steps.push({ mutation, outcome });
+      if (mutation.kind === 'createProfile') {
+        const object = this.object();
+        this.retryStore.update(object, (state) => withCreateOutcome(state, { object, desired }, outcome));
+      }
+      if (outcome.kind === 'done' || outcome.kind === 'gone' || outcome.kind === 'clusterGone') {
+        observed = apply(observed, mutation, outcome);
+        continue;
+      }
+      if (outcome.kind === 'failed' && isNotDispatched(outcome.failure)) return { end: undefined, steps };
+      return this.endPass({ kind: 'stopped', reason: reasonFor(outcome) }, steps, desired, observed);
+    }
+    return { end: undefined, steps };
+  }
+
+  private readAccessEntry(principal: RoleArn): ObservedAccessEntry {
+    const { authenticationMode: mode } = this.aws;
+    const lookup = mode === 'CONFIG_MAP' ? undefined : this.aws.describeAccessEntry(principal);
+    return { principal, mode, found: lookup?.kind === 'found' ? lookup.entry : undefined };
+  }
+
+  /**
+   * Returns the role that the mutation would delete, or whose policies the mutation would detach for a deletion,
+   * although another AWSFargateProfile uses the role; otherwise `undefined`.
+   */
+  private roleUsedElsewhere(mutation: Mutation): RoleName | undefined {
+    const { rolesUsedElsewhere } = this.environment;
+    return isRoleRemoval(mutation) && rolesUsedElsewhere.includes(mutation.name.toLowerCase())
+      ? mutation.name
+      : undefined;
+  }
+
+  private mutate(pass: number, desired: Desired, observed: Observed, mutation: Mutation): MutationOutcome | 'crash' {
+    if (this.mode !== 'live' && isDestructive(mutation)) {
+      this.provisionedIn = HERE;
+      this.isDeletionMarked = true;
+    }
+    if (mutation.kind === 'deleteAccessEntry' && mutation.because !== 'roleDeletion') {
+      this.accessEntryDeletedOf = mutation.principal;
+    }
+    this.status = writeAheadStatus(this.object(), TARGET, desired, mutation, this.now);
+    const awsBefore = this.aws.snapshot();
+    const fault = this.faults.shift() ?? 'none';
+    const code = fault === 'requestLost' ? 'NoAnswer' : fault === 'notSent' ? 'NotDispatched' : undefined;
+    const outcome: MutationOutcome =
+      code === undefined ? this.aws.act(mutation) : { kind: 'failed', failure: failureWith(code) };
+    const { mode, spec, status } = this;
+    const creationBlocker = this.controlPlane === 'notReady';
+    const context = { spec, mode, creationBlocker, status, desired, observed, awsBefore };
+    this.mutations.push({ pass, mutation, outcome, fault, ...context });
+    if (outcome.kind === 'done') this.recordCreation(mutation, fault);
+    if (fault === 'crash') return 'crash';
+    return fault === 'answerLost' ? { kind: 'failed', failure: failureWith('NoAnswer') } : outcome;
+  }
+
+  private recordCreation(mutation: Mutation, fault: Fault): void {
+    if (mutation.kind === 'createRole') this.created.roles.add(mutation.role.name.toLowerCase());
+    if (mutation.kind !== 'createProfile') return;
+    this.created.profiles.add(mutation.profile.name);
+    const profile = this.aws.profiles.get(mutation.profile.name);
+    // EKS has accepted the creation, but hides the new profile for two ticks of the simulated AWS, which is less than a
+    // minute.
+    if (fault !== 'none' && profile !== undefined) profile.hidden = 2;
+  }
+
+  private endPass(
+    end: PassEnd,
+    steps: readonly Step[],
+    desired?: Desired,
+    observed?: PartiallyObserved,
+  ): SimulatedPass {
+    if (end.kind === 'settled') {
+      this.retryStore.update(this.object(), withSuccess);
+    }
+    this.status = statusAfter({
+      object: this.object(),
+      end,
+      ...(desired && { desired }),
+      ...(observed && { observed }),
+      steps,
+      now: this.now,
+      waited: 0,
+      attempts: 0,
+    });
+    this.statuses.push({ observed, status: this.status });
+    return { end, steps };
+  }
+
+  private applyEvent(event: ExternalEvent): void {
+    switch (event.kind) {
+      case 'deletion':
+        if (this.mode === 'live') this.mode = event.policy;
+        break;
+      case 'specChange':
+        this.spec = this.acceptedSpec(event.spec);
+        break;
+      case 'controlPlane':
+        this.controlPlane = event.state;
+        break;
+      case 'statusLost':
+        this.status = {};
+        break;
+      default:
+        applyAwsEvent(event, this.aws);
+    }
+  }
+
+  /**
+   * Returns the spec that the API server stores after a user's update. If the AWSFargateProfile is provisioned, the
+   * immutable fields keep their values, as the validation rules of the CRD demand.
+   */
+  private acceptedSpec(spec: AWSFargateProfileSpec): AWSFargateProfileSpec {
+    if (this.status.initialization?.provisioned !== true) return spec;
+    const { additionalTags, roleAdditionalPolicies, adoptionPolicy } = spec;
+    const { additionalTags: _tags, roleAdditionalPolicies: _policies, adoptionPolicy: _adoption, ...fixed } = this.spec;
+    return {
+      ...fixed,
+      ...(additionalTags && { additionalTags }),
+      ...(roleAdditionalPolicies && fixed.roleARN === undefined && { roleAdditionalPolicies }),
+      ...(adoptionPolicy && { adoptionPolicy }),
+    };
+  }
+}
+
+/**
+ * Whether the AWSFargateProfile asks for a role with another name or path than this role. The controller would delete such a role, and
+ * therefore also reads what blocks its deletion.
+ */
+export const isUnwantedRoleOf =
+  ({ wanted }: Desired) =>
+  ({ name, path }: SimulatedRole): boolean =>
+    wanted?.role.name !== name || (wanted.role.kind === 'managed' && wanted.role.path !== path);
+
+/** Returns the failure of an AWS call that got no answer, and therefore no HTTP status code. */
+function failureWith(code: string): AwsFailure {
+  const { statusCode: _none, ...failure } = aFailure({ code });
+  return failure;
+}
+
+function reasonFor(outcome: Exclude<MutationOutcome, { kind: 'done' | 'gone' | 'clusterGone' }>): Reason {
+  switch (outcome.kind) {
+    case 'nameTaken':
+    case 'notVisible':
+    case 'outdated':
+    case 'rolePropagating':
+      return newReason('Propagating', { detail: 'it takes a while' });
+    case 'siblingBusy':
+      return newReason('WaitingForSibling', { ahead: outcome.by, doing: outcome.doing, isUnverified: true });
+    case 'clusterUpdating':
+      return newReason('ClusterUpdating', { cluster: TARGET.eksCluster, remaining: 1_000 });
+    case 'failed':
+      return newReason('AWSError', { detail: outcome.failure.message });
+  }
+}

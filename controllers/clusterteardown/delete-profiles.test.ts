@@ -1,0 +1,144 @@
+import { expect } from 'chai';
+import { CLUSTER_KIND } from '../../api/external/index.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { Requeue } from '../../pkg/runtime/types.ts';
+import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
+import { CACHES, KEY, REFERENCE, TeardownFixture } from './testing/fixture.ts';
+
+describe('a teardown', () => {
+  let teardown: TeardownFixture;
+  beforeEach(() => {
+    teardown = new TeardownFixture();
+  });
+
+  it('deletes the profiles of a torn down cluster, with one Event per profile, and no other profiles', async () => {
+    teardown.putTornDownCluster();
+    for (const name of ['web', 'batch']) teardown.putProfile(name);
+    teardown.putProfile('elsewhere', 'stage');
+    teardown.sync();
+    expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    expect(teardown.deletedProfiles()).to.have.members(['web', 'batch']);
+    const words =
+      'DeletedWithCluster: The controller deletes this AWSFargateProfile, because AWSManagedControlPlane team-a/prod-control-plane is being deleted';
+    expect(teardown.events).to.have.members([`web ${words}`, `batch ${words}`]);
+    // At this point the cache does not show the deletions yet.
+    await teardown.reconcile();
+    expect(teardown.events).to.have.length(2);
+  });
+
+  it('does not delete a new profile with the name of a cached profile', async () => {
+    teardown.putTornDownCluster();
+    const known = teardown.putProfile('web');
+    teardown.sync();
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(known), { metadata: { finalizers: [] } });
+    teardown.api.server.storage.delete(PROFILE_KIND, keyOf(known));
+    teardown.putProfile('web');
+    await teardown.reconcile();
+    expect(teardown.deletedProfiles()).to.deep.equal([]);
+  });
+
+  it('names the Cluster as the cause when there is no control plane', async () => {
+    const cluster = teardown.api.putCluster({}, { finalizers: ['cluster.cluster.x-k8s.io'] });
+    teardown.api.server.storage.delete(CLUSTER, keyOf(cluster));
+    teardown.putProfile('web');
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.events[0]).to.contain(`${CLUSTER_KIND} team-a/prod is being deleted`);
+  });
+
+  describe('deletes nothing', () => {
+    const expectNothing = async (expected: Partial<Requeue>): Promise<void> => {
+      expect(await teardown.reconcile()).to.include(expected);
+      expect([teardown.writes(), teardown.events]).to.deep.equal([[], []]);
+    };
+
+    for (const missing of CACHES)
+      it(`before the cache of ${missing} is filled`, async () => {
+        teardown.putTornDownCluster();
+        teardown.putProfile('web');
+        teardown.sync(...CACHES.filter((kind) => kind !== missing));
+        await expectNothing({ kind: 'backoff' });
+      });
+
+    it('once the lease may have expired', async () => {
+      teardown.putTornDownCluster();
+      teardown.putProfile('web');
+      teardown.sync();
+      teardown.remaining = () => 0;
+      await expectNothing({ kind: 'backoff', reason: 'the lease may have run out' });
+    });
+
+    it('under a foreign schema, which drops spec.deletionPolicy', async () => {
+      teardown.putTornDownCluster();
+      teardown.putProfile('web');
+      teardown.sync();
+      teardown.schema = { kind: 'foreign', provider: undefined, missing: [] };
+      await expectNothing({ kind: 'after', delay: 15_000 });
+    });
+
+    it('while the Cluster is paused', async () => {
+      teardown.putTornDownCluster({ paused: true });
+      teardown.putProfile('web');
+      teardown.sync();
+      await expectNothing({ kind: 'done' });
+    });
+
+    it('when the Cluster names a control plane of another kind, although an AWSManagedControlPlane is being deleted', async () => {
+      teardown.putTornDownCluster({ controlPlaneRef: { ...REFERENCE, kind: 'KubeadmControlPlane' } });
+      teardown.putProfile('web');
+      teardown.sync();
+      await expectNothing({ kind: 'done' });
+    });
+
+    for (const [what, kind, change] of [
+      ['the pause of the Cluster', CLUSTER, { spec: { paused: true } }],
+      ['the pause of a profile', PROFILE_KIND, { metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } }],
+      ['a new deletionPolicy Retain', PROFILE_KIND, { spec: { deletionPolicy: 'Retain' } }],
+      ['the move of a profile', PROFILE_KIND, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } }],
+      ['the move of the Cluster', CLUSTER, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } }],
+    ] as const)
+      it(`if the API server shows ${what}, although the cache does not show it yet`, async () => {
+        teardown.putTornDownCluster();
+        teardown.putProfile('web');
+        teardown.sync();
+        teardown.api.server.storage.mergePatch(kind, { ...KEY, name: kind === CLUSTER ? 'prod' : 'web' }, change);
+        await expectNothing({ kind: 'after', delay: 2_000 });
+      });
+
+    for (const [what, kind, spec, message] of [
+      [
+        'the Cluster',
+        CLUSTER,
+        { paused: 'perhaps' },
+        'Cluster team-a/prod cannot be read: spec.paused: expected boolean, got "perhaps"',
+      ],
+      [
+        'the control plane',
+        CONTROL_PLANE,
+        { region: 7 },
+        'AWSManagedControlPlane team-a/prod-control-plane cannot be read: spec.region: expected string, got 7',
+      ],
+    ] as const)
+      it(`when ${what} cannot be decoded, and ends with a terminal error`, async () => {
+        teardown.putTornDownCluster();
+        const name = kind === CLUSTER ? 'prod' : 'prod-control-plane';
+        teardown.api.server.storage.mergePatch(kind, { ...KEY, name }, { spec });
+        teardown.putProfile('web');
+        teardown.sync();
+        const next = await teardown.reconcile();
+        expect(next.kind === 'terminal' && errorMessage(next.error)).to.equal(message);
+        expect([teardown.writes(), teardown.events]).to.deep.equal([[], []]);
+      });
+  });
+
+  it('stops deleting profiles once the lease may have expired', async () => {
+    teardown.putTornDownCluster();
+    for (const name of ['web', 'batch', 'jobs']) teardown.putProfile(name);
+    teardown.sync();
+    teardown.remaining = () => (teardown.deletedProfiles().length === 0 ? 15_000 : 0);
+    expect(await teardown.reconcile()).to.include({ kind: 'backoff' });
+    expect(teardown.deletedProfiles()).to.have.length(1);
+  });
+});

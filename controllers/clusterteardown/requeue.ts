@@ -1,0 +1,28 @@
+import type { Requeue } from '../../pkg/runtime/types.ts';
+
+export const DONE: Requeue = { kind: 'done' };
+
+/**
+ * The requeue after the API server has rejected a request: a user or an operator has to act, and the next pass tries again.
+ */
+export const API_REJECTED: Requeue = {
+  kind: 'after',
+  delay: 15_000,
+  reason: 'the API server refuses what the teardown needs',
+};
+
+/**
+ * The requeue after the API server has shown a pause or a change that the caches do not show yet. Usually a watch event
+ * starts the next pass earlier.
+ */
+export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profile may not be deleted now' };
+
+export const FOREIGN_SCHEMA: Requeue = {
+  kind: 'after',
+  delay: 15_000,
+  reason: 'the schema of AWSFargateProfiles is foreign',
+};
+
+export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
+
+export const LEASE_EXPIRED = backOff('the lease may have run out');

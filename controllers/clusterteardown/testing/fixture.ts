@@ -1,0 +1,107 @@
+import { ClusterName } from '../../../api/names.ts';
+import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { keyOf } from '../../../pkg/kube/object-key.ts';
+import { Store } from '../../../pkg/kube/cache/store.ts';
+import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { Requeue } from '../../../pkg/runtime/types.ts';
+import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
+import { BY_CLUSTER, BY_OWNER, clusterOf, ownersOf, newTypedCaches } from '../../shared/caches.ts';
+import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane-finalizer.ts';
+import type { ServedSchemaState } from '../../shared/served-schema.ts';
+import { TeardownReconciler } from '../reconcile.ts';
+
+/** The key of the Cluster that {@link TeardownFixture.reconcile} reconciles. */
+export const KEY = { namespace: 'team-a', name: 'prod' };
+export const CONTROL_PLANE_KEY = { ...KEY, name: 'prod-control-plane' };
+/** The value of `spec.controlPlaneRef` of the Cluster. */
+export const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: CONTROL_PLANE_KEY.name };
+/** The finalizer of Cluster API Provider AWS, which keeps a control plane that is being deleted. */
+export const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
+export const CLUSTER_LABELS = { 'cluster.x-k8s.io/cluster-name': KEY.name };
+
+const CONTROL_PLANES = { group: CONTROL_PLANE_GROUP, version: 'v1beta2', plural: CONTROL_PLANE.plural };
+const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };
+const KINDS = { profiles: PROFILE_KIND, clusters: CLUSTER, controlPlanes: CONTROL_PLANE };
+export const CACHES = ['profiles', 'clusters', 'controlPlanes'] as const;
+type CacheName = (typeof CACHES)[number];
+
+/** A TeardownReconciler with a fake API server, and with caches that change only at {@link sync}. */
+export class TeardownFixture {
+  readonly api = newApi();
+  /** The recorded Events, each as `object reason: message`. */
+  readonly events: string[] = [];
+  /** Returns how many milliseconds of the lease are left. */
+  remaining = (): number => 15_000;
+  schema: ServedSchemaState = { kind: 'ours' };
+  private readonly stores: Readonly<Record<CacheName, Store>>;
+  private readonly reconciler: TeardownReconciler;
+
+  constructor() {
+    const { client, clock } = this.api;
+    const logger = new MemoryLogger();
+    this.stores = {
+      profiles: new Store({ name: 'profiles', logger, indexes: { [BY_CLUSTER]: clusterOf } }),
+      clusters: new Store({ name: 'clusters', logger }),
+      controlPlanes: new Store({ name: 'control planes', logger, indexes: { [BY_OWNER]: ownersOf } }),
+    };
+    const { controlPlanes } = this.stores;
+    this.reconciler = new TeardownReconciler({
+      client,
+      clock,
+      ...newTypedCaches(this.stores),
+      clusterResource: () => CLUSTERS,
+      controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
+      schema: { check: async () => this.schema },
+      leadership: { remaining: () => this.remaining() },
+      recorder: {
+        record: ({ metadata }, _type, reason, message) => this.events.push(`${metadata.name} ${reason}: ${message}`),
+      },
+    });
+  }
+
+  reconcile(): Promise<Requeue> {
+    return this.reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
+  }
+
+  /** Copies the objects of the fake API server into the named caches; without names, into all caches. */
+  sync(...names: readonly CacheName[]): void {
+    for (const name of names.length > 0 ? names : CACHES)
+      this.stores[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
+  }
+
+  putProfile(name: string, clusterName: string = KEY.name): AWSFargateProfile {
+    return this.api.put({ metadata: { name }, spec: { clusterName: ClusterName.of(clusterName) } });
+  }
+
+  /** Creates a Cluster whose control plane has the control plane finalizer and is being deleted. */
+  putTornDownCluster(spec: object = {}): void {
+    this.api.putCluster({ controlPlaneRef: REFERENCE, ...spec });
+    const finalizers = [CONTROL_PLANE_FINALIZER, CAPA_FINALIZER];
+    const controlPlane = this.api.putControlPlane({}, { labels: CLUSTER_LABELS, finalizers });
+    this.api.server.storage.delete(CONTROL_PLANE, keyOf(controlPlane));
+  }
+
+  /** The requests that were not reads, each as `METHOD last-path-segment`. */
+  writes(): readonly string[] {
+    return this.api.server.requests.flatMap(({ method, path }) =>
+      method === 'GET' ? [] : [`${method} ${path.split('/').at(-1)}`],
+    );
+  }
+
+  deletedProfiles(): readonly string[] {
+    return this.list(PROFILE_KIND).flatMap(({ metadata }) =>
+      metadata.deletionTimestamp === undefined ? [] : [metadata.name],
+    );
+  }
+
+  finalizers(name: string = CONTROL_PLANE_KEY.name): readonly string[] {
+    return this.list(CONTROL_PLANE).find(({ metadata }) => metadata.name === name)?.metadata.finalizers ?? [];
+  }
+
+  private list(kind: FakeKind): readonly KubeObject[] {
+    return this.api.server.storage.list(kind, KEY.namespace);
+  }
+}

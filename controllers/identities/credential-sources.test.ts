@@ -1,0 +1,193 @@
+import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import { ARN, IdentitiesFixture, CONTROLLER, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
+
+describe('credential sources', () => {
+  let fixture: IdentitiesFixture;
+  beforeEach(() => {
+    fixture = new IdentitiesFixture();
+  });
+  afterEach(() => fixture.end());
+
+  describe('return the credentials', () => {
+    it('of the manager, without an identity and for AWSClusterControllerIdentity', async () => {
+      fixture.create(CONTROLLER, 'default');
+      await fixture.run();
+      expect(await fixture.findSource(CONTROLLER, 'default')).to.equal(fixture.own);
+      expect(await fixture.identities.sources.find(undefined, 'anywhere', fixture.stop.signal)()).to.deep.equal(
+        E.right(fixture.own),
+      );
+    });
+
+    it('of a Secret in the namespace of the manager', async () => {
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.createSecret('keys');
+      await fixture.run();
+      expect(await fixture.pool.get(await fixture.findSource(STATIC, 'keys'))).to.deep.equal({
+        accessKeyId: 'AKIA-keys',
+        secretAccessKey: 'secret',
+      });
+    });
+
+    it('of a role, with all fields of the identity in the AssumeRole request', async () => {
+      fixture.create(ROLE, 'a', {
+        roleARN: ARN,
+        sessionName: 'name',
+        durationSeconds: 900,
+        externalID: 'external',
+        inlinePolicy: '{}',
+        policyARNs: ['arn:x'],
+        sourceIdentityRef: { kind: STATIC, name: 'keys' },
+      });
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.createSecret('keys');
+      await fixture.run();
+      await fixture.pool.get(await fixture.findSource(ROLE, 'a')).catch(() => {});
+      expect(fixture.aws.body(0)).to.include({
+        Action: 'AssumeRole',
+        RoleArn: ARN,
+        RoleSessionName: 'name',
+        DurationSeconds: '900',
+        ExternalId: 'external',
+        Policy: '{}',
+        'PolicyArns.member.1.arn': 'arn:x',
+      });
+      expect(fixture.aws.requests[0]?.headers['authorization']).to.contain('Credential=AKIA-keys/');
+    });
+
+    for (const [name, sessionName] of [
+      ['a', 'capaf-a'],
+      ['x'.repeat(70), `capaf-${'x'.repeat(58)}`],
+    ] as const)
+      it(`of a role for an hour, with a session named after an identity of ${name.length} characters`, async () => {
+        fixture.create(ROLE, name, { roleARN: ARN });
+        await fixture.run();
+        await fixture.pool.get(await fixture.findSource(ROLE, name)).catch(() => {});
+        expect(fixture.aws.body(0)).to.include({ RoleSessionName: sessionName, DurationSeconds: '3600' });
+      });
+  });
+
+  describe('have keys', () => {
+    beforeEach(async () => {
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
+      fixture.create(ROLE, 'b', { roleARN: ARN, sourceIdentityRef: { kind: ROLE, name: 'a' } });
+      fixture.createSecret('keys');
+      await fixture.run();
+    });
+    const keys = async () =>
+      (
+        await Promise.all([
+          fixture.findSource(STATIC, 'keys'),
+          fixture.findSource(ROLE, 'a'),
+          fixture.findSource(ROLE, 'b'),
+        ])
+      ).map(({ key }) => key);
+
+    it('that differ per identity and stay the same without a change', async () => {
+      const before = await keys();
+      expect(new Set(before)).to.have.property('size', 3);
+      expect(await keys()).to.deep.equal(before);
+    });
+
+    for (const { what, change, same } of [
+      {
+        what: 'the Secret',
+        change: () =>
+          fixture.api.storage.mergePatch(
+            fixture.api.kind('secrets'),
+            { namespace: NAMESPACE, name: 'keys' },
+            { data: { SecretAccessKey: 'b3RoZXI=' } },
+          ),
+        same: [false, false, false],
+      },
+      {
+        what: 'the first role',
+        change: () => fixture.patch(ROLE, 'a', { spec: { sessionName: 'other' } }),
+        same: [true, false, false],
+      },
+      {
+        what: 'the second role',
+        change: () => fixture.patch(ROLE, 'b', { spec: { externalID: 'other' } }),
+        same: [true, true, false],
+      },
+      {
+        what: 'a label',
+        change: () => fixture.patch(ROLE, 'a', { metadata: { labels: { x: 'y' } } }),
+        same: [true, true, true],
+      },
+    ])
+      it(`after a change of ${what}`, async () => {
+        const before = await keys();
+        change();
+        await fixture.clock.advance(20 * SECOND);
+        const after = await keys();
+        expect(after.map((key, index) => key === before[index])).to.deep.equal(same);
+      });
+
+    it('that differ after an identity is deleted and created again', async () => {
+      const before = await keys();
+      fixture.delete(ROLE, 'a');
+      fixture.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
+      await fixture.clock.advance(SECOND);
+      const after = await keys();
+      expect(after.map((key, index) => key === before[index])).to.deep.equal([true, false, false]);
+    });
+  });
+
+  describe('report a Secret', () => {
+    beforeEach(async () => {
+      fixture.create(STATIC, 'keys', { secretRef: 'the-secret' });
+      await fixture.run();
+    });
+
+    it('that does not exist', async () => {
+      expect(await fixture.findProblem(STATIC, 'keys')).to.deep.equal({
+        reason: 'SecretNotFound',
+        message: 'Secret capaf-system/the-secret of AWSClusterStaticIdentity "keys" does not exist',
+      });
+    });
+
+    it('that has no access keys', async () => {
+      fixture.api.storage.create(fixture.api.kind('secrets'), NAMESPACE, { metadata: { name: 'the-secret' } });
+      expect(await fixture.findProblem(STATIC, 'keys')).to.deep.equal({
+        reason: 'SecretIncomplete',
+        message:
+          'Secret capaf-system/the-secret of AWSClusterStaticIdentity "keys" has no AccessKeyID and no SecretAccessKey',
+      });
+    });
+
+    it('that cannot be read', async () => {
+      fixture.api.intercept = ({ path }) => (path.includes('/secrets/') ? new Error('connection refused') : undefined);
+      expect(await fixture.findProblem(STATIC, 'keys')).to.deep.equal({
+        reason: 'IdentityUnreadable',
+        message:
+          'Secret capaf-system/the-secret of AWSClusterStaticIdentity "keys" cannot be read: ' +
+          'getting secrets capaf-system/the-secret: no answer: connection refused',
+      });
+    });
+
+    it('as interrupted after the signal of the pass has aborted', async () => {
+      const reading = fixture.identities.sources.find(
+        { kind: STATIC, name: 'keys' },
+        'team-a',
+        AbortSignal.abort(new Error('stop')),
+      )();
+      expect(await reading).to.have.nested.property('left.reason', 'Interrupted');
+    });
+
+    it('as read again after AWS has rejected its credentials', async () => {
+      fixture.createSecret('the-secret');
+      await fixture.clock.advance(5 * SECOND);
+      const reads = () => fixture.api.requests.filter(({ path }) => path.endsWith('/secrets/the-secret')).length;
+      const found = await fixture.findSource(STATIC, 'keys');
+      const { accessKeyId } = await fixture.pool.get(found);
+      const before = reads();
+      await fixture.findSource(STATIC, 'keys');
+      expect(reads()).to.equal(before);
+      fixture.pool.reject(found, accessKeyId);
+      await fixture.findSource(STATIC, 'keys');
+      expect(reads()).to.equal(before + 1);
+    });
+  });
+});

@@ -1,0 +1,123 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
+import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role.ts';
+import { newAssumedRoleSource } from '../../pkg/cloud/credentials/assumed-role.ts';
+import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
+import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
+import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/types.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { identityRefOf, resolveIdentity } from './credential-chain.ts';
+import type { IdentityReader } from './credential-chain.ts';
+import type { SecretState, Secrets } from './secrets.ts';
+
+/** The default session duration in STS, and the maximum for a role that is assumed with the session of another role. */
+const DEFAULT_DURATION_SECONDS = 3_600;
+/** The maximum length of a session name in AWS STS, in characters. */
+const MAX_SESSION_NAME_LENGTH = 64;
+
+export interface CredentialSourcesOptions {
+  /** The credentials of the manager. */
+  readonly own: AwsCredentialSource;
+  readonly reader: IdentityReader;
+  readonly secrets: Secrets;
+  readonly assuming: AssumedRoleConfig;
+}
+
+interface NamedSource {
+  readonly source: AwsCredentialSource;
+  /** The name of the identity for messages, such as `AWSClusterStaticIdentity "team-a"`. */
+  readonly name: string;
+}
+
+/**
+ * Finds the source of credentials for an identity of Cluster API Provider AWS.
+ *
+ * The key of a source contains the version of the Secret, and uid and generation of each AWSClusterRoleIdentity in the
+ * chain. After a change of the Secret or of such an identity the key differs, so credentials from before the change are not
+ * used again.
+ */
+export function newCredentialSources({
+  own,
+  reader,
+  secrets,
+  assuming,
+}: CredentialSourcesOptions): AwsCredentialSources {
+  const findBaseSource = (
+    identity: AWSClusterStaticIdentity | undefined,
+    signal: AbortSignal,
+  ): TE.TaskEither<CredentialsProblem, NamedSource> =>
+    identity === undefined
+      ? TE.right({ source: own, name: credentialsName(undefined) })
+      : pipe(
+          TE.tryCatch(() => secrets.read(identity.spec.secretRef, signal), interruptedProblem),
+          TE.chainEitherK((state) => sourceFromSecret(identity, state, secrets)),
+        );
+  const assumeRoleOf = (base: NamedSource, identity: AWSClusterRoleIdentity): NamedSource => ({
+    source: newAssumedRoleSource(assuming, {
+      key: `${base.source.key} ${identity.metadata.uid}/${identity.metadata.generation ?? identity.metadata.resourceVersion}`,
+      role: roleToAssume(identity),
+      base: base.source,
+      baseName: base.name,
+    }),
+    name: credentialsName(identityRefOf(identity)),
+  });
+  return {
+    find: (reference, namespace, signal) =>
+      pipe(
+        TE.fromEither(resolveIdentity(reference, namespace, reader)),
+        TE.chain(({ staticIdentity, roleIdentities }) =>
+          pipe(
+            findBaseSource(staticIdentity, signal),
+            TE.map((base) => roleIdentities.reduce(assumeRoleOf, base).source),
+          ),
+        ),
+      ),
+  };
+}
+
+function sourceFromSecret(
+  identity: AWSClusterStaticIdentity,
+  state: SecretState,
+  secrets: Secrets,
+): E.Either<CredentialsProblem, NamedSource> {
+  const { secretRef } = identity.spec;
+  const name = credentialsName(identityRefOf(identity));
+  const failWith = (reason: CredentialsProblemReason, what: string): E.Either<CredentialsProblem, never> =>
+    E.left({ reason, message: `Secret ${secrets.namespace}/${secretRef} of ${name} ${what}` });
+  switch (state.kind) {
+    case 'absent':
+      return failWith('SecretNotFound', 'does not exist');
+    case 'incomplete':
+      return failWith('SecretIncomplete', `has no ${state.missing.join(' and no ')}`);
+    case 'unreadable':
+      return failWith('IdentityUnreadable', `cannot be read: ${state.reason}`);
+    case 'complete':
+      return E.right({
+        source: {
+          key: `Secret ${state.version}`,
+          fetch: async () => state.credentials,
+          onRejected: () => secrets.forget(secretRef),
+        },
+        name,
+      });
+  }
+}
+
+function roleToAssume({ metadata, spec }: AWSClusterRoleIdentity): Parameters<typeof newAssumedRoleSource>[1]['role'] {
+  const { roleARN, sessionName, durationSeconds, externalID, inlinePolicy, policyARNs } = spec;
+  return {
+    arn: roleARN,
+    sessionName: sessionName ?? `capaf-${metadata.name}`.slice(0, MAX_SESSION_NAME_LENGTH),
+    durationSeconds: durationSeconds ?? DEFAULT_DURATION_SECONDS,
+    ...(externalID !== undefined && { externalId: externalID }),
+    ...(inlinePolicy !== undefined && { inlinePolicy }),
+    policyArns: policyARNs ?? [],
+  };
+}
+
+const interruptedProblem = (error: unknown): CredentialsProblem => ({
+  reason: 'Interrupted',
+  message: `reading the Secret was interrupted: ${errorMessage(error)}`,
+});

@@ -1,0 +1,158 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { Registry } from 'prom-client';
+import { expect } from 'chai';
+import type { AwsCredentialSource } from '../../../pkg/cloud/credentials/credential-pool.ts';
+import { CallerAccounts } from '../../../pkg/cloud/credentials/caller-accounts.ts';
+import { CredentialPool } from '../../../pkg/cloud/credentials/credential-pool.ts';
+import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
+import { newLimiter } from '../../../pkg/cloud/call/limiter.ts';
+import { awsMetrics } from '../../../pkg/cloud/metrics.ts';
+import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
+import type { CredentialsProblem } from '../../../pkg/cloud/types.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
+import type { IdentityUsePredicate, Identities } from '../identities.ts';
+import { newIdentities } from '../identities.ts';
+
+export const SECOND = 1_000;
+export const NAMESPACE = 'capaf-system';
+export const [CONTROLLER, STATIC, ROLE] = [
+  'AWSClusterControllerIdentity',
+  'AWSClusterStaticIdentity',
+  'AWSClusterRoleIdentity',
+] as const;
+export const ARN = 'arn:aws:iam::123456789012:role/any';
+
+const kindOf = (kind: string, plural: string): FakeKind => ({
+  group: 'infrastructure.cluster.x-k8s.io',
+  kind,
+  plural,
+  versions: ['v1beta2'],
+  namespaced: false,
+});
+export const KINDS = {
+  [CONTROLLER]: kindOf(CONTROLLER, 'awsclustercontrolleridentities'),
+  [STATIC]: kindOf(STATIC, 'awsclusterstaticidentities'),
+  [ROLE]: kindOf(ROLE, 'awsclusterroleidentities'),
+};
+
+/** Identities with a fake API server that has two Namespaces, and a fake STS that denies AssumeRole. */
+export class IdentitiesFixture {
+  readonly clock = new VirtualClock();
+  readonly api: FakeApiServer;
+  readonly aws = new FakeTransport(() => queryError('AccessDenied', 'no', 403));
+  readonly stop = new AbortController();
+  readonly pool: CredentialPool;
+  readonly identities: Identities;
+  readonly own: AwsCredentialSource = {
+    key: 'manager',
+    fetch: async () => ({ accessKeyId: 'AKIA-OWN', secretAccessKey: 'own' }),
+  };
+  /** For each reported change: the identities and namespaces that the change affects. */
+  readonly changes: string[][] = [];
+  /** For each reported change: the only namespace that the change affects; undefined: all namespaces. */
+  readonly changedNamespaces: (string | undefined)[] = [];
+  private running: readonly Promise<void>[] = [];
+
+  constructor(kinds: readonly FakeKind[] = Object.values(KINDS)) {
+    const { clock } = this;
+    const random = new SeededRandom(1);
+    const logger = new MemoryLogger();
+    this.pool = new CredentialPool(clock, this.stop.signal);
+    this.api = new FakeApiServer({ clock, random, kinds });
+    for (const name of ['team-a', 'team-b'])
+      this.api.storage.create(this.api.kind('namespaces'), '', { metadata: { name } });
+    const shared = {
+      clock,
+      logger,
+      transport: this.aws,
+      limiter: newLimiter(clock),
+      metrics: awsMetrics(new Registry()),
+      endpoints: AWS_ENDPOINTS,
+      pool: this.pool,
+      region: undefined,
+      version: 'v1',
+    };
+    this.identities = newIdentities({
+      client: createKubeClient({ transport: this.api, clock }),
+      clock,
+      random,
+      logger,
+      namespace: NAMESPACE,
+      own: this.own,
+      assuming: { ...shared, accounts: new CallerAccounts({ ...shared, signal: this.stop.signal }) },
+    });
+    this.identities.onChange((isAffected, namespace) => {
+      this.changes.push(affectedUses(isAffected));
+      this.changedNamespaces.push(namespace);
+    });
+  }
+
+  async run(): Promise<void> {
+    const { identities, stop, clock } = this;
+    this.running = identities.runnables.map((runnable) => runnable.run(stop.signal));
+    const started = Promise.all(identities.runnables.map(async (runnable) => runnable.started?.(stop.signal)));
+    await clock.advance(SECOND);
+    await started;
+  }
+
+  /** Stops everything that runs in the test and checks that no timer is left. */
+  async end(): Promise<void> {
+    this.stop.abort();
+    await Promise.all(this.running);
+    expect(this.clock.pendingTimers(), 'timers left behind').to.deep.equal([]);
+  }
+
+  create(kind: keyof typeof KINDS, name: string, spec: object = {}): void {
+    this.api.storage.create(KINDS[kind], '', { metadata: { name }, spec: { allowedNamespaces: {}, ...spec } });
+  }
+
+  patch(kind: keyof typeof KINDS, name: string, change: object): void {
+    this.api.storage.mergePatch(KINDS[kind], { namespace: '', name }, change);
+  }
+
+  delete(kind: keyof typeof KINDS, name: string): void {
+    this.api.storage.delete(KINDS[kind], { namespace: '', name });
+  }
+
+  createSecret(name: string): void {
+    this.api.storage.create(this.api.kind('secrets'), NAMESPACE, {
+      metadata: { name },
+      data: { AccessKeyID: Buffer.from(`AKIA-${name}`).toString('base64'), SecretAccessKey: 'c2VjcmV0' },
+    });
+  }
+
+  patchNamespace(name: string, metadata: object): void {
+    this.api.storage.mergePatch(this.api.kind('namespaces'), { namespace: '', name }, { metadata });
+  }
+
+  async findSource(kind: string, name: string): Promise<AwsCredentialSource> {
+    const found = await this.find(kind, name);
+    if (E.isLeft(found)) throw new Error(`${found.left.reason}: ${found.left.message}`);
+    return found.right;
+  }
+
+  async findProblem(kind: string, name: string): Promise<CredentialsProblem> {
+    const found = await this.find(kind, name);
+    if (E.isRight(found)) throw new Error(`found ${found.right.key}`);
+    return found.left;
+  }
+
+  private find(kind: string, name: string): Promise<E.Either<CredentialsProblem, AwsCredentialSource>> {
+    return this.identities.sources.find({ kind, name }, 'team-a', new AbortController().signal)();
+  }
+}
+
+/** The affected identities of the tests in each of the two namespaces, as `kind/name from namespace`. */
+const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
+  [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
+    ['keys', 'others', 'a', 'b', 'default'].flatMap((name) =>
+      ['team-a', 'team-b']
+        .filter((namespace) => isAffected({ kind, name }, namespace))
+        .map((from) => `${kind}/${name} from ${from}`),
+    ),
+  );

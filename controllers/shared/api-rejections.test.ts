@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { KubeError } from '../../pkg/kube/errors.ts';
+import { apiRejectionFrom, describeApiRejection } from './api-rejections.ts';
+
+const DOING = 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web';
+const said = (status: number, reason: string, message: string): KubeError =>
+  new KubeError(`${DOING}: ${message}`, { status, reason });
+
+const unreachable = (webhook: string): KubeError =>
+  said(
+    500,
+    'InternalError',
+    `Internal error occurred: failed calling webhook "${webhook}": failed to call webhook: Post "https://x.capa-system.svc:443/validate?timeout=10s": dial tcp 10.96.0.7:443: connect: connection refused`,
+  );
+
+describe('apiRejectionFrom', () => {
+  for (const [what, error, remedy] of [
+    [
+      'an admission webhook without a running service',
+      unreachable('policy.example.com'),
+      /^Restore the service of the webhook "policy\.example\.com", or remove the webhook from its webhook configuration$/,
+    ],
+    [
+      'a webhook of Cluster API Provider AWS without a running service',
+      unreachable('validation.awsfargateprofile.infrastructure.cluster.x-k8s.io'),
+      /^Remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from the webhook configurations/,
+    ],
+    [
+      'an admission webhook that denies',
+      said(403, 'Forbidden', 'admission webhook "policy.example.com" denied the request: no'),
+      /^Change the admission webhook "policy\.example\.com" so that it allows this request$/,
+    ],
+    [
+      'an admission webhook that denies with another status',
+      said(400, 'BadRequest', 'admission webhook "policy.example.com" denied the request: no'),
+      /^Change the admission webhook/,
+    ],
+    [
+      'a ValidatingAdmissionPolicy that denies with another status',
+      said(409, 'Invalid', "ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: no changes today"),
+      /^Change ValidatingAdmissionPolicy "frozen" so that it allows this request$/,
+    ],
+    [
+      'a conversion webhook without a running service',
+      said(
+        500,
+        'InternalError',
+        'conversion webhook for cluster.x-k8s.io/v1beta1, Kind=Cluster failed: Post "https://capi-webhook-service.capi-system.svc:443/convert?timeout=30s": no endpoints available',
+      ),
+      /^Restore the service of the conversion webhook for Cluster objects$/,
+    ],
+    [
+      'a missing permission',
+      said(
+        403,
+        'Forbidden',
+        'User "capaf" cannot list resource "awsfargateprofiles" in API group "x" at the cluster scope',
+      ),
+      /^Apply the roles and role bindings of the manager again/,
+    ],
+    [
+      'an exceeded ResourceQuota',
+      said(403, 'Forbidden', 'exceeded quota: objects, requested: 1'),
+      /^Raise the ResourceQuota/,
+    ],
+    ['rejected credentials of the manager', said(401, 'Unauthorized', 'Unauthorized'), /^Give the manager credentials/],
+    [
+      'a rule of the CRD',
+      said(422, 'Invalid', 'spec.x: Invalid value'),
+      /^Correct the problem that the API server names/,
+    ],
+  ] as const)
+    it(`names the remedy for ${what}`, () => {
+      const refusal = apiRejectionFrom(error);
+      expect(refusal?.message).to.equal(error.message);
+      expect(refusal?.remedy).to.match(remedy);
+    });
+
+  for (const [what, error] of [
+    ['no answer', new KubeError(`${DOING}: no answer`, { status: 0, reason: 'NoAnswer' })],
+    ['a write by another client', said(409, 'Conflict', 'the object has been modified')],
+    ['an object that is gone', said(404, 'NotFound', 'not found')],
+    ['a kind that is not served', said(404, 'NotServed', '404 page not found')],
+    ['a busy server', said(429, 'TooManyRequests', 'too many requests')],
+    ['a failing server', said(500, 'InternalError', 'etcdserver: request timed out')],
+    ['a server that starts', said(503, 'ServiceUnavailable', 'apiserver not ready')],
+    ['a programming error', new TypeError('x is not a function')],
+  ] as const)
+    it(`does not report ${what}`, () => expect(apiRejectionFrom(error)).to.equal(undefined));
+
+  it('shortens a long message of a webhook, so that the remedy fits into an Event', () => {
+    const refusal = apiRejectionFrom(
+      said(403, 'Forbidden', `admission webhook "x" denied the request: ${'no, '.repeat(500)}`),
+    );
+    expect(refusal?.message).to.have.length(601).and.to.match(/…$/);
+  });
+
+  it('has a text that fits into the 1024 bytes of an Event, even with the longest remedy', () => {
+    const webhook = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
+    const rejection =
+      apiRejectionFrom(said(500, 'InternalError', `failed calling webhook "${webhook}": ${'no, '.repeat(500)}`)) ??
+      expect.fail('no rejection');
+    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller retries on its own.`;
+    expect(Buffer.byteLength(text)).to.be.at.most(1024);
+  });
+
+  it('gives equal messages for connections from different local ports', () => {
+    const broken = (port: number): KubeError =>
+      said(
+        500,
+        'InternalError',
+        `failed calling webhook "x": read tcp 10.0.0.5:${port}->10.96.0.7:443: connection reset`,
+      );
+    expect(apiRejectionFrom(broken(41_234))).to.deep.equal(apiRejectionFrom(broken(53_111)));
+  });
+});

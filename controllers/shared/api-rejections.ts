@@ -1,0 +1,96 @@
+import { KubeError } from '../../pkg/kube/errors.ts';
+import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
+
+/** A rejection by the API server of a request of the controller, and what a user can do about it. */
+export interface ApiRejection {
+  /** The rejected request, a colon, and the words of the API server. */
+  readonly message: string;
+  /** What a user can do, without the closing full stop. */
+  readonly remedy: string;
+}
+
+/** The webhooks that Cluster API Provider AWS installs for AWSFargateProfiles. Only the controller of CAPA answers them. */
+const CAPA_WEBHOOKS = ['default', 'validation'].map(
+  (what) => `${what}.awsfargateprofile.infrastructure.cluster.x-k8s.io`,
+);
+
+/**
+ * The maximum length of a message in characters. An Event may have 1024 bytes, and the remedy that follows the message must
+ * fit in.
+ */
+const MAX_MESSAGE = 600;
+
+/**
+ * The rejection that an error stands for, if only a user can end it: a permission, an admission webhook or policy, a quota,
+ * a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and a write or deletion
+ * by another client.
+ */
+export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
+  const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
+  return error instanceof KubeError && remedy !== undefined ? { message: describeApiError(error), remedy } : undefined;
+}
+
+/**
+ * The message of an API error, without parts that differ between attempts: a condition must not change with every attempt.
+ */
+export function describeApiError({ message }: KubeError): string {
+  const steady = message.replaceAll(LOCAL_PORT, '$1');
+  return steady.length <= MAX_MESSAGE ? steady : `${[...steady].slice(0, MAX_MESSAGE).join('')}…`;
+}
+
+/** The local port of a TCP or UDP connection in an error message. It differs between attempts. */
+const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
+
+/** Describes a rejected request in a sentence without the closing full stop. */
+export const describeApiRejection = ({ message }: ApiRejection): string =>
+  `The API server does not carry out a request of the controller: ${message}`;
+
+/**
+ * The HTTP status codes of rejections that only a user can end: bad request, unauthorized, forbidden, method not allowed,
+ * too large, unprocessable.
+ */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
+
+/**
+ * What a user can do about an API error; `undefined` if the error ends without a user. The message is checked before the
+ * HTTP status, because a webhook may deny with any status.
+ */
+function remedyFor({ status, message }: KubeError): string | undefined {
+  for (const [pattern, remedy] of REMEDIES) {
+    const found = pattern.exec(message);
+    if (found !== null) return remedy(found[1] ?? '');
+  }
+  if (!REFUSALS.has(status)) return undefined;
+  return status === 401 ? GIVE_CREDENTIALS : 'Correct the problem that the API server names';
+}
+
+/**
+ * Messages of the API server, and the remedy for the name that the message contains. No error code distinguishes these
+ * cases. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
+ * pkg/admission/plugin/webhook/errors/statuserror.go, pkg/admission/plugin/policy/validating/dispatcher.go,
+ * pkg/admission/plugin/resourcequota/controller.go, pkg/endpoints/handlers/responsewriters/errors.go) and of
+ * k8s.io/apiextensions-apiserver (pkg/apiserver/conversion/webhook_converter.go).
+ */
+const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => string])[] = [
+  [/failed calling webhook "([^"]*)"/, remedyForWebhook],
+  [
+    /conversion webhook for \S+, Kind=(\w+) failed/,
+    (kind) => `Restore the service of the conversion webhook for ${kind} objects`,
+  ],
+  [
+    /admission webhook "([^"]*)" denied/,
+    (name) => `Change the admission webhook "${name}" so that it allows this request`,
+  ],
+  [
+    /ValidatingAdmissionPolicy '([^']*)'/,
+    (name) => `Change ValidatingAdmissionPolicy "${name}" so that it allows this request`,
+  ],
+  [/exceeded quota/, () => 'Raise the ResourceQuota, or delete objects that you do not need'],
+  [NOT_GRANTED, () => GRANT],
+];
+
+function remedyForWebhook(name: string): string {
+  return CAPA_WEBHOOKS.includes(name)
+    ? `Remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from the webhook configurations of Cluster API Provider AWS: no service answers them while its feature gate EKSFargate is off or its manager does not run`
+    : `Restore the service of the webhook "${name}", or remove the webhook from its webhook configuration`;
+}

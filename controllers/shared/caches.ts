@@ -1,0 +1,179 @@
+import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
+import {
+  CLUSTER_GROUP,
+  CLUSTER_KIND,
+  CLUSTER_PLURAL,
+  CLUSTER_VERSIONS,
+  CONTROL_PLANE_GROUP,
+  CONTROL_PLANE_PLURAL,
+  CONTROL_PLANE_VERSION,
+  decodeAWSManagedControlPlane,
+  decodeCluster,
+} from '../../api/external/index.ts';
+import { fieldAt, textAt } from '../../api/record.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import {
+  CLUSTER_NAME_LABEL,
+  GROUP,
+  PLURAL,
+  VERSION,
+  WATCH_FILTER_LABEL,
+  decodeAWSFargateProfile,
+} from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { findServed } from '../../pkg/kube/discovery.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
+import type { ReflectorOptions } from '../../pkg/kube/cache/reflector.ts';
+import { Reflector } from '../../pkg/kube/cache/reflector.ts';
+import type { IndexFunc } from '../../pkg/kube/cache/store.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { Runnable } from '../../pkg/runtime/types.ts';
+
+/** The index of AWSFargateProfiles by the `namespace/name` of their Cluster. */
+export const BY_CLUSTER = 'cluster';
+/** The index of AWSFargateProfiles by their namespace. */
+export const BY_NAMESPACE = 'namespace';
+/** The index of Clusters by the `namespace/name` of their control plane. */
+export const BY_CONTROL_PLANE = 'controlPlane';
+/**
+ * The index of control planes by the `namespace/name` of the Cluster that owns them. A control plane stays in the index
+ * after its Cluster is gone.
+ */
+export const BY_OWNER = 'owner';
+
+export interface CachesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The namespace whose objects are cached; undefined: the objects of all namespaces are cached. */
+  readonly namespace?: string;
+  /**
+   * The value of the label `cluster.x-k8s.io/watch-filter` that cached AWSFargateProfiles must have; undefined: all
+   * AWSFargateProfiles are cached.
+   */
+  readonly watchFilter?: string;
+}
+
+/** The caches with each object decoded. */
+export interface TypedCaches {
+  readonly profiles: TypedStore<AWSFargateProfile>;
+  readonly clusters: TypedStore<Cluster>;
+  readonly controlPlanes: TypedStore<AWSManagedControlPlane>;
+}
+
+export interface Caches {
+  readonly profiles: Store;
+  readonly clusters: Store;
+  readonly controlPlanes: Store;
+  readonly typed: TypedCaches;
+  /** The version in which Clusters are read; `undefined` while the API server serves no Clusters. */
+  readonly clusterResource: () => Resource | undefined;
+  readonly controlPlaneResource: () => Resource | undefined;
+  readonly runnables: readonly Runnable[];
+}
+
+/** The caches that the controllers read, each filled by a reflector. */
+export function newCaches(options: CachesOptions): Caches {
+  const { client } = options;
+  const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
+    [BY_CLUSTER]: clusterOf,
+    [BY_NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''],
+  });
+  const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
+  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, { [BY_OWNER]: ownersOf });
+  let clusterResource: Resource | undefined;
+  let controlPlaneResource: Resource | undefined;
+  const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
+    findServed(client, { group, plural, versions }, signal);
+  const findControlPlanes = served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]);
+  const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
+  const filter = options.watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${options.watchFilter}` };
+  return {
+    profiles,
+    clusters,
+    controlPlanes,
+    typed: newTypedCaches({ profiles, clusters, controlPlanes }),
+    clusterResource: () => clusterResource,
+    controlPlaneResource: () => controlPlaneResource,
+    runnables: [
+      cache({ ...options, store: profiles, resolve: served(GROUP, PLURAL, [VERSION]), isNeeded: true, ...filter }),
+      cache({
+        ...options,
+        store: clusters,
+        resolve: async (signal) => (clusterResource = await findClusters(signal)),
+        isNeeded: false,
+      }),
+      cache({
+        ...options,
+        store: controlPlanes,
+        resolve: async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
+        isNeeded: false,
+      }),
+    ],
+  };
+}
+
+export const newTypedCaches = ({
+  profiles,
+  clusters,
+  controlPlanes,
+}: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>): TypedCaches => ({
+  profiles: new TypedStore(profiles, decodeAWSFargateProfile),
+  clusters: new TypedStore(clusters, decodeCluster),
+  controlPlanes: new TypedStore(controlPlanes, decodeAWSManagedControlPlane),
+});
+
+function newStore({ logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexFunc>>): Store {
+  return new Store({ name, logger, indexes });
+}
+
+interface CacheOptions extends ReflectorOptions {
+  /** Whether the controllers start only after this cache has listed its objects. */
+  readonly isNeeded: boolean;
+}
+
+function cache({ isNeeded, ...options }: CacheOptions): Runnable {
+  const reflector = new Reflector(options);
+  if (!isNeeded) return reflector;
+  return {
+    name: reflector.name,
+    needsLeadership: reflector.needsLeadership,
+    run: (signal) => reflector.run(signal),
+    started: (signal) => options.store.whenSynced(signal),
+    hindrance: () => reflector.hindrance(),
+    outage: () => reflector.outage(),
+  };
+}
+
+/** The index value of an AWSFargateProfile: the key of the Cluster that it names. */
+export const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+  const name = fieldAt(spec, 'clusterName');
+  return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
+};
+
+/**
+ * The index values of a control plane: the keys of the Clusters that own it by owner reference, or by label before the owner
+ * reference is set.
+ */
+export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
+  const { namespace = '', ownerReferences = [], labels = {} } = metadata;
+  const owners = ownerReferences
+    .filter(({ kind, apiVersion }) => kind === CLUSTER_KIND && apiVersion.startsWith(`${CLUSTER_GROUP}/`))
+    .map(({ name }) => name);
+  const label = labels[CLUSTER_NAME_LABEL];
+  return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
+};
+
+/** The index value of a Cluster: the key of the control plane that it names in its own namespace. */
+export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
+  const reference = fieldAt(spec, 'controlPlaneRef');
+  const name = fieldAt(reference, 'name');
+  const { namespace } = metadata;
+  const isElsewhere = (textAt(reference, 'namespace') ?? namespace) !== namespace;
+  return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
+};

@@ -1,0 +1,136 @@
+import { CONTROL_PLANE_KIND } from '../../api/external/index.ts';
+import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import { SingleFlight } from '../../pkg/async/single-flight.ts';
+import { KubeError, isConflict, isNotFound } from '../../pkg/kube/errors.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import { apiRejectionFrom } from './api-rejections.ts';
+import { isDeleting } from './object-state.ts';
+
+/**
+ * The control plane finalizer. An AWSManagedControlPlane has it while an AWSFargateProfile of its cluster has the profile
+ * finalizer. It keeps the API server from removing the control plane, which names region and identity, and so also keeps
+ * the Cluster. Its removal triggers a reconcile of the control plane by CAPA.
+ *
+ * If another client removes the finalizer, only the order of a teardown is affected.
+ */
+export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
+
+/**
+ * The maximum number of attempts to read and patch the control plane. An attempt ends with a conflict if Cluster API or
+ * Cluster API Provider AWS writes the control plane at the same time.
+ */
+const MAX_ATTEMPTS = 5;
+
+export type FinalizerResult =
+  | { readonly kind: 'present' }
+  /** The control plane is being deleted, or is gone: nothing may be created for its cluster. */
+  | { readonly kind: 'controlPlaneDeleting' }
+  /** The API server rejected the finalizer; the next pass tries again. `reason` and `remedy` are texts for users. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly remedy?: string | undefined };
+
+export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
+  metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) ?? false;
+
+/**
+ * Adds and removes the control plane finalizer. Each patch contains the resourceVersion that was read, so that a change by
+ * another client gives a conflict.
+ */
+export class ControlPlaneFinalizer {
+  private readonly client: KubeClient;
+  private readonly controlPlanes: Store;
+  private readonly resource: () => Resource | undefined;
+  /**
+   * The requests in progress that add the finalizer, by control plane: profiles that are created at the same time share one
+   * request.
+   */
+  private readonly additions = new SingleFlight<FinalizerResult>();
+  /**
+   * The locks of control planes. A removal lists the profiles and then removes the finalizer. Without the lock, a profile
+   * that comes between these two steps could see the finalizer that is about to be removed.
+   */
+  private readonly locks = new KeyedMutex();
+
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly controlPlanes: Store;
+    /** The version in which control planes are read; `undefined` while the API server serves none. */
+    readonly resource: () => Resource | undefined;
+  }) {
+    this.client = options.client;
+    this.controlPlanes = options.controlPlanes;
+    this.resource = options.resource;
+  }
+
+  /** Adds the finalizer unless the control plane has it, according to the cache or to the API server. */
+  async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
+    const cached = this.controlPlanes.lookup(key);
+    return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
+      ? { kind: 'present' }
+      : this.confirm(key, signal);
+  }
+
+  /**
+   * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or a
+   * control plane that is being deleted. The API server rejects new finalizers on an object that is being deleted, so no
+   * profile is created after a teardown has begun. The profile that needs the finalizer must have its own finalizer before:
+   * then this process does not remove the finalizer of the control plane any more.
+   */
+  confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
+    const text = keyText(key);
+    return this.additions.run(text, signal, (shared) =>
+      this.locks.run([text], shared, () => this.addToLiveObject(key, shared)),
+    );
+  }
+
+  private async addToLiveObject(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
+    const resource = this.resource();
+    if (resource === undefined)
+      return { kind: 'rejected', reason: `the controller cannot read ${CONTROL_PLANE_KIND} objects` };
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      try {
+        // The control plane is read from the API server, not from the cache: an outdated list of finalizers in the patch
+        // would remove the finalizers of other controllers.
+        const object = await this.client.get(resource, key, { signal });
+        if (object === undefined || isDeleting(object)) return { kind: 'controlPlaneDeleting' };
+        if (hasControlPlaneFinalizer(object)) return { kind: 'present' };
+        const finalizers = [...(object.metadata.finalizers ?? []), CONTROL_PLANE_FINALIZER];
+        await this.patchFinalizers(resource, object, finalizers, signal);
+        return { kind: 'present' };
+      } catch (error) {
+        if (isConflict(error) || isNotFound(error)) continue;
+        const rejection = apiRejectionFrom(error);
+        if (rejection !== undefined) return { kind: 'rejected', reason: rejection.message, remedy: rejection.remedy };
+        if (error instanceof KubeError && error.status > 0) return { kind: 'rejected', reason: error.message };
+        throw error;
+      }
+    }
+    return { kind: 'rejected', reason: 'another client changes the control plane again and again' };
+  }
+
+  /**
+   * Removes the finalizer from this version of the control plane if `isUnused` says that no profile needs it. Throws a
+   * conflict if the control plane has changed since. No profile confirms the finalizer between the question and the removal.
+   */
+  async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+    const resource = this.resource();
+    if (resource === undefined || !hasControlPlaneFinalizer(object)) return;
+    await this.locks.run([keyText(keyOf(object))], signal, async () => {
+      if (!(await isUnused())) return;
+      const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== CONTROL_PLANE_FINALIZER);
+      await this.patchFinalizers(resource, object, finalizers, signal);
+    });
+  }
+
+  private async patchFinalizers(
+    resource: Resource,
+    object: KubeObject,
+    finalizers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { resourceVersion } = object.metadata;
+    const patch = { metadata: { resourceVersion, finalizers } };
+    await this.client.mergePatch(resource, keyOf(object), patch, { signal });
+  }
+}

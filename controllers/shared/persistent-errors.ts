@@ -1,0 +1,56 @@
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { ApiRejection } from './api-rejections.ts';
+import { describeApiError } from './api-rejections.ts';
+
+/**
+ * How long errors must last until users are told. This is longer than the restart of an API server takes, and longer than a
+ * client takes that writes an object in many small steps.
+ */
+const PATIENCE: Ms = 60_000;
+
+const CONFLICT: ApiRejection = {
+  message: 'another client changes this object again and again, so every write of the controller has a conflict',
+  remedy: 'Find the other client with kubectl get --show-managed-fields -o yaml',
+};
+
+/**
+ * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need not
+ * know about them. For each object this class remembers since when every attempt has failed.
+ */
+export class PersistentErrors {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private readonly since = new Map<string, Ms>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  /** Records a write conflict. Returns `undefined` if the attempts have not failed long enough for a report. */
+  conflict(key: ObjectKey): ApiRejection | undefined {
+    return this.isLong(key) ? CONFLICT : undefined;
+  }
+
+  /**
+   * Records an error. Returns `undefined` if the error is no answer of the API server, or if the attempts have not failed
+   * long enough for a report.
+   */
+  failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
+    if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;
+    return { message: describeApiError(error), remedy: 'Check the health of the API server' };
+  }
+
+  /** Forgets the failures of an object: an attempt has succeeded, or the object is gone. */
+  clear(key: ObjectKey): void {
+    this.since.delete(keyText(key));
+  }
+
+  private isLong(key: ObjectKey): boolean {
+    const now = this.clock.monotonic();
+    const since = this.since.get(keyText(key)) ?? now;
+    this.since.set(keyText(key), since);
+    return now - since >= PATIENCE;
+  }
+}

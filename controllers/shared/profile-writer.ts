@@ -1,0 +1,151 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { isRecord } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import { describeProblems } from '../../api/v1beta2/index.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
+import { diffMergePatch } from '../../pkg/kube/patches.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { PROFILES, deleteProfileObject } from './live-profiles.ts';
+
+export interface ProfileWriterOptions {
+  readonly client: KubeClient;
+  readonly store: Store;
+  readonly profiles: TypedStore<AWSFargateProfile>;
+  /** Called if another client changed the object while a write of this process was in progress. */
+  readonly onForeignChange: (key: ObjectKey) => void;
+}
+
+/**
+ * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so it never
+ * overwrites the change of another client. The answer goes into the cache at once, so the next pass sees the write.
+ */
+export class ProfileWriter {
+  private readonly options: ProfileWriterOptions;
+  /** Object key → resourceVersion of this process's last write of the object. */
+  private readonly written = new Map<string, string>();
+  /** Object key → resourceVersions that the watch delivered while a write of the object was in progress. */
+  private readonly duringWrite = new Map<string, Set<string>>();
+
+  constructor(options: ProfileWriterOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Whether this process wrote this version of the object. The watch may deliver a version before the API server has
+   * answered the write. Until the answer, each version counts as this process's own write. After the answer,
+   * `onForeignChange` is called if a version came from another client.
+   */
+  isOwnWrite({ metadata }: KubeObject): boolean {
+    const key = keyText(keyOf({ metadata }));
+    const duringWrite = this.duringWrite.get(key);
+    duringWrite?.add(metadata.resourceVersion);
+    return duringWrite !== undefined || this.written.get(key) === metadata.resourceVersion;
+  }
+
+  forget(key: ObjectKey): void {
+    this.written.delete(keyText(key));
+  }
+
+  /**
+   * Patches the metadata of an object. Returns `undefined` if another client wrote first, or if the object no longer exists.
+   */
+  async patchMetadata(
+    object: AWSFargateProfile,
+    patch: UnknownRecord | undefined,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    return patch === undefined ? object : this.write(object, patch, undefined, signal);
+  }
+
+  /**
+   * Patches the fields of status that differ from the object's status. Returns `undefined` if another client wrote first, or
+   * if the object no longer exists.
+   */
+  async patchStatus(
+    object: AWSFargateProfile,
+    status: AWSFargateProfileStatus,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    const patch = diffMergePatch({ ...object.status }, { ...status });
+    return patch === undefined ? object : this.write(object, { status: patch }, 'status', signal);
+  }
+
+  /** Deletes the AWSFargateProfile with this uid. A new object with the same name stays. */
+  async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {
+    await deleteProfileObject(this.options.client, object, signal);
+  }
+
+  /**
+   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the object
+   * no longer exists.
+   */
+  async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
+    const before = isRecord(raw['status']) ? raw['status'] : {};
+    const patch = diffMergePatch(pick(before, Object.keys(status)), status);
+    return patch === undefined || (await this.send(raw, { status: patch }, 'status', signal)) !== undefined;
+  }
+
+  private async write(
+    object: AWSFargateProfile,
+    patch: UnknownRecord,
+    subresource: 'status' | undefined,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    const written = await this.send(object, patch, subresource, signal);
+    if (written === undefined) return undefined;
+    const decoded = this.decode(written);
+    if (E.isRight(decoded)) return decoded.right;
+    throw new Error(`decoding the API server's answer to a write: ${describeProblems(decoded.left)}`);
+  }
+
+  /**
+   * Decodes the object that the API server returned for a write. If the cache has this version of the object, its copy is
+   * decoded, so that the next pass finds this version decoded.
+   */
+  private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
+    const { profiles } = this.options;
+    const cached = profiles.lookup(keyOf(written));
+    const isSameVersion =
+      cached.kind === 'found' && cached.object.metadata.resourceVersion === written.metadata.resourceVersion;
+    return isSameVersion ? cached.decoded : profiles.decode(written);
+  }
+
+  private async send(
+    object: Pick<KubeObject, 'metadata'>,
+    patch: UnknownRecord,
+    subresource: 'status' | undefined,
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined> {
+    const { client, store, onForeignChange } = this.options;
+    const { resourceVersion } = object.metadata;
+    const metadata = { ...(isRecord(patch['metadata']) && patch['metadata']), resourceVersion };
+    const key = keyOf(object);
+    const duringWrite = new Set<string>();
+    this.duringWrite.set(keyText(key), duringWrite);
+    let written: KubeObject | undefined;
+    try {
+      written = await client.mergePatch(
+        PROFILES,
+        key,
+        { ...patch, metadata },
+        { signal, ...(subresource && { subresource }) },
+      );
+      this.written.set(keyText(key), written.metadata.resourceVersion);
+      store.replaceWith(written);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    } finally {
+      this.duringWrite.delete(keyText(key));
+      duringWrite.delete(written?.metadata.resourceVersion ?? '');
+      if (duringWrite.size > 0) onForeignChange(key);
+    }
+    return written;
+  }
+}
+
+const pick = (record: UnknownRecord, keys: readonly string[]): UnknownRecord =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => keys.includes(key)));

@@ -1,0 +1,140 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { GROUP, PLURAL } from '../../api/v1beta2/index.ts';
+import { SingleFlight } from '../../pkg/async/single-flight.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
+import type { KubeClient, Resource } from '../../pkg/kube/types.ts';
+import type { SchemaComparison } from './crd-schema.ts';
+import { compareSchema } from './crd-schema.ts';
+
+const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
+/**
+ * How long passes that delete nothing use the last check of the CRD that the API server serves. One request of the CRD
+ * serves many passes.
+ */
+const MAX_AGE: Ms = 10_000;
+/**
+ * How long a deletion uses the last check of the CRD that the API server serves. One request of the CRD serves the few
+ * calls that delete a profile and its role.
+ */
+const MAX_AGE_FOR_DELETION: Ms = 1_000;
+
+/** What a user can do about a foreign CRD, without the closing full stop. */
+export const FOREIGN_SCHEMA_REMEDY =
+  'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
+
+export type ServedSchemaState =
+  | SchemaComparison
+  /** The manager has no permission to read the CRD. */
+  | { readonly kind: 'unreadable'; readonly reason: string };
+
+export interface SchemaMetrics {
+  foreign(is: boolean): void;
+}
+
+export function schemaMetrics(registry: Registry): SchemaMetrics {
+  const gauge = new Gauge({
+    name: 'capaf_foreign_schema',
+    help: '1 while the API server serves AWSFargateProfiles with the CRD of another provider, which drops fields that this provider needs.',
+    registers: [registry],
+  });
+  gauge.set(0);
+  return { foreign: (is) => gauge.set(is ? 1 : 0) };
+}
+
+/**
+ * Checks with which CRD schema the API server serves AWSFargateProfiles. Releases of Cluster API Provider AWS contain a CRD
+ * of the same name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
+ */
+export class ServedSchema {
+  private readonly client: KubeClient;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly metrics: SchemaMetrics;
+  private last: { readonly verdict: ServedSchemaState; readonly at: Ms } | undefined;
+  private readonly lookups = new SingleFlight<ServedSchemaState>();
+
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly metrics: SchemaMetrics;
+  }) {
+    this.client = options.client;
+    this.clock = options.clock;
+    this.logger = options.logger;
+    this.metrics = options.metrics;
+  }
+
+  /**
+   * The served schema, checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws the error of the request if the request
+   * fails.
+   */
+  async check(signal: AbortSignal): Promise<ServedSchemaState> {
+    return this.newerThan(MAX_AGE_FOR_DELETION) ?? this.checkOnce(signal);
+  }
+
+  /**
+   * The served schema, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last successful check
+   * is returned.
+   */
+  async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
+    const known = this.newerThan(MAX_AGE);
+    if (known !== undefined) return known;
+    try {
+      return await this.checkOnce(signal);
+    } catch (error) {
+      if (this.last === undefined) throw error;
+      return this.last.verdict;
+    }
+  }
+
+  private newerThan(age: Ms): ServedSchemaState | undefined {
+    return this.last !== undefined && this.clock.monotonic() - this.last.at < age ? this.last.verdict : undefined;
+  }
+
+  private checkOnce(signal: AbortSignal): Promise<ServedSchemaState> {
+    return this.lookups.run(OUR_CRD.name, signal, (shared) => this.checkNow(shared));
+  }
+
+  private async checkNow(signal: AbortSignal): Promise<ServedSchemaState> {
+    const at = this.clock.monotonic();
+    const verdict = await this.read(signal);
+    this.report(verdict);
+    this.last = { verdict, at };
+    return verdict;
+  }
+
+  private async read(signal: AbortSignal): Promise<ServedSchemaState> {
+    try {
+      const crd = await this.client.get(CRDS, OUR_CRD, { signal });
+      // Without a CRD, an aggregated API server serves the kind, and no provider can replace its schema.
+      return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
+    } catch (error) {
+      if (isNotServed(error)) return { kind: 'ours' };
+      if (isForbidden(error)) return { kind: 'unreadable', reason: error.message };
+      throw error;
+    }
+  }
+
+  private report(verdict: ServedSchemaState): void {
+    const [before, now] = [this.last?.verdict.kind ?? 'ours', verdict.kind];
+    if (now === before) return;
+    this.metrics.foreign(now === 'foreign');
+    const keys = { crd: OUR_CRD.name };
+    if (verdict.kind === 'foreign') {
+      const { provider, missing } = verdict;
+      this.logger.warn('AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS', {
+        ...keys,
+        provider,
+        missing: missing.join(', '),
+        remedy: FOREIGN_SCHEMA_REMEDY,
+      });
+    } else if (verdict.kind === 'unreadable') {
+      this.logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: verdict.reason });
+    } else this.logger.info('AWSFargateProfiles are served with our schema again', keys);
+  }
+}

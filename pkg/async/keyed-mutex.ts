@@ -1,0 +1,50 @@
+import { untilAborted } from './deadline.ts';
+
+/**
+ * A lock per name: of all `run` calls that lock the same name, only one at a time does its work, in the order of the calls.
+ *
+ * A call that locks several names locks them in sorted order, so that two calls with common names cannot deadlock.
+ */
+export class KeyedMutex {
+  /**
+   * The key is a locked name. The value is a promise that resolves when the newest `run` call that asked for the name has
+   * unlocked it.
+   */
+  private readonly tails = new Map<string, Promise<void>>();
+
+  /** Whether none of `names` is locked, so that a call of {@link run} with these names would begin its work at once. */
+  isFree(names: readonly string[]): boolean {
+    return names.every((name) => !this.tails.has(name));
+  }
+
+  /**
+   * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before `work` has begun, rejects with the
+   * reason of `signal`, and never runs `work`.
+   */
+  async run<A>(names: readonly string[], signal: AbortSignal, work: () => Promise<A>): Promise<A> {
+    const releases: (() => void)[] = [];
+    try {
+      for (const name of [...new Set(names)].toSorted()) releases.push(await this.lock(name, signal));
+      return await work();
+    } finally {
+      for (const release of releases) release();
+    }
+  }
+
+  private async lock(name: string, signal: AbortSignal): Promise<() => void> {
+    const ahead = this.tails.get(name) ?? Promise.resolve();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const tail = ahead.then(() => released);
+    this.tails.set(name, tail);
+    void tail.then(() => {
+      if (this.tails.get(name) === tail) this.tails.delete(name);
+    });
+    try {
+      await untilAborted(signal, () => ahead);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
+  }
+}

@@ -1,0 +1,256 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import { decode, describeProblems } from '../../../api/schema/problem.ts';
+import type { Clock, Ms, Timer } from '../../env/clock.ts';
+import { DeadlineExceeded, untilAborted, withDeadline } from '../../async/deadline.ts';
+import type { Logger } from '../../env/logger.ts';
+import { isPanic } from '../../env/panic.ts';
+import { isThrottled } from '../errors/errors.ts';
+import type { AwsFailure, AwsService } from '../errors/failure.ts';
+import type { Limiter, Permit } from './limiter.ts';
+import type { CallKind } from './limits.ts';
+import { LIMITER_DEADLINE, SIGNING_DEADLINE, READ_DEADLINE, rateLimitFor } from './limits.ts';
+import type { AwsMetrics } from '../metrics.ts';
+import type { Progress } from '../errors/sdk-failure.ts';
+import { toAwsFailure } from '../errors/sdk-failure.ts';
+import type { DispatchOptions } from '../transport/sdk-handler.ts';
+import type { Call } from '../types.ts';
+
+/** The dependencies that all AWS calls of the manager share. */
+export interface CallEnv {
+  readonly clock: Clock;
+  readonly limiter: Limiter;
+  readonly metrics: AwsMetrics;
+}
+
+/** The settings that the AWS calls of one pass (one reconcile) share. */
+export interface CallContext {
+  /** The key of the rate limit that these AWS calls share, e.g. the account and, for a regional service, the region. */
+  readonly limiterScope: string;
+  readonly signal: AbortSignal;
+  /**
+   * Returns how long a mutation (a call that changes AWS) may take from now; 0 or less: the mutation must not be sent.
+   * Called right before each mutation is sent.
+   */
+  readonly mutationBudget: () => Ms;
+  /**
+   * True: the reads of this pass (one reconcile) only check whether a change in AWS has finished, so the limiter gives
+   * these reads the lowest priority.
+   */
+  readonly polling: boolean;
+  readonly logger: Logger;
+  /** Called with the failure of each failed AWS call. Returns the failure with what else is known about it. */
+  readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
+}
+
+export interface CallRequest<A> {
+  readonly operation: string;
+  readonly kind: CallKind;
+  /** Sends the command of the AWS SDK with the given options. */
+  readonly send: (options: DispatchOptions) => Promise<unknown>;
+  readonly response: t.Decoder<unknown, A>;
+}
+
+/**
+ * A function that creates the calls of one AWS service. Every AWS call of the manager is created by such a function,
+ * except those of the SDK's credential providers.
+ */
+export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
+
+const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }) });
+
+/**
+ * Returns a function that creates the calls of one AWS service. Each call waits for the permission of the limiter, is
+ * sent with its own deadline, and is counted, logged and decoded. The call settles at its deadline or when the signal
+ * of its {@link CallContext} aborts, even if the SDK or the transport ignores the signal.
+ *
+ * An error before the request is sent becomes the failure `NotDispatched` if this manager has stopped the call, and
+ * `NotPrepared` if the SDK has refused it: AWS has changed nothing in both cases. If the request was
+ * sent and AWS did not answer, the failure is `NoAnswer`: AWS may have changed something. A panic (a bug such as a
+ * TypeError) before the request is sent is thrown and not returned as a failure, because a failure would be retried for
+ * ever without a stack trace in the log.
+ */
+export function newCallFactory(env: CallEnv, service: AwsService, context: CallContext): CallFactory {
+  return (request) => async () => {
+    const { operation, kind } = request;
+    const fail = async (failure: AwsFailure): Promise<E.Either<AwsFailure, never>> =>
+      E.left((await context.examine?.(failure)) ?? failure);
+
+    let permit: Permit;
+    try {
+      permit = await acquirePermit(env, service, context, kind);
+    } catch (error) {
+      return fail(toAwsFailure({ service, operation, progress: 'stopped' }, error));
+    }
+
+    const attempt = new CallAttempt(env.clock, context, kind);
+    const output = await attempt.run(request.send);
+    const { sentAt } = attempt;
+    if (E.isLeft(output) && sentAt === undefined && isPanic(output.left)) {
+      permit.settle('completed');
+      throw output.left;
+    }
+    const response = E.isRight(output)
+      ? decodeResponse(service, request, output.right)
+      : E.left(toAwsFailure({ service, operation, progress: attempt.progress }, output.left));
+    permit.settle(E.isLeft(response) && isThrottled(response.left) ? 'throttled' : 'completed');
+
+    const errorCode = E.isLeft(response) ? response.left.code : '';
+    const { statusCode, requestId } = E.isLeft(response) ? response.left : metadataOf(output);
+    const logger = context.logger.with({ service, operation });
+    if (sentAt === undefined) {
+      logger.debug('AWS call not sent', { errorCode });
+    } else {
+      const took = env.clock.monotonic() - sentAt;
+      env.metrics.recordCall({ service, operation, statusCode, errorCode, took });
+      logger.debug('AWS call', { statusCode, errorCode, requestId, milliseconds: Math.round(took) });
+    }
+    return E.isLeft(response) ? fail(response.left) : response;
+  };
+}
+
+function acquirePermit(
+  { clock, limiter }: CallEnv,
+  service: AwsService,
+  context: CallContext,
+  kind: CallKind,
+): Promise<Permit> {
+  const priority = kind === 'mutation' ? 'mutation' : context.polling ? 'poll' : 'read';
+  return withDeadline(clock, LIMITER_DEADLINE, context.signal, 'the rate limit', (signal) =>
+    limiter.acquire(`${context.limiterScope} ${service} ${kind}`, rateLimitFor(service, kind), priority, signal),
+  );
+}
+
+/**
+ * The reason with which every AWS call, when it has settled, aborts its own AbortController. An abort without a reason
+ * would create an exception with a stack trace for each call.
+ */
+const CALL_ENDED = new Error('the call of AWS is over');
+
+/**
+ * One attempt to sign and send an AWS call. Signing has a deadline; the deadline of the response begins when the
+ * request is sent.
+ */
+class CallAttempt {
+  /**
+   * The monotonic time at which the transport got the HTTP request. `undefined` until then, and again when the check
+   * right before the first byte has prevented the request.
+   */
+  sentAt: Ms | undefined;
+  /** Whether the check before the request found that the manager must not send it any more. */
+  private wasTooLate = false;
+  private readonly clock: Clock;
+  private readonly context: CallContext;
+  private readonly kind: CallKind;
+  private readonly controller = new AbortController();
+  private timer: Timer | undefined;
+
+  constructor(clock: Clock, context: CallContext, kind: CallKind) {
+    this.clock = clock;
+    this.context = context;
+    this.kind = kind;
+  }
+
+  get progress(): Progress {
+    if (this.sentAt !== undefined) return 'sent';
+    return this.wasTooLate || this.context.signal.aborted ? 'stopped' : 'prepared';
+  }
+
+  async run(send: (options: DispatchOptions) => Promise<unknown>): Promise<E.Either<unknown, unknown>> {
+    const { signal: stop } = this.context;
+    const onStop = (): void => this.controller.abort(stop.reason);
+    if (stop.aborted) {
+      return E.left(stop.reason);
+    }
+    stop.addEventListener('abort', onStop, { once: true });
+    this.startDeadline(SIGNING_DEADLINE, 'preparing the request');
+    try {
+      return E.right(
+        await untilAborted(this.controller.signal, (abortSignal) =>
+          send({
+            abortSignal,
+            beforeDispatch: () => this.beforeDispatch(),
+            beforeSend: () => this.beforeSend(),
+          }),
+        ),
+      );
+    } catch (error) {
+      return E.left(error);
+    } finally {
+      this.timer?.cancel();
+      stop.removeEventListener('abort', onStop);
+      // Aborts the HTTP request if it is still under way.
+      this.controller.abort(CALL_ENDED);
+    }
+  }
+
+  private beforeDispatch(): void {
+    this.startDeadline(this.requireTimeToSend(), 'AWS');
+    this.sentAt = this.clock.monotonic();
+  }
+
+  /**
+   * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. If the
+   * process was suspended while the transport connected, the timers of expired deadlines fire only after this check.
+   */
+  private beforeSend(): void {
+    try {
+      this.requireTimeToSend();
+    } catch (error) {
+      this.sentAt = undefined;
+      throw error;
+    }
+  }
+
+  /** Returns how long the AWS call may take from now. Throws when the call must not be sent, or not any more. */
+  private requireTimeToSend(): Ms {
+    this.wasTooLate = true;
+    this.controller.signal.throwIfAborted();
+    const budget = this.kind === 'mutation' ? this.context.mutationBudget() : READ_DEADLINE;
+    if (!(budget > 0)) {
+      throw new Error('this manager may not change anything now: its leadership runs out');
+    }
+    this.wasTooLate = false;
+    return budget;
+  }
+
+  private startDeadline(limit: Ms, what: string): void {
+    this.timer?.cancel();
+    this.timer = this.clock.after(limit, () => this.controller.abort(new DeadlineExceeded(what, limit)));
+  }
+}
+
+function decodeResponse<A>(
+  service: AwsService,
+  { operation, response }: CallRequest<A>,
+  output: unknown,
+): E.Either<AwsFailure, A> {
+  const { requestId, statusCode } = metadataOf(E.right(output));
+  const undecodable = (message: string): AwsFailure => ({
+    service,
+    operation,
+    code: 'Undecodable',
+    message,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+  // The SDK accepts the HTML page of a proxy as the empty response of most IAM mutations. Every response of AWS has a
+  // request ID, and the page of a proxy has none.
+  return requestId === undefined
+    ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
+    : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>
+        undecodable(`the response is not as expected: ${describeProblems(problems)}`),
+      )(decode(response, output));
+}
+
+function metadataOf(result: E.Either<unknown, unknown>): { statusCode?: number; requestId?: string } {
+  const decoded = E.isRight(result) ? ResponseMetadata.decode(result.right) : result;
+  if (E.isLeft(decoded)) {
+    return {};
+  }
+  const { httpStatusCode, requestId } = decoded.right.$metadata ?? {};
+  return {
+    ...(httpStatusCode === undefined ? {} : { statusCode: httpStatusCode }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}

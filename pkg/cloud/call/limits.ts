@@ -1,0 +1,32 @@
+import type { Ms } from '../../env/clock.ts';
+import type { AwsService } from '../errors/failure.ts';
+import type { RateLimit } from './limiter.ts';
+
+/** Whether an AWS call changes something in AWS (`mutation`) or not (`read`). */
+export type CallKind = 'read' | 'mutation';
+
+/**
+ * The highest rates of AWS calls that the limiter permits per account. AWS publishes no limits for these calls, so the
+ * limiter reduces a rate when AWS throttles. Without the highest rates, a large installation would run into AWS's
+ * limits at full speed.
+ */
+const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
+  eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  iam: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  sts: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
+};
+
+export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit => LIMITS[service][kind];
+
+/**
+ * How long a read (an AWS call that changes nothing) waits for the response of AWS. EKS and IAM respond within about a
+ * second. A mutation has its own time budget instead.
+ */
+export const READ_DEADLINE: Ms = 10_000;
+/** How long an AWS call may take to fetch the credentials and sign the request, before the request is sent. */
+export const SIGNING_DEADLINE: Ms = 10_000;
+/**
+ * How long an AWS call may wait for the permission of the limiter. A call that would wait longer fails, so that the
+ * worker can reconcile other objects.
+ */
+export const LIMITER_DEADLINE: Ms = 15_000;

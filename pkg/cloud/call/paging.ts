@@ -1,0 +1,42 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AwsFailure, AwsService } from '../errors/failure.ts';
+import type { Call } from '../types.ts';
+
+export interface Page<A> {
+  readonly items: readonly A[];
+  /**
+   * The token of the next page of an AWS listing; `undefined` on the last page, `''` if AWS announces a next page
+   * without a token.
+   */
+  readonly next: string | undefined;
+}
+
+/**
+ * Reads all pages of an AWS listing, with one call per page. Fails when AWS repeats or omits the token of a next page,
+ * because callers treat every item that is not listed as absent.
+ */
+export function listAllPages<A>(
+  of: { readonly service: AwsService; readonly operation: string },
+  page: (token: string | undefined) => Call<Page<A>>,
+): Call<readonly A[]> {
+  return async () => {
+    const items: A[] = [];
+    const seen = new Set<string>(['']);
+    let token: string | undefined;
+    for (;;) {
+      const result: E.Either<AwsFailure, Page<A>> = await page(token)();
+      if (E.isLeft(result)) {
+        return result;
+      }
+      items.push(...result.right.items);
+      token = result.right.next;
+      if (token === undefined) {
+        return E.right(items);
+      }
+      if (seen.has(token)) {
+        return E.left({ ...of, code: 'Undecodable', message: 'the listing has no end' });
+      }
+      seen.add(token);
+    }
+  };
+}

@@ -1,0 +1,180 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AccountId } from '../../../api/names.ts';
+import { SingleFlight } from '../../async/single-flight.ts';
+import { Lru } from '../../collections/lru.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import type { Logger } from '../../env/logger.ts';
+import { newCallFactory } from '../call/call.ts';
+import type { Limiter } from '../call/limiter.ts';
+import type { Clients } from '../clients.ts';
+import { newClients } from '../clients.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { isCredentialsInvalid } from '../errors/errors.ts';
+import type { AwsFailure } from '../errors/failure.ts';
+import type { AwsMetrics } from '../metrics.ts';
+import { partitionOf, stsRegionOf } from '../partition.ts';
+import { getCallerAccount } from '../sts/caller.ts';
+import type { AwsTransport } from '../transport/transport.ts';
+import type { AwsCredentials, AwsCredentialSource, CredentialPool } from './credential-pool.ts';
+
+export interface CallerAccountsConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly transport: AwsTransport;
+  readonly limiter: Limiter;
+  readonly metrics: AwsMetrics;
+  readonly endpoints: Endpoints;
+  readonly pool: CredentialPool;
+  /** The AWS region in which the manager runs; undefined: the region is not known. */
+  readonly region: string | undefined;
+  readonly version: string;
+  /** Aborts when the manager stops. Several sessions share an STS call, so no signal of a session aborts it. */
+  readonly signal: AbortSignal;
+}
+
+/** Whether AWS accepts credentials in a region that is certainly enabled for them. `unknown`: STS gave no usable answer. */
+export type Verdict =
+  | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
+  | { readonly kind: 'rejected'; readonly failure: AwsFailure }
+  | { readonly kind: 'unknown' };
+
+/** A failed call: in which region AWS has rejected the credentials, and with which failure. */
+export interface Rejection {
+  readonly region: string;
+  readonly failure: AwsFailure;
+}
+
+type Lookup = E.Either<AwsFailure, AccountId>;
+
+/**
+ * How long a verdict answers further questions about the same credentials. Without this time, each of a thousand objects
+ * with rejected credentials would ask STS and read the credentials again.
+ */
+const VERDICT_TTL: Ms = 5_000;
+/** The STS clients and the partition of a source are forgotten when they were not used for this long. */
+const KEPT_UNUSED: Ms = 30 * 60_000;
+
+/**
+ * The maximum number of regions whose STS clients are kept per source: more than AWS has regions. The region is a text that a
+ * user writes.
+ */
+const MAX_CLIENTS = 64;
+
+interface SourceFacts {
+  /** The STS clients by region. A client is kept, because it remembers how far the clock of this host is wrong. */
+  readonly clients: Lru<Clients>;
+  /** The partition in which AWS has accepted credentials of the source. */
+  partition?: string;
+  verdict?: { readonly accessKeyId: string; readonly verdict: Verdict; readonly until: Ms };
+}
+
+/**
+ * Asks AWS STS to which account credentials belong, and whether they are valid.
+ *
+ * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a region.
+ * So the failure of one region is no statement about the credentials: they are verified in a region of their own partition,
+ * and are dropped only if AWS rejects them there too.
+ */
+export class CallerAccounts {
+  private readonly config: CallerAccountsConfig;
+  private readonly sources: Lru<SourceFacts>;
+  private readonly lookups = new SingleFlight<Lookup>();
+  private readonly verifications = new SingleFlight<Verdict>();
+
+  constructor(config: CallerAccountsConfig) {
+    this.config = config;
+    this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
+  }
+
+  /** The account of credentials that are used in a region. Callers for the same STS endpoint share one call. */
+  async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
+    const known = this.recentVerdict(source, credentials);
+    if (known?.kind === 'rejected') return E.left(known.failure);
+    const asked = this.lookupRegion(region);
+    const found = await this.lookUp(source, credentials, asked);
+    if (E.isRight(found) || !isCredentialsInvalid(found.left)) return found;
+    const verdict = await this.verify(source, credentials, { region: asked, failure: found.left });
+    return verdict.kind === 'accepted' ? E.right(verdict.account) : found;
+  }
+
+  /**
+   * Verifies credentials that AWS has rejected in a region, and drops them from the pool if AWS rejects them in a region of
+   * their own partition too. Callers share one STS call.
+   */
+  verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<Verdict> {
+    const { accessKeyId } = credentials;
+    return this.verifications.run(`${source.key} ${accessKeyId}`, undefined, async () => {
+      const known = this.recentVerdict(source, credentials);
+      if (known !== undefined) return known;
+      const verdict = await this.judge(source, credentials, rejection);
+      const until = this.config.clock.monotonic() + VERDICT_TTL;
+      this.factsOf(source).verdict = { accessKeyId, verdict, until };
+      if (verdict.kind === 'rejected') this.config.pool.reject(source, accessKeyId);
+      return verdict;
+    });
+  }
+
+  private async judge(
+    source: AwsCredentialSource,
+    credentials: AwsCredentials,
+    { region, failure }: Rejection,
+  ): Promise<Verdict> {
+    const home = this.homeRegion(source, region);
+    const isAnswered = failure.service === 'sts' && region === home;
+    const found = isAnswered ? E.left(failure) : await this.lookUp(source, credentials, home);
+    if (E.isRight(found)) return { kind: 'accepted', account: found.right, region: home };
+    return isCredentialsInvalid(found.left) ? { kind: 'rejected', failure: found.left } : { kind: 'unknown' };
+  }
+
+  private recentVerdict(source: AwsCredentialSource, { accessKeyId }: AwsCredentials): Verdict | undefined {
+    const { verdict } = this.factsOf(source);
+    const isRecent = verdict?.accessKeyId === accessKeyId && this.config.clock.monotonic() < verdict.until;
+    return isRecent ? verdict.verdict : undefined;
+  }
+
+  private lookUp(source: AwsCredentialSource, { accessKeyId }: AwsCredentials, region: string): Promise<Lookup> {
+    return this.lookups.run(`${source.key} ${accessKeyId} ${region}`, undefined, async () => {
+      const facts = this.factsOf(source);
+      const call = newCallFactory(this.config, 'sts', {
+        limiterScope: `${source.key} ${region}`,
+        signal: this.config.signal,
+        mutationBudget: () => 0,
+        polling: false,
+        logger: this.config.logger.with({ region }),
+      });
+      const found = await getCallerAccount(this.clientsFor(source, facts, region).sts, call)();
+      if (E.isRight(found)) facts.partition = partitionOf(region);
+      return found;
+    });
+  }
+
+  /**
+   * A region of the partition to which the credentials belong, which is enabled in each account: the region of the manager,
+   * or else the default region of that partition. `failed`: the region in which AWS has rejected the credentials.
+   */
+  private homeRegion(source: AwsCredentialSource, failed: string): string {
+    const { region } = this.config;
+    return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
+  }
+
+  /**
+   * The region in which STS is asked for the account: preferably the region of the manager, because it is enabled and a
+   * private network may reach no other STS endpoint.
+   */
+  private lookupRegion(region: string): string {
+    const { region: own, endpoints } = this.config;
+    const isNear = own !== undefined && partitionOf(own) === partitionOf(region);
+    return isNear && endpoints.urlFor('sts', region) === undefined ? own : region;
+  }
+
+  private factsOf({ key }: AwsCredentialSource): SourceFacts {
+    return this.sources.getOrCreate(key, () => ({ clients: new Lru({ maxEntries: MAX_CLIENTS }) }));
+  }
+
+  private clientsFor(source: AwsCredentialSource, { clients }: SourceFacts, region: string): Clients {
+    const { transport, endpoints, version, pool } = this.config;
+    return clients.getOrCreate(region, () =>
+      newClients({ region, transport, endpoints, version, credentials: () => pool.get(source) }),
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import { CreateAccessEntryCommand, DeleteAccessEntryCommand, DescribeAccessEntryCommand } from '@aws-sdk/client-eks';
+import type { AccessEntry, EKSClient } from '@aws-sdk/client-eks';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Random } from '../../env/random.ts';
+import type { CallFactory } from '../call/call.ts';
+import { EmptyResponse } from '../call/response.ts';
+import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import type { AccessEntries } from '../types.ts';
+import { AccessEntryResponse } from './responses.ts';
+
+export function accessEntries(client: EKSClient, call: CallFactory, random: Random): AccessEntries {
+  return {
+    describe: (clusterName, principalArn) => async () => {
+      const response = await call({
+        operation: 'DescribeAccessEntry',
+        kind: 'read',
+        send: async (options) =>
+          withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }), options)),
+        response: AccessEntryResponse,
+      })();
+      if (E.isRight(response)) return E.right({ kind: 'found', entry: response.right });
+      if (!isNotFound(response.left)) return response;
+      return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
+    },
+
+    create: (clusterName, principalArn) =>
+      call({
+        operation: 'CreateAccessEntry',
+        kind: 'mutation',
+        send: async (options) =>
+          withNumericTime(
+            await client.send(
+              new CreateAccessEntryCommand({
+                clusterName,
+                principalArn,
+                type: 'FARGATE_LINUX',
+                // Every call has a new client request token, because the ARN of the role already makes the call idempotent.
+                // For a token that EKS remembers, EKS could return an entry that has been deleted since.
+                clientRequestToken: random.uuid(),
+              }),
+              options,
+            ),
+          ),
+        response: AccessEntryResponse,
+      }),
+
+    delete: (clusterName, principalArn) =>
+      call({
+        operation: 'DeleteAccessEntry',
+        kind: 'mutation',
+        send: (options) => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn }), options),
+        response: EmptyResponse,
+      }),
+  };
+}
+
+/** Converts the time, which the SDK returns as a Date, to milliseconds since 1970. */
+const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
+  ...rest,
+  accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },
+});

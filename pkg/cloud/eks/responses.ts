@@ -1,0 +1,78 @@
+import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
+import * as s from '../../../api/schema/field.ts';
+import type { Page } from '../call/paging.ts';
+import type { AccessEntry, EksCluster, FargateProfile } from '../types.ts';
+
+const RawProfile = s.object({
+  fargateProfileName: s.text(ProfileName),
+  fargateProfileArn: s.string(),
+  clusterName: s.text(EksClusterName),
+  status: s.string(),
+  podExecutionRoleArn: s.text(RoleArn),
+  subnets: s.optional(s.list(s.string())),
+  selectors: s.optional(s.list(s.object({ namespace: s.optional(s.string()), labels: s.optional(s.map(s.string())) }))),
+  tags: s.optional(s.map(s.string())),
+  health: s.optional(
+    s.object({
+      issues: s.optional(
+        s.list(
+          s.object({
+            code: s.optional(s.string()),
+            message: s.optional(s.string()),
+            resourceIds: s.optional(s.list(s.string())),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+
+/** The response of CreateFargateProfile, DescribeFargateProfile and DeleteFargateProfile. */
+export const ProfileResponse = s.view(
+  s.object({ fargateProfile: RawProfile }),
+  ({ fargateProfile: raw }): FargateProfile => ({
+    name: raw.fargateProfileName,
+    arn: raw.fargateProfileArn,
+    cluster: raw.clusterName,
+    status: raw.status,
+    podExecutionRoleArn: raw.podExecutionRoleArn,
+    subnets: raw.subnets ?? [],
+    selectors: (raw.selectors ?? []).map(({ namespace = '', labels = {} }) => ({ namespace, labels })),
+    tags: raw.tags ?? {},
+    health: (raw.health?.issues ?? []).map(({ code = '', message = '', resourceIds = [] }) => ({
+      code,
+      message,
+      resourceIds,
+    })),
+  }),
+);
+
+export const ProfilesResponse = s.view(
+  s.object({ fargateProfileNames: s.list(s.text(ProfileName)), nextToken: s.optionalText(s.string()) }),
+  ({ fargateProfileNames, nextToken }): Page<ProfileName> => ({ items: fargateProfileNames, next: nextToken }),
+);
+
+/** The response of CreateAccessEntry and DescribeAccessEntry, with `createdAt` in milliseconds since 1970. */
+export const AccessEntryResponse = s.view(
+  s.object({
+    accessEntry: s.object({ principalArn: s.text(RoleArn), type: s.string(), createdAt: s.number() }),
+  }),
+  ({ accessEntry: { principalArn, type, createdAt } }): AccessEntry => ({ principalArn, type, createdAt }),
+);
+
+export const ClusterResponse = s.view(
+  s.object({
+    cluster: s.object({
+      name: s.text(EksClusterName),
+      arn: s.string(),
+      status: s.string(),
+      accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
+    }),
+  }),
+  ({ cluster: { name, arn, status, accessConfig } }): EksCluster => ({
+    name,
+    arn,
+    status,
+    ...(accessConfig?.authenticationMode === undefined ? {} : { authenticationMode: accessConfig.authenticationMode }),
+  }),
+);

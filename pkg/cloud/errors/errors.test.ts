@@ -1,0 +1,175 @@
+import { expect } from 'chai';
+import * as errors from './errors.ts';
+import type { AwsFailure } from './failure.ts';
+
+const failure = (code: string, message = '', statusCode?: number): AwsFailure => ({
+  service: 'eks',
+  operation: 'CreateFargateProfile',
+  code,
+  message,
+  ...(statusCode === undefined ? {} : { statusCode }),
+});
+
+const predicates = {
+  isNotFound: errors.isNotFound,
+  isClusterNotFound: errors.isClusterNotFound,
+  isNameTaken: errors.isNameTaken,
+  isSiblingBusy: (each: AwsFailure) => errors.busySibling(each) !== undefined,
+  isClusterUpdating: errors.isClusterUpdating,
+  isClusterNotActive: errors.isClusterNotActive,
+  isRolePropagating: errors.isRolePropagating,
+  isQuotaExceeded: errors.isQuotaExceeded,
+  isThrottled: errors.isThrottled,
+  isCredentialsInvalid: errors.isCredentialsInvalid,
+  isAccessDenied: errors.isAccessDenied,
+  isUnavailable: errors.isUnavailable,
+  isNotDispatched: errors.isNotDispatched,
+  isConcurrentModification: errors.isConcurrentModification,
+  isDeleteConflict: errors.isDeleteConflict,
+  isInvalidRequest: errors.isInvalidRequest,
+};
+type Name = keyof typeof predicates;
+
+function meanings(of: AwsFailure): readonly string[] {
+  return Object.entries(predicates)
+    .filter(([, holds]) => holds(of))
+    .map(([name]) => name);
+}
+
+/**
+ * Error messages of the real AWS services, each with the predicates that must accept it. The other predicates must
+ * reject it.
+ */
+const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
+  [failure('ResourceNotFoundException', 'No Fargate Profile found with name: p.', 404), 'isNotFound'],
+  [failure('ResourceNotFoundException', 'No cluster found for name: c.', 404), 'isNotFound', 'isClusterNotFound'],
+  [failure('NotFoundException', 'Resource not found', 404), 'isNotFound'],
+  [failure('NoSuchEntity', 'The role with name X cannot be found.', 404), 'isNotFound'],
+  [failure('NoSuchEntityException', 'The role with name X cannot be found.', 404), 'isNotFound'],
+  [
+    failure('ResourceInUseException', 'A Fargate Profile already exists with this name in this cluster.', 409),
+    'isNameTaken',
+  ],
+  [failure('EntityAlreadyExists', 'Role with name X already exists.', 409), 'isNameTaken'],
+  [
+    failure(
+      'ResourceInUseException',
+      'Cannot create Fargate Profile b because cluster c currently has Fargate profile a in status CREATING',
+      409,
+    ),
+    'isSiblingBusy',
+  ],
+  [
+    failure(
+      'ResourceInUseException',
+      'Cannot Delete Fargate Profile p because cluster c currently has an update in progress',
+      409,
+    ),
+    'isClusterUpdating',
+  ],
+  [failure('ResourceInUseException', 'Something new', 409)],
+  [failure('InvalidRequestException', "Cluster 'c' is not in ACTIVE status", 400), 'isClusterNotActive'],
+  [
+    failure(
+      'InvalidParameterException',
+      'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal',
+      400,
+    ),
+    'isRolePropagating',
+  ],
+  [
+    failure(
+      'InvalidParameterException',
+      'Role with arn: arn:aws:iam::111122223333:role/r could not be assumed because it does not exist',
+      400,
+    ),
+    'isRolePropagating',
+  ],
+  [failure('ResourcePropagationDelayException', 'still propagating', 428), 'isRolePropagating'],
+  [failure('ResourceLimitExceededException', 'Fargate Profile limit exceeded for cluster.', 400), 'isQuotaExceeded'],
+  [failure('LimitExceeded', 'Cannot exceed quota for RolesPerAccount: 1000', 409), 'isQuotaExceeded'],
+  [failure('ThrottlingException', 'Rate exceeded', 429), 'isThrottled'],
+  [failure('TooManyRequestsException', 'Too Many Requests', 429), 'isThrottled'],
+  [failure('Throttling', 'Rate exceeded', 400), 'isThrottled'],
+  [failure('AccessDenied', 'User: x is not authorized to perform: iam:GetRole', 403), 'isAccessDenied'],
+  [failure('AccessDeniedException', 'no', 403), 'isAccessDenied'],
+  [
+    failure(
+      'InvalidRequestException',
+      "Failed to validate if SLR: AWSServiceRoleForAmazonEKSForFargate already exists due to missing permissions for 'iam:GetRole",
+      400,
+    ),
+    'isAccessDenied',
+  ],
+  [failure('ExpiredToken', 'The security token included in the request is expired', 403), 'isCredentialsInvalid'],
+  [failure('ExpiredTokenException', 'expired', 403), 'isCredentialsInvalid'],
+  [failure('UnrecognizedClientException', 'The security token is invalid.', 403), 'isCredentialsInvalid'],
+  [failure('InvalidClientTokenId', 'The security token is invalid.', 403), 'isCredentialsInvalid'],
+  [failure('SignatureDoesNotMatch', 'Signature expired', 403), 'isCredentialsInvalid'],
+  [failure('NoCredentials', 'nothing found'), 'isCredentialsInvalid', 'isNotDispatched'],
+  [failure('NoAnswer', 'no answer within 10 s'), 'isUnavailable'],
+  [failure('ServerException', 'oops', 500), 'isUnavailable'],
+  [failure('ServiceUnavailableException', 'oops', 503), 'isUnavailable'],
+  [failure('Undecodable', 'HTTP 503', 503), 'isUnavailable'],
+  [failure('Undecodable', 'HTTP 200', 200)],
+  [failure('NotDispatched', 'the lease runs out'), 'isNotDispatched'],
+  [failure('ConcurrentModification', 'try again', 409), 'isConcurrentModification'],
+  [failure('DeleteConflict', 'Cannot delete entity, must detach all policies first.', 409), 'isDeleteConflict'],
+  [
+    failure('InvalidParameterException', 'Subnet subnet-1 provided in Fargate Profile is not a private subnet', 400),
+    'isInvalidRequest',
+  ],
+  [failure('MalformedPolicyDocument', 'Syntax errors in policy.', 400), 'isInvalidRequest'],
+  [failure('ValidationError', '1 validation error detected', 400), 'isInvalidRequest'],
+];
+
+describe('AWS errors', () => {
+  for (const [given, ...wanted] of table) {
+    it(`${given.code} "${given.message}" means ${wanted.join(', ') || 'no known error'}`, () => {
+      expect(meanings(given)).to.have.members(wanted);
+      expect(meanings({ ...given, message: given.message.toUpperCase() })).to.have.members(wanted);
+    });
+  }
+
+  describe('busySibling', () => {
+    const busy = (message: string): unknown => errors.busySibling(failure('ResourceInUseException', message));
+
+    it('returns the profile, whatever case EKS uses', () => {
+      expect(
+        busy(
+          'Cannot Delete Fargate Profile b because cluster c currently has Fargate Profile Größe_1 in Status deleting',
+        ),
+      ).to.deep.equal({ name: 'Größe_1', status: 'DELETING' });
+    });
+
+    it('returns undefined when EKS rejects the change for another reason', () => {
+      expect(busy('A Fargate Profile already exists with this name in this cluster.')).to.deep.equal(undefined);
+      expect(
+        errors.busySibling(failure('InvalidRequestException', 'currently has Fargate profile a in status CREATING')),
+      ).to.deep.equal(undefined);
+    });
+  });
+
+  describe('describeFailure', () => {
+    const words: readonly (readonly [string, string])[] = [
+      ['Fargate Profile limit exceeded for cluster.', 'Fargate Profile limit exceeded for cluster. '],
+      [
+        'No role (Service: AmazonIdentityManagement; Status Code: 404; Error Code: NoSuchEntity; Request ID: 0b5a7c1e-aaaa-bbbb-cccc-0123456789ab; Proxy: null)',
+        'No role ',
+      ],
+      ['It failed. RequestId: 0b5a7c1e-aaaa-bbbb-cccc-0123456789ab', 'It failed. '],
+      ['It failed (request id 0b5a7c1e-aaaa-bbbb-cccc-0123456789ab)', 'It failed '],
+      ['You may not. Encoded authorization failure message: AbCdEf_123-x', 'You may not. '],
+      ['two\n  lines', 'two lines '],
+      ['', ''],
+    ];
+    for (const [message, wanted] of words) {
+      it(JSON.stringify(message), () => {
+        const call = 'EKS CreateFargateProfile: ServerException';
+        expect(errors.describeFailure(failure('ServerException', message))).to.equal(
+          wanted === '' ? call : `${wanted}(${call})`,
+        );
+      });
+    }
+  });
+});

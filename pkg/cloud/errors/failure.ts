@@ -1,0 +1,26 @@
+/** The AWS services that the manager calls. */
+export type AwsService = 'eks' | 'iam' | 'sts';
+
+/**
+ * A failed AWS call. `code` is AWS's error name (`ResourceInUseException`, `AccessDenied`, …) or one of these:
+ *
+ * - `NoAnswer`: AWS did not respond within the deadline, or the connection broke; the effect of the call is unknown.
+ * - `Undecodable`: the SDK or the codec of the call could not read the response.
+ * - `NotDispatched`: this manager stopped the call before it was sent (rate limit, lease, abort); it has no effect.
+ * - `NotPrepared`: the SDK refused or failed to build and sign the request, e.g. for a malformed region; it has no effect.
+ * - `NoCredentials`: there are no credentials to sign the call; it has no effect.
+ */
+export interface AwsFailure {
+  readonly service: AwsService;
+  readonly operation: string;
+  readonly code: string;
+  readonly statusCode?: number;
+  readonly message: string;
+  readonly requestId?: string;
+  /**
+   * The region in which AWS accepts the credentials that it rejected in this call; undefined: AWS has not rejected the
+   * credentials, or it is not known whether another region accepts them.
+   */
+  readonly acceptedIn?: string;
+  readonly cause?: unknown;
+}

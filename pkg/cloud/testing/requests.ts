@@ -1,0 +1,27 @@
+import * as s from '../../../api/schema/field.ts';
+import type { CallRequest } from '../call/call.ts';
+import type { CallKind } from '../call/limits.ts';
+import type { DispatchOptions } from '../transport/sdk-handler.ts';
+
+export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 'request-1' } };
+export const NamedResponse = s.object({ name: s.string() });
+
+/** An AWS call that is sent without delay and then runs the given `work`. */
+export function requestOf(
+  kind: CallKind,
+  work: (options: DispatchOptions) => Promise<unknown>,
+): CallRequest<{ readonly name: string }> {
+  return {
+    operation: 'Operate',
+    kind,
+    response: NamedResponse,
+    send: async (options) => {
+      options.beforeDispatch();
+      return work(options);
+    },
+  };
+}
+
+/** Returns a response that an AWS call of `requestOf` can decode. */
+export const respondNamed = async (): Promise<unknown> => ({ name: 'x', ...RESPONSE_METADATA });
+export const neverSettle = (): Promise<unknown> => new Promise(() => {});

@@ -1,0 +1,42 @@
+/** The fields of the SDK's signed request that a transport reads. */
+export interface AwsRequest {
+  readonly method: string;
+  /** The protocol with its colon: `https:` or `http:`. */
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  /** The path, percent-encoded. */
+  readonly path: string;
+  /** The query parameters, not yet percent-encoded. */
+  readonly query?: Record<string, string | string[] | null>;
+  readonly headers: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** An HTTP response. The header names are in lower case. The body is bytes or a stream. */
+export interface AwsResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+/**
+ * Sends HTTP requests to AWS, with the interface of the SDK's request handlers. The transport is injected, so that
+ * tests can respond without a network.
+ *
+ * Rejects when the connection breaks and when the signal aborts, even while the response body arrives. Never retries,
+ * because a request that is sent twice can have two effects.
+ */
+export interface AwsTransport {
+  handle(request: AwsRequest, options: SendOptions): Promise<{ response: AwsResponse }>;
+}
+
+export interface SendOptions {
+  readonly abortSignal: AbortSignal;
+  /**
+   * Called synchronously on an established connection, right before the first byte of the request is sent. If this
+   * function throws, the request is not sent. DNS, TCP, TLS or a suspension of the process may have taken any time
+   * before this call.
+   */
+  readonly beforeSend?: () => void;
+}

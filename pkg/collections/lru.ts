@@ -1,0 +1,72 @@
+import type { Clock, Ms } from '../env/clock.ts';
+
+/** The bounds of an {@link Lru}. An Lru without bounds evicts nothing. */
+export interface LruOptions {
+  /** The maximum number of entries. A further entry evicts the entry that was used longest ago. */
+  readonly maxEntries?: number;
+  /** An entry that was not used for `span` ms is evicted, at the next use of another entry or the next call of `entries`. */
+  readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
+}
+
+interface Entry<A> {
+  readonly value: A;
+  readonly usedAt: Ms;
+}
+
+/**
+ * A cache that evicts the entries that were used longest ago (least recently used).
+ *
+ * `get`, `getOrCreate` and `set` count as a use of an entry; `peek` and `entries` do not.
+ */
+export class Lru<A> {
+  private readonly options: LruOptions;
+  /** The entries, the longest unused first: a Map keeps the order of insertion, and each use inserts the entry anew. */
+  private readonly byLastUse = new Map<string, Entry<A>>();
+
+  constructor(options: LruOptions) {
+    this.options = options;
+  }
+
+  get(key: string): A | undefined {
+    const known = this.byLastUse.get(key);
+    if (known === undefined) this.evict();
+    else this.set(key, known.value);
+    return known?.value;
+  }
+
+  getOrCreate(key: string, create: () => A): A {
+    const known = this.byLastUse.get(key);
+    const value = known === undefined ? create() : known.value;
+    this.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: A): void {
+    this.byLastUse.delete(key);
+    this.byLastUse.set(key, { value, usedAt: this.now() });
+    this.evict();
+  }
+
+  peek(key: string): A | undefined {
+    return this.byLastUse.get(key)?.value;
+  }
+
+  /** Returns the entries; the entry that was used longest ago comes first. */
+  entries(): readonly (readonly [key: string, value: A])[] {
+    this.evict();
+    return [...this.byLastUse].map(([key, { value }]) => [key, value]);
+  }
+
+  private evict(): void {
+    const { maxEntries = Infinity, expireAfterAccess: { span } = { span: Infinity } } = this.options;
+    const now = this.now();
+    for (const [key, { usedAt }] of this.byLastUse) {
+      if (this.byLastUse.size <= maxEntries && now - usedAt < span) return;
+      this.byLastUse.delete(key);
+    }
+  }
+
+  private now(): Ms {
+    return this.options.expireAfterAccess?.clock.monotonic() ?? 0;
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Characters that a terminal executes (control characters except tab and line feed), that change the order of the text
+ * around them (Unicode's Bidi_Control, UAX #9), or that begin a line in some viewers (line and paragraph separators).
+ */
+const HIDDEN = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u2028\u2029]/gu;
+const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');
+
+export const hasHidden = (text: string): boolean => HAS_HIDDEN.test(text);
+
+/**
+ * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`, so that text of other people cannot
+ * control the terminal that shows it. A JSON text keeps its meaning.
+ */
+export const escapeHidden = (text: string): string =>
+  text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** Like {@link escapeHidden}, and joins the lines of the text, so that a line of the text cannot imitate another message. */
+export const toPrintableLine = (text: string): string => escapeHidden(text.trim().replace(/\s*\n\s*/g, ' '));

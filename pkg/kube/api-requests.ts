@@ -1,0 +1,101 @@
+import { sleep, withDeadline } from '../async/deadline.ts';
+import type { Clock, Ms } from '../env/clock.ts';
+import { decodeObject, errorFromResponse, parseJson } from './decode.ts';
+import { KubeError } from './errors.ts';
+import { readText, type Method, type Transport } from './transport/transport.ts';
+import type { KubeObject } from './types.ts';
+
+/**
+ * The default deadline of a request to the API server: an admission webhook may take 30 s at most, and the API server rarely
+ * needs more for a write.
+ */
+export const REQUEST_DEADLINE: Ms = 30_000;
+/** How many times at most the client repeats a request whose response has a Retry-After. The number is client-go's. */
+const MAX_RETRIES = 10;
+
+export const ACCEPT_JSON = { accept: 'application/json' };
+
+interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface ApiRequest {
+  /** What the request does, for error messages, e.g. "getting x". */
+  readonly doing: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** The time limit for the request and its retries together; undefined: {@link REQUEST_DEADLINE}. */
+  readonly limit?: Ms;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server asks
+ * for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, and when there is no
+ * response.
+ */
+export class ApiRequests {
+  private readonly transport: Transport;
+  private readonly clock: Clock;
+
+  constructor(transport: Transport, clock: Clock) {
+    this.transport = transport;
+    this.clock = clock;
+  }
+
+  async sendForObject(request: ApiRequest): Promise<KubeObject> {
+    return decodeObject(request.doing, await this.sendForJson(request));
+  }
+
+  async sendForJson(request: ApiRequest): Promise<unknown> {
+    return parseJson(request.doing, (await this.sendWithRetries(request)).text);
+  }
+
+  private async sendWithRetries(request: ApiRequest): Promise<ApiResponse> {
+    const { clock } = this;
+    const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
+    const end = clock.monotonic() + limit;
+    for (let retries = 0; ; retries++) {
+      const response = await this.sendOnce(request, end - clock.monotonic());
+      if (response.status >= 200 && response.status <= 299) return response;
+      const error = errorFromResponse(doing, method, response);
+      const delay = retryDelayOf(error);
+      if (delay === undefined || retries === MAX_RETRIES || clock.monotonic() + delay >= end) throw error;
+      await sleep(clock, delay, signal).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  private async sendOnce(request: ApiRequest, limit: Ms): Promise<ApiResponse> {
+    const { doing, method, path } = request;
+    return withDeadline(this.clock, limit, request.signal, 'the API server', async (signal) => {
+      const response = await this.transport.send({ method, path, signal, ...headersAndBody(request) });
+      return { status: response.status, headers: response.headers, text: await readText(response.body) };
+    }).catch((cause: unknown) => {
+      throw noAnswerError(doing, cause);
+    });
+  }
+}
+
+function headersAndBody({ body, contentType = 'application/json' }: ApiRequest): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+} {
+  if (body === undefined) return { headers: ACCEPT_JSON };
+  return { headers: { ...ACCEPT_JSON, 'content-type': contentType }, body: JSON.stringify(body) };
+}
+
+/**
+ * The delay after which the API server asks to repeat a request, because it is overloaded, starting or stopping; `undefined`
+ * when it does not ask for that. The rule is client-go's (rest/with_retry.go).
+ */
+const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
+  status === 429 || status >= 500 ? retryAfter : undefined;
+
+export const noAnswerError = (doing: string, cause: unknown): KubeError =>
+  new KubeError(`${doing}: no answer`, { status: 0, reason: 'NoAnswer', cause });

@@ -1,0 +1,221 @@
+import { expect } from 'chai';
+import { KubeError } from '../errors.ts';
+import { initialState, step } from './reflector-state.ts';
+import type { ReflectorInput, ReflectorState, Watching } from './reflector-state.ts';
+import { widget, widgets } from '../testing/fixtures.ts';
+
+const failure = (status: number, reason: string): ReflectorInput => ({
+  kind: 'failed',
+  error: new KubeError('x', { status, reason }),
+});
+const unreachable = failure(0, 'NoAnswer');
+const overloaded = failure(429, 'TooManyRequests');
+const interrupted = failure(0, 'Interrupted');
+const expired = failure(410, 'Expired');
+const notServed = failure(404, 'NotServed');
+const unreadable = failure(0, 'Undecodable');
+
+const listing: ReflectorState = {
+  kind: 'listing',
+  resource: widgets,
+  collected: [widget('a', '1')],
+  continue: 'page-2',
+  failures: 2,
+  misses: 1,
+};
+const watching: Watching = {
+  kind: 'watching',
+  resource: widgets,
+  resourceVersion: '10',
+  healthySince: 0,
+  openedAt: 0,
+  isWithoutEvents: false,
+  failures: 3,
+  misses: 0,
+};
+
+const comparing: ReflectorState = {
+  kind: 'comparing',
+  resource: widgets,
+  resourceVersion: '10',
+  failures: 4,
+  misses: 0,
+};
+
+/** Describes a state of the reflector as text, e.g. `backingOff#4 → comparing(10)`. */
+function textOf(state: ReflectorState): string {
+  switch (state.kind) {
+    case 'backingOff':
+      return `backingOff#${state.failures} → ${textOf(state.next)}`;
+    case 'listing':
+      return `listing(${state.continue ?? 'from the start'}, ${state.collected.length})`;
+    case 'watching':
+    case 'comparing':
+      return `${state.kind}(${state.resourceVersion})`;
+    case 'unserved':
+      return `unserved(${state.misses})`;
+    case 'resolving':
+      return 'resolving';
+  }
+}
+
+describe('step', () => {
+  const rows: readonly [string, ReflectorState, ReflectorInput, Ms: number, string, string | undefined][] = [
+    [
+      'the kind is served',
+      initialState,
+      { kind: 'resolved', resource: widgets },
+      0,
+      'listing(from the start, 0)',
+      undefined,
+    ],
+    [
+      'the kind is not served',
+      initialState,
+      { kind: 'resolved', resource: undefined },
+      0,
+      'unserved(1)',
+      'markUnknown',
+    ],
+    ['discovery failed', initialState, unreachable, 0, 'backingOff#1 → resolving', undefined],
+    ['the delay is over', { kind: 'unserved', failures: 0, misses: 4 }, { kind: 'due' }, 0, 'resolving', undefined],
+    ['another page', listing, page('5', ['b'], 'page-3'), 0, 'listing(page-3, 2)', undefined],
+    ['the last page', listing, page('5', ['b']), 0, 'watching(5)', 'replaceAll a,b @5'],
+    ['a page failed', listing, unreachable, 0, 'backingOff#3 → listing(page-2, 1)', undefined],
+    ['a page expired', listing, expired, 0, 'backingOff#3 → listing(from the start, 0)', undefined],
+    ['the kind is no longer served', listing, notServed, 0, 'unserved(2)', 'markUnknown'],
+    ['an event', watching, event('MODIFIED', 'b', '11'), 0, 'watching(11)', 'upsert b @11'],
+    ['a deleted event', watching, event('DELETED', 'b', '12'), 0, 'watching(12)', 'remove b @12'],
+    ['a bookmark', watching, bookmark('13'), 0, 'watching(13)', 'advance @13'],
+    ['the watch ended', watching, { kind: 'ended' }, 10, 'watching(10)', undefined],
+    [
+      'the watch ended at once without an event',
+      { ...watching, isWithoutEvents: true },
+      { kind: 'ended' },
+      999,
+      'backingOff#4 → comparing(10)',
+      undefined,
+    ],
+    [
+      'the watch ended after a second without an event',
+      { ...watching, isWithoutEvents: true },
+      { kind: 'ended' },
+      1_000,
+      'watching(10)',
+      undefined,
+    ],
+    ['no answer', watching, unreachable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
+    [
+      'no answer after two healthy minutes',
+      watching,
+      unreachable,
+      120_000,
+      'backingOff#1 → listing(from the start, 0)',
+      undefined,
+    ],
+    ['a refusal', watching, overloaded, 0, 'backingOff#4 → comparing(10)', undefined],
+    ['the server has a newer version', comparing, page('11', ['a']), 0, 'watching(10)', undefined],
+    ['the server has the same version', comparing, page('10', ['a'], 'page-2'), 0, 'watching(10)', undefined],
+    ['the server has an older version', comparing, page('9', ['a']), 0, 'listing(from the start, 0)', undefined],
+    ['no answer', comparing, unreachable, 0, 'backingOff#5 → listing(from the start, 0)', undefined],
+    ['a refusal', comparing, overloaded, 0, 'backingOff#5 → comparing(10)', undefined],
+    ['the kind is no longer served', comparing, notServed, 0, 'unserved(1)', 'markUnknown'],
+    ['an interrupted watch', watching, interrupted, 0, 'comparing(10)', undefined],
+    [
+      'an interrupted watch without an event',
+      { ...watching, isWithoutEvents: true },
+      interrupted,
+      1_000,
+      'comparing(10)',
+      undefined,
+    ],
+    [
+      'a watch interrupted at once',
+      { ...watching, isWithoutEvents: true },
+      interrupted,
+      999,
+      'backingOff#4 → comparing(10)',
+      undefined,
+    ],
+    ['an expired version', watching, expired, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
+    ['an unreadable event', watching, unreadable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
+    [
+      'an error event of reason Expired',
+      watching,
+      errorEvent(410, 'Expired'),
+      0,
+      'backingOff#4 → listing(from the start, 0)',
+      undefined,
+    ],
+    [
+      'an error event of another reason',
+      watching,
+      errorEvent(500, 'InternalError'),
+      0,
+      'backingOff#4 → listing(from the start, 0)',
+      undefined,
+    ],
+    ['the kind is no longer served', watching, notServed, 0, 'unserved(1)', 'markUnknown'],
+  ];
+  for (const [what, state, input, now, expected, effect] of rows)
+    it(`${state.kind}: ${what}`, () => {
+      const transition = step(state, input, now);
+      expect(textOf(transition.state)).to.equal(expected);
+      expect(effectText(transition.effect)).to.equal(effect);
+    });
+
+  it('repeats the failed operation after the backoff, and resets the times of the new watch', () => {
+    const { state: backingOff } = step(watching, overloaded, 200_000);
+    const { state: comparingAgain } = step(backingOff, { kind: 'due' }, 200_900);
+    const { state: resumed } = step(comparingAgain, page('10', []), 201_000);
+    expect(resumed).to.deep.equal({
+      ...watching,
+      failures: 1,
+      healthySince: 201_000,
+      openedAt: 201_000,
+      isWithoutEvents: true,
+    });
+    const { state: again } = step(resumed, unreachable, 202_000);
+    expect(again.failures).to.equal(2);
+  });
+
+  it('resets the misses when the kind is listed', () => {
+    expect(step(listing, page('5', []), 0).state.misses).to.equal(0);
+  });
+
+  it('throws for an input that does not belong to the state', () => {
+    expect(() => step(initialState, { kind: 'ended' }, 0)).to.throw(TypeError, 'resolving cannot take the input ended');
+  });
+});
+
+function page(resourceVersion: string, names: readonly string[], next?: string): ReflectorInput {
+  const items = names.map((name) => widget(name, '2'));
+  return { kind: 'page', page: { resourceVersion, items, ...(next === undefined ? {} : { continue: next }) } };
+}
+
+function event(type: 'MODIFIED' | 'DELETED', name: string, version: string): ReflectorInput {
+  return { kind: 'event', event: { type, object: widget(name, version) } };
+}
+
+function bookmark(resourceVersion: string): ReflectorInput {
+  return { kind: 'event', event: { type: 'BOOKMARK', resourceVersion } };
+}
+
+function errorEvent(code: number, reason: string): ReflectorInput {
+  return { kind: 'event', event: { type: 'ERROR', status: { code, reason, message: 'x' } } };
+}
+
+function effectText(effect: ReturnType<typeof step>['effect']): string | undefined {
+  switch (effect?.kind) {
+    case undefined:
+    case 'markUnknown':
+      return effect?.kind;
+    case 'replaceAll':
+      return `replaceAll ${effect.items.map(({ metadata }) => metadata.name).join()} @${effect.resourceVersion}`;
+    case 'upsert':
+    case 'remove':
+      return `${effect.kind} ${effect.object.metadata.name} @${effect.object.metadata.resourceVersion}`;
+    case 'advance':
+      return `advance @${effect.resourceVersion}`;
+  }
+}

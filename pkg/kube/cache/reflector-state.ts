@@ -1,0 +1,272 @@
+import type { Ms } from '../../env/clock.ts';
+import { isExpired, isInterrupted, isNoAnswer, isUndecodable, KubeError } from '../errors.ts';
+import { isOlder } from './resource-version.ts';
+import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
+
+// The states of a reflector. Each state stands for one operation: the Reflector in reflector.ts carries it out, and passes
+// its result to `step` as an input. `step` is a pure function, without clock, randomness or I/O.
+//
+//   resolving ──▶ listing ──▶ watching ──▶ watching …
+//    ▲  │            │  ▲        │  ▲
+//    │  ▼            ▼  │        ▼  │
+//    unserved      backingOff ◀─▶ comparing
+//
+// After the backoff the reflector repeats the operation that failed. If a watch failed, the reflector goes to `comparing`
+// before it watches again, and checks that the API server still has every change that the store has seen. If only the
+// connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API server did not
+// answer at all, the reflector goes to `listing`: etcd may have been restored from a backup while the API server was down,
+// and may have passed the newest version of the store since.
+
+interface RetryCounts {
+  /**
+   * The number of consecutive operations of the reflector that failed; 0 again when a watch has run for
+   * {@link HEALTHY_AFTER} ms without a failure.
+   */
+  readonly failures: number;
+  /** How many times in a row the API server has answered that it does not serve the kind. */
+  readonly misses: number;
+}
+
+/** In this state the reflector asks the API server for the version under which it serves the kind (discovery). */
+export interface Resolving extends RetryCounts {
+  readonly kind: 'resolving';
+}
+
+/** In this state the API server does not serve the kind. The reflector repeats the discovery after a delay. */
+export interface Unserved extends RetryCounts {
+  readonly kind: 'unserved';
+}
+
+/**
+ * In this state the reflector lists the objects page by page. After the last page it replaces all objects of its store in
+ * one step.
+ */
+export interface ListingState extends RetryCounts {
+  readonly kind: 'listing';
+  readonly resource: Resource;
+  readonly collected: readonly KubeObject[];
+  readonly continue: string | undefined;
+}
+
+export interface Watching extends RetryCounts {
+  readonly kind: 'watching';
+  readonly resource: Resource;
+  /** The store has every change of the kind up to this resourceVersion. */
+  readonly resourceVersion: string;
+  /** The time since which no watch has failed, on the monotonic clock. */
+  readonly healthySince: Ms;
+  /** The time at which the current watch was opened, on the monotonic clock. */
+  readonly openedAt: Ms;
+  /** Whether the current watch has received neither an event nor a bookmark yet. */
+  readonly isWithoutEvents: boolean;
+}
+
+/**
+ * In this state the reflector checks, after a failed watch, that the newest resourceVersion of the API server is not older
+ * than the newest of the store. An API server whose etcd was restored from a backup accepts a watch from a newer
+ * resourceVersion than its own, and sends nothing until etcd reaches that version. Until then the store would be wrong, and
+ * every write would fail with a conflict.
+ */
+export interface Comparing extends RetryCounts {
+  readonly kind: 'comparing';
+  readonly resource: Resource;
+  readonly resourceVersion: string;
+}
+
+export interface BackingOff extends RetryCounts {
+  readonly kind: 'backingOff';
+  readonly error: unknown;
+  /** The state of the reflector after the backoff. */
+  readonly next: Resolving | ListingState | Comparing;
+}
+
+export type ReflectorState = Resolving | Unserved | ListingState | Watching | Comparing | BackingOff;
+
+export type ReflectorInput =
+  | { readonly kind: 'resolved'; readonly resource: Resource | undefined }
+  | { readonly kind: 'page'; readonly page: KubeList }
+  | { readonly kind: 'event'; readonly event: WatchEvent }
+  /** The API server closed the watch without an error. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** The delay of the state `backingOff` or `unserved` is over. */
+  | { readonly kind: 'due' };
+
+/** A change that the reflector makes in its store. */
+export type StoreEffect =
+  | { readonly kind: 'replaceAll'; readonly items: readonly KubeObject[]; readonly resourceVersion: string }
+  | { readonly kind: 'upsert'; readonly object: KubeObject }
+  | { readonly kind: 'remove'; readonly object: KubeObject }
+  | { readonly kind: 'advance'; readonly resourceVersion: string }
+  | { readonly kind: 'markUnknown' };
+
+export interface Transition {
+  readonly state: ReflectorState;
+  readonly effect?: StoreEffect;
+}
+
+/** How long a watch must run without a failure to reset the backoff: two minutes, as in client-go's reflector. */
+const HEALTHY_AFTER: Ms = 120_000;
+/** A watch that the API server closes within this time and without an event counts as failed: one second, as in client-go. */
+const SHORTEST_SILENT_WATCH: Ms = 1_000;
+
+export const initialState: ReflectorState = { kind: 'resolving', failures: 0, misses: 0 };
+
+/** @throws TypeError for an input that is impossible in the state of the reflector, which is a bug in the Reflector. */
+export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Transition {
+  switch (state.kind) {
+    case 'resolving':
+      if (input.kind === 'resolved')
+        return input.resource === undefined ? toUnserved(state) : { state: toListing(state, input.resource) };
+      if (input.kind === 'failed') return { state: toBackingOff(state, input.error, state) };
+      break;
+    case 'unserved':
+      if (input.kind === 'due') return { state: { ...state, kind: 'resolving' } };
+      break;
+    case 'backingOff':
+      if (input.kind === 'due') return { state: state.next };
+      break;
+    case 'listing':
+      if (input.kind === 'page') return addPage(state, input.page, now);
+      if (input.kind === 'failed') return failListing(state, input.error);
+      break;
+    case 'comparing':
+      if (input.kind === 'page') return { state: resumeOrRelist(state, input.page, now) };
+      if (input.kind === 'failed') return failComparing(state, input.error);
+      break;
+    case 'watching':
+      if (input.kind === 'event') return handleEvent(state, input.event, now);
+      if (input.kind === 'ended') return endWatch(state, now);
+      if (input.kind === 'failed') return failWatch(state, input.error, now);
+      break;
+  }
+  throw new TypeError(`a reflector that is ${state.kind} cannot take the input ${input.kind}`);
+}
+
+function addPage(state: ListingState, page: KubeList, now: Ms): Transition {
+  const items = [...state.collected, ...page.items];
+  if (page.continue !== undefined) return { state: { ...state, collected: items, continue: page.continue } };
+  const { resourceVersion } = page;
+  return {
+    state: toWatching({ ...state, misses: 0 }, resourceVersion, now),
+    effect: { kind: 'replaceAll', items, resourceVersion },
+  };
+}
+
+/**
+ * A list that the API server reads from etcd is not older than its earlier lists and watch events, unless etcd was restored
+ * from a backup. After such a restore the reflector lists all objects again.
+ */
+const resumeOrRelist = (state: Comparing, { resourceVersion }: KubeList, now: Ms): ListingState | Watching =>
+  isOlder(resourceVersion, state.resourceVersion)
+    ? toListing(state, state.resource)
+    : toWatching(state, state.resourceVersion, now);
+
+function failComparing(state: Comparing, error: unknown): Transition {
+  if (isKindNotServed(error)) return toUnserved(state);
+  return { state: toBackingOff(state, error, isNoAnswer(error) ? toListing(state, state.resource) : state) };
+}
+
+function failListing(state: ListingState, error: unknown): Transition {
+  if (isKindNotServed(error)) return toUnserved(state);
+  // When the continue token of a list has expired, the pages read so far are useless too: they show a resourceVersion that
+  // the API server no longer has.
+  const next = isExpired(error) ? toListing(state, state.resource) : state;
+  return { state: toBackingOff(state, error, next) };
+}
+
+function handleEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED': {
+      const { object } = event;
+      const { resourceVersion } = object.metadata;
+      return {
+        state: { ...state, resourceVersion, isWithoutEvents: false },
+        effect: { kind: event.type === 'DELETED' ? 'remove' : 'upsert', object },
+      };
+    }
+    case 'BOOKMARK': {
+      const { resourceVersion } = event;
+      return {
+        state: { ...state, resourceVersion, isWithoutEvents: false },
+        effect: { kind: 'advance', resourceVersion },
+      };
+    }
+    case 'ERROR': {
+      const { code, reason, message } = event.status;
+      const error = new KubeError(`watching: ${message}`, { status: code, reason });
+      // After an ERROR event of the watch some changes may be missing in the store, so the reflector lists the objects again.
+      const counts = currentCounts(state, now);
+      return { state: toBackingOff(counts, error, toListing(counts, state.resource)) };
+    }
+  }
+}
+
+function endWatch(state: Watching, now: Ms): Transition {
+  if (isTooShort(state, now)) {
+    const error = new KubeError('watching: closed at once, without an event', { status: 0, reason: 'Interrupted' });
+    return failWatch(state, error, now);
+  }
+  return { state: { ...state, openedAt: now, isWithoutEvents: true } };
+}
+
+function failWatch(state: Watching, error: unknown, now: Ms): Transition {
+  if (isKindNotServed(error)) return toUnserved(state);
+  const counts = currentCounts(state, now);
+  // A watch from the same resourceVersion would send the undecodable event again and again. A list returns the current
+  // objects and never that event.
+  const mustList = isExpired(error) || isUndecodable(error) || isNoAnswer(error);
+  const { resource, resourceVersion } = state;
+  if (mustList) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
+  const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
+  // Like client-go, the reflector does not back off after an interrupted watch: some load balancers cut a silent connection
+  // before HEALTHY_AFTER, so the number of failures would only grow.
+  return { state: isInterrupted(error) && !isTooShort(state, now) ? next : toBackingOff(counts, error, next) };
+}
+
+const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
+  isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
+
+/** Whether the API server answered 404 for a collection, with or without a Status in the body: it does not serve the kind. */
+const isKindNotServed = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
+
+const toUnserved = ({ failures, misses }: RetryCounts): Transition => ({
+  state: { kind: 'unserved', failures, misses: misses + 1 },
+  effect: { kind: 'markUnknown' },
+});
+
+const toWatching = (
+  { failures, misses, resource }: RetryCounts & { readonly resource: Resource },
+  resourceVersion: string,
+  now: Ms,
+): Watching => ({
+  kind: 'watching',
+  resource,
+  resourceVersion,
+  failures,
+  misses,
+  healthySince: now,
+  openedAt: now,
+  isWithoutEvents: true,
+});
+
+const toListing = ({ failures, misses }: RetryCounts, resource: Resource): ListingState => ({
+  kind: 'listing',
+  resource,
+  collected: [],
+  continue: undefined,
+  failures,
+  misses,
+});
+
+const currentCounts = (state: Watching, now: Ms): RetryCounts => ({
+  failures: now - state.healthySince >= HEALTHY_AFTER ? 0 : state.failures,
+  misses: state.misses,
+});
+
+function toBackingOff({ failures, misses }: RetryCounts, error: unknown, next: BackingOff['next']): BackingOff {
+  const count = failures + 1;
+  return { kind: 'backingOff', error, failures: count, misses, next: { ...next, failures: count } };
+}

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { keyFor, newFakeApiEnvironment, widgetKind } from '../testing/fixtures.ts';
+import { startReflector, startSyncedReflector } from '../testing/running-reflector.ts';
+
+describe('Reflector for a kind that is installed, removed or served in another version', () => {
+  it('reports that a kind is not served, and lists it within half a minute of its installation', async () => {
+    const environment = newFakeApiEnvironment();
+    environment.server.unserve('widgets');
+    const running = startReflector(environment);
+    await running.clock.advance(5_000);
+    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
+      kind: 'unknown',
+      reason: 'the API server does not serve widgets.example.org',
+    });
+    expect(running.logger.said('The API server does not serve a kind, waiting for it')).to.have.length(1);
+
+    environment.server.serve(widgetKind);
+    environment.make('a');
+    await running.clock.advance(30_000);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    await running.stop();
+  });
+
+  it('lists a kind within seconds that is installed seconds after the start', async () => {
+    const environment = newFakeApiEnvironment();
+    environment.server.unserve('widgets');
+    const running = startReflector(environment);
+    await running.clock.advance(2_500);
+    environment.server.serve(widgetKind);
+    await running.clock.advance(3_200);
+    expect(running.store.synced).to.equal(true);
+    await running.stop();
+  });
+
+  it('repeats the discovery of a kind that is not served with growing delays, up to 15 to 30 s', async () => {
+    const environment = newFakeApiEnvironment();
+    environment.server.unserve('widgets');
+    const running = startReflector(environment);
+    await running.clock.advance(60_000);
+    const atFirst = environment.server.requests.length;
+    await running.clock.advance(600_000);
+    expect(environment.server.requests.length - atFirst).to.be.within(20, 40);
+    await running.stop();
+  });
+
+  it('reports no deletions for a kind that is removed, and only the difference when it is served again', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.make('a');
+    running.make('b');
+    await running.clock.settle();
+    running.changes.length = 0;
+
+    running.server.unserve('widgets');
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal([]);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('unknown');
+    expect(running.store.list().kind).to.equal('unknown');
+
+    running.server.serve(widgetKind);
+    running.server.storage.delete(running.server.kind('widgets'), keyFor('b'));
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal(['-b']);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    await running.stop();
+  });
+
+  it('switches to another version of the kind within seconds, without reporting deletions', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.make('a');
+    await running.clock.settle();
+    running.changes.length = 0;
+    running.server.unserve('widgets');
+    running.server.serve({ ...widgetKind, versions: ['v2'] });
+    await running.clock.advance(2_000);
+    expect(running.store.synced).to.equal(true);
+    // The object has the same resourceVersion as before, and the fields of the other version.
+    expect(running.changes).to.deep.equal(['~a']);
+    expect(running.store.lookup(keyFor('a'))).to.have.nested.property('object.apiVersion', 'example.org/v2');
+    expect(running.server.requests.at(-1)?.path).to.match(/^\/apis\/example.org\/v2\/widgets\?watch=true/);
+    await running.stop();
+  });
+});

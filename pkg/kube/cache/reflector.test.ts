@@ -1,0 +1,345 @@
+import { expect } from 'chai';
+import { ByteStream } from '../testing/byte-stream.ts';
+import { json, text } from '../testing/fake-api-server.ts';
+import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } from '../testing/fixtures.ts';
+import { listsOf, startReflector, startSyncedReflector, watchesOf } from '../testing/running-reflector.ts';
+
+describe('Reflector', () => {
+  it('lists all pages, marks the objects of the first list, then follows the watch', async () => {
+    const environment = newFakeApiEnvironment();
+    for (let i = 0; i < 1_001; i++) environment.make(`w${String(i).padStart(4, '0')}`);
+    const running = startReflector(environment);
+    await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
+    expect(listsOf(environment)).to.equal(3);
+    expect(running.changes).to.have.length(1_001);
+    expect(running.changes.every((change) => change.endsWith('!'))).to.equal(true);
+
+    running.changes.length = 0;
+    const key = keyFor('w0500');
+    const kind = environment.server.kind('widgets');
+    environment.make('x');
+    environment.server.storage.mergePatch(kind, key, { spec: { size: 2 } });
+    environment.server.storage.delete(kind, key);
+    await running.clock.settle();
+    expect(running.changes).to.deep.equal(['+x', '~w0500', '-w0500']);
+    expect(listsOf(environment)).to.equal(3);
+    await running.stop();
+  });
+
+  it('leaves the store unknown until the last page', async () => {
+    const environment = newFakeApiEnvironment();
+    environment.make('a');
+    environment.server.latency = 1_000;
+    const running = startReflector(environment);
+    await running.clock.advance(2_500);
+    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
+      kind: 'unknown',
+      reason: 'widgets.example.org are not listed yet',
+    });
+    await running.clock.advance(500);
+    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
+    expect(running.store.lookup(keyFor('b'))).to.deep.equal({ kind: 'absent' });
+    await running.stop();
+  });
+
+  it('resumes the watch from its last version when the server ends it or the connection breaks', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.make('a');
+    await running.clock.settle();
+    await running.clock.advance(2_000);
+    running.server.endWatches();
+    running.make('b');
+    await running.clock.settle();
+    running.server.endWatches(new Error('read ECONNRESET'));
+    running.make('c');
+    await running.clock.advance(800);
+    expect(running.changes).to.deep.equal(['+a', '+b', '+c']);
+    expect(listsOf(running)).to.equal(1);
+    await running.stop();
+  });
+
+  it('lists again after 410, and reports deleted objects in their last known state', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.make('kept', { spec: { size: 1 } });
+    running.make('lost', { spec: { size: 7 } });
+    await running.clock.settle();
+    running.changes.length = 0;
+    const deleted: unknown[] = [];
+    running.store.onChange((change) => change.type === 'deleted' && deleted.push(change.object['spec']));
+
+    running.server.endWatches(new Error('read ECONNRESET'));
+    running.server.storage.delete(running.server.kind('widgets'), keyFor('lost'));
+    running.make('new');
+    running.server.compact();
+    await running.clock.advance(3_000);
+    expect(running.changes).to.deep.equal(['-lost', '+new']);
+    expect(deleted).to.deep.equal([{ size: 7 }]);
+    expect(listsOf(running)).to.equal(2);
+    await running.stop();
+  });
+
+  it('restarts the list when a page token expires', async () => {
+    const environment = newFakeApiEnvironment();
+    for (let i = 0; i < 600; i++) environment.make(`w${i}`);
+    let isFirst = true;
+    environment.server.intercept = ({ path }) => {
+      if (!path.includes('continue=') || !isFirst) return undefined;
+      isFirst = false;
+      environment.server.storage.delete(environment.server.kind('widgets'), keyFor('w0'));
+      environment.server.compact();
+      return undefined;
+    };
+    const running = startReflector(environment);
+    await running.clock.runUntil(() => running.store.synced, { limitMs: 5_000 });
+    expect(running.changes).to.have.length(599).and.not.include('+w0!');
+    expect(listsOf(environment)).to.equal(4);
+    await running.stop();
+  });
+
+  it('resumes the watch without a list after quiet hours, by bookmarks', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    // The test changes only Secrets, which the reflector does not watch. Without bookmarks the resourceVersion of the
+    // reflector's watch would expire.
+    for (let minute = 0; minute < 120; minute++) {
+      running.server.storage.create(running.server.kind('secrets'), 'default', { metadata: { name: `s${minute}` } });
+      await running.clock.advance(60_000);
+      if (minute % 3 === 0) running.server.compact();
+    }
+    expect(listsOf(running)).to.equal(1);
+    expect(watchesOf(running)).to.be.within(22, 28);
+    await running.stop();
+  });
+
+  it('closes a watch that the server neither feeds nor ends in time', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.server.endWatches();
+    // The fake API server accepts a new watch, but sends nothing on its open connection.
+    running.server.intercept = ({ path, signal }) =>
+      path.includes('watch=true') ? { status: 200, headers: {}, body: new ByteStream(signal, () => {}) } : undefined;
+    await running.clock.advance(1_000);
+    const before = watchesOf(running);
+    running.server.intercept = () => undefined;
+    running.make('a');
+    await running.clock.advance(270_000);
+    expect(running.changes).to.deep.equal([]);
+    await running.clock.advance(60_000);
+    expect(running.changes).to.deep.equal(['+a']);
+    expect(watchesOf(running)).to.equal(before + 1);
+    await running.stop();
+  });
+
+  it('backs off from 0.8 s to 30 s while the server does not answer, and resets the backoff after two healthy minutes', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    const attempts: number[] = [];
+    running.server.intercept = () => {
+      attempts.push(running.clock.monotonic());
+      return new Error('connect ECONNREFUSED 127.0.0.1:6443');
+    };
+    running.server.endWatches(new Error('read ECONNRESET'));
+    await running.clock.advance(300_000);
+    const pauses = attempts.slice(1).map((at, index) => at - (attempts[index] ?? 0));
+    expect(pauses.length).to.be.within(12, 25);
+    pauses.forEach((pause, index) => {
+      const ceiling = Math.min(800 * 2 ** (index + 1), 30_000);
+      expect(pause).to.be.within(ceiling / 2, ceiling);
+    });
+    expect(running.store.synced, 'what was known stays known').to.equal(true);
+
+    running.server.intercept = () => undefined;
+    await running.clock.advance(30_000 + 121_000);
+    attempts.length = 0;
+    const cut = running.clock.monotonic();
+    running.server.intercept = () => {
+      attempts.push(running.clock.monotonic());
+      return new Error('connect ECONNREFUSED 127.0.0.1:6443');
+    };
+    running.server.endWatches(new Error('read ECONNRESET'));
+    await running.clock.advance(1_000);
+    const [first = Infinity, second = Infinity] = attempts;
+    expect(first, 'a watch that had lasted is taken up again at once').to.equal(cut);
+    expect(second - first).to.be.within(400, 800);
+    await running.stop();
+  });
+
+  it('resumes at once behind a load balancer that cuts connections quiet for 35 s', async () => {
+    const environment = await startSyncedReflector(newFakeApiEnvironment());
+    const { clock, server, store, logger, stop } = environment;
+    for (let times = 0; times < 10; times++) {
+      await clock.advance(35_000);
+      server.endWatches(new Error('other side closed'));
+      environment.make(`w${times}`);
+      await clock.settle();
+      expect(store.lookup(keyFor(`w${times}`)).kind, `after ${times + 1} times`).to.equal('found');
+    }
+    expect(listsOf(environment)).to.equal(1);
+    expect(logger.said('The reflector failed and will try again')).to.deep.equal([]);
+    await stop();
+  });
+
+  it('lists again when etcd was restored from a backup', async () => {
+    const environment = newFakeApiEnvironment();
+    const restored = newFakeApiEnvironment();
+    for (const { make } of [environment, restored]) make('a');
+    for (let i = 0; i < 5; i++) environment.server.storage.mergePatch(widgetKind, keyFor('a'), { spec: { size: i } });
+    environment.make('lost');
+    const { store, clock, logger, changes, stop } = await startSyncedReflector(environment);
+    environment.server.intercept = (request) => restored.server.send(request);
+    restored.make('b');
+    environment.server.endWatches(new Error('read ECONNRESET'));
+    await clock.advance(5_000);
+    expect(changes).to.deep.equal(['-lost', '~a', '+b']);
+    expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
+    expect(logger.said('The API server knows less than it did: listing anew')).to.have.length(1);
+    restored.make('c');
+    await clock.settle();
+    expect(changes.at(-1)).to.equal('+c');
+    await stop();
+  });
+
+  it('shows the restored objects when etcd was restored while the API server was down, and has newer versions already', async () => {
+    const environment = newFakeApiEnvironment();
+    const restored = newFakeApiEnvironment();
+    environment.make('a', { spec: { size: 1 } });
+    restored.make('a', { spec: { size: 2 } });
+    const { store, clock, changes, stop } = await startSyncedReflector(environment);
+    environment.server.intercept = () => new Error('connect ECONNREFUSED 127.0.0.1:6443');
+    environment.server.endWatches(new Error('read ECONNRESET'));
+    await clock.advance(5_000);
+    for (let i = 0; i < 5; i++) restored.make(`b${i}`);
+    environment.server.intercept = (request) => restored.server.send(request);
+    await clock.advance(30_000);
+    expect(changes).to.include('~a');
+    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 2);
+    expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
+    await stop();
+  });
+
+  it('reports why it cannot list, with the message of the server and a remedy, until it can', async () => {
+    const environment = newFakeApiEnvironment();
+    const forbidden =
+      'widgets.example.org is forbidden: User "capaf" cannot list resource "widgets" in API group "example.org" at the cluster scope';
+    const remedy =
+      'Apply the roles and role bindings of the manager again (config/rbac), or undo the changes that were made to them';
+    environment.server.intercept = ({ path }) =>
+      path.includes('/widgets?')
+        ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: forbidden })
+        : undefined;
+    const { reflector, clock, logger, store, stop } = startReflector(environment);
+    expect(reflector.hindrance()).to.equal(undefined);
+    // `hindrance` returns the error also while the reflector tries to list again.
+    await clock.advance(20_000);
+    expect(reflector.hindrance()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
+    expect(logger.said('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
+    environment.server.intercept = () => undefined;
+    await clock.runUntil(() => store.synced, { limitMs: 30_000 });
+    await clock.settle();
+    expect(reflector.hindrance()).to.equal(undefined);
+    environment.server.unserve('widgets');
+    await clock.advance(60_000);
+    expect(reflector.hindrance()).to.equal('the API server does not serve widgets.example.org');
+    await stop();
+  });
+
+  it('waits for the Retry-After of the server', async () => {
+    const environment = newFakeApiEnvironment();
+    const listed: number[] = [];
+    environment.server.intercept = ({ path }) => {
+      if (!path.includes('/widgets?')) return undefined;
+      listed.push(environment.clock.monotonic());
+      return listed.length === 1 ? text(429, 'too many requests', { 'retry-after': '17' }) : undefined;
+    };
+    const running = startReflector(environment);
+    await running.clock.advance(20_000);
+    expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
+    expect(running.store.synced).to.equal(true);
+    await running.stop();
+  });
+
+  it('delivers an object with any content', async () => {
+    const environment = newFakeApiEnvironment();
+    environment.make('odd', { spec: 7, status: 'none' });
+    const running = await startSyncedReflector(environment);
+    const found = running.store.lookup(keyFor('odd'));
+    expect(found).to.have.nested.property('object.spec', 7);
+    await running.stop();
+  });
+
+  it('lists again after an undecodable watch event', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.server.endWatches();
+    let isFirst = true;
+    running.server.intercept = ({ path }) => {
+      if (!path.includes('watch=true') || !isFirst) return undefined;
+      isFirst = false;
+      return text(200, '{"type":"ADDED","object":\n');
+    };
+    await running.clock.advance(1_500);
+    running.make('a');
+    await running.clock.advance(3_000);
+    expect(running.changes).to.deep.equal(['+a']);
+    expect(listsOf(running)).to.equal(2);
+    await running.stop();
+  });
+
+  it('backs off behind a proxy that closes every watch at once', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.server.intercept = ({ path }) => (path.includes('watch=true') ? json(200, {}) : undefined);
+    running.server.endWatches();
+    const before = running.server.requests.length;
+    await running.clock.advance(60_000);
+    expect(running.server.requests.length - before).to.be.at.most(12);
+    await running.stop();
+  });
+
+  it('keeps running when a handler throws, and logs the error', async () => {
+    const running = await startSyncedReflector(newFakeApiEnvironment());
+    running.store.onChange(() => {
+      throw new Error('a mistake');
+    });
+    running.make('a');
+    running.make('b');
+    await running.clock.settle();
+    expect(running.changes).to.deep.equal(['+a', '+b']);
+    expect(running.logger.said('A handler of the store failed')).to.have.length(2);
+    await running.stop();
+  });
+
+  for (const [what, prepare, isStarted] of [
+    ['is listed', () => {}, true],
+    ['is not served', ({ server }: FakeApiEnvironment) => server.unserve('widgets'), true],
+    [
+      'cannot be read',
+      ({ server }: FakeApiEnvironment) =>
+        (server.intercept = ({ path }) => (path.includes('limit=') ? text(403, 'no') : undefined)),
+      false,
+    ],
+  ] as const)
+    it(`resolves tried${isStarted ? ' and started' : ', but not started,'} after the first attempt for a kind that ${what}`, async () => {
+      const environment = newFakeApiEnvironment();
+      prepare(environment);
+      environment.server.latency = 1_000;
+      const running = startReflector(environment);
+      const { signal } = new AbortController();
+      const seen: string[] = [];
+      void running.reflector.tried(signal).then(() => seen.push('tried'));
+      void running.reflector.started(signal).then(() => seen.push('started'));
+      await running.clock.advance(999);
+      expect(seen).to.deep.equal([]);
+      await running.clock.advance(3_000);
+      expect(seen.toSorted()).to.deep.equal(isStarted ? ['started', 'tried'] : ['tried']);
+      await running.stop();
+    });
+
+  for (const moment of ['resolving', 'listing', 'watching', 'unserved', 'backingOff'] as const) {
+    it(`stops at once while ${moment}`, async () => {
+      const environment = newFakeApiEnvironment();
+      if (moment === 'unserved') environment.server.unserve('widgets');
+      if (moment === 'backingOff') environment.server.intercept = () => new Error('connect ECONNREFUSED');
+      if (moment === 'resolving' || moment === 'listing') environment.server.latency = 1_000;
+      const running = startReflector(environment);
+      await running.clock.runUntil(() => running.reflector.state.kind === moment, { limitMs: 10_000 });
+      await running.clock.settle();
+      await running.stop();
+    });
+  }
+});

@@ -1,0 +1,273 @@
+import type { Clock, Ms } from '../../env/clock.ts';
+import { deadline, isAborted, sleep, untilAborted } from '../../async/deadline.ts';
+import { errorMessage } from '../../env/error-text.ts';
+import type { Logger } from '../../env/logger.ts';
+import type { Random } from '../../env/random.ts';
+import { PAGE_SIZE } from '../client.ts';
+import { isExpired, KubeError } from '../errors.ts';
+import { remedyOf } from '../permission-remedies.ts';
+import { initialState, step } from './reflector-state.ts';
+import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
+import type { Store } from './store.ts';
+import { WatchOutage } from './watch-outage.ts';
+import type { KubeClient, Resource, WatchEvent } from '../types.ts';
+
+/** The timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle connection. */
+const WATCH_TIMEOUT_SECONDS = 290;
+/**
+ * The fraction by which the timeout of a watch varies randomly, so that watches that were opened at the same time do not end
+ * at the same time.
+ */
+const WATCH_TIMEOUT_JITTER = 0.05;
+/**
+ * How long after the timeout of a watch the reflector waits for the API server to close the watch. If the API server has not
+ * closed the watch by then, its connection counts as dead.
+ */
+const IDLE_MARGIN: Ms = 15_000;
+/**
+ * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to LAST_BACKOFF.
+ * Both values, 0.8 s and 30 s, are client-go's.
+ */
+const FIRST_BACKOFF: Ms = 800;
+const LAST_BACKOFF: Ms = 30_000;
+/** How long the watch must have failed until {@link Reflector.outage} reports it: longer than a restart of the API server. */
+const REPORTED_OUTAGE: Ms = 180_000;
+/** The upper limit for a Retry-After: the reflector shortens a longer delay to this one. */
+const LONGEST_RETRY_AFTER: Ms = 60_000;
+
+export interface ReflectorOptions {
+  readonly client: KubeClient;
+  readonly store: Store;
+  /**
+   * Returns the kind with the version under which the API server serves it, or `undefined` when it does not serve the kind.
+   * The reflector calls this function at the start, and after a 404 until the kind is served.
+   */
+  readonly resolve: (signal: AbortSignal) => Promise<Resource | undefined>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The namespace whose objects the reflector watches; undefined: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+interface OpenWatch {
+  readonly events: AsyncIterator<WatchEvent>;
+  /** Whether the reflector closed the watch because the API server had not closed it in time. */
+  hasTimedOut(): boolean;
+  close(): void;
+}
+
+/**
+ * Keeps a store equal to the objects of one kind in the API server: lists them, then watches them, and lists them again when
+ * necessary. `run` returns only when its signal aborts, and no failure of the API server makes it throw. The states of the
+ * reflector and their order are in reflector-state.ts.
+ */
+export class Reflector {
+  readonly name: string;
+  readonly needsLeadership = false;
+  private readonly options: ReflectorOptions;
+  private current: ReflectorState = initialState;
+  private openWatch: OpenWatch | undefined;
+  private readonly firstResult = Promise.withResolvers<void>();
+  private readonly firstAttempt = Promise.withResolvers<void>();
+  private problem: string | undefined;
+  private readonly watchOutage = new WatchOutage();
+
+  constructor(options: ReflectorOptions) {
+    this.options = options;
+    this.name = `reflector of ${options.store.name}`;
+  }
+
+  get state(): ReflectorState {
+    return this.current;
+  }
+
+  /** Resolves when the store has the first complete list, or the API server has answered that it does not serve the kind. */
+  started(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.firstResult.promise);
+  }
+
+  /**
+   * Like {@link started}, but resolves also when the first attempt to list has failed, for callers that can begin without a
+   * list.
+   */
+  tried(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal, () => this.firstAttempt.promise);
+  }
+
+  /**
+   * Returns the reason why the store is not kept up to date, with a remedy for the user; `undefined` while the watch is
+   * open, and until the first attempt to list has ended.
+   */
+  hindrance(): string | undefined {
+    return this.problem;
+  }
+
+  /**
+   * Returns the reason why the store is outdated, once the watch has failed for minutes; `undefined` otherwise, and while the
+   * API server does not serve the kind.
+   */
+  outage(): string | undefined {
+    const span = this.watchOutage.duration(this.current, this.options.clock.monotonic());
+    if (span < REPORTED_OUTAGE) return undefined;
+    return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    try {
+      while (!signal.aborted) {
+        const input = await this.next(this.current, signal);
+        if (isAborted(signal)) return;
+        const { state, effect } = step(this.current, input, clock.monotonic());
+        if (input.kind === 'ended' || state.kind !== 'watching') this.closeWatch();
+        this.watchOutage.observe(this.current, input, state, clock.monotonic());
+        this.logTransition(this.current, state, input);
+        this.current = state;
+        if (effect !== undefined) this.applyEffect(effect);
+        if (state.kind !== 'resolving' && state.kind !== 'listing') this.firstAttempt.resolve();
+      }
+    } finally {
+      this.closeWatch();
+    }
+  }
+
+  /** Carries out the operation of a state of the reflector, and returns its result as the input of `step`. */
+  private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
+    try {
+      switch (state.kind) {
+        case 'resolving':
+          return { kind: 'resolved', resource: await this.options.resolve(signal) };
+        case 'listing':
+          return {
+            kind: 'page',
+            page: await this.options.client.list(state.resource, this.listOptions(state.continue, signal)),
+          };
+        case 'watching':
+          return await this.nextEvent(state, signal);
+        case 'comparing':
+          return {
+            kind: 'page',
+            page: await this.options.client.list(state.resource, { ...this.scope(), limit: 1, signal }),
+          };
+        case 'unserved':
+          // A kind that is not served now is often served seconds later, while CRDs are installed or upgraded. So the first
+          // delays are short.
+          await this.sleepUnlessAborted(this.backoffDelay(state.misses), signal);
+          return { kind: 'due' };
+        case 'backingOff':
+          await this.sleepUnlessAborted(Math.max(this.backoffDelay(state.failures), retryAfterOf(state.error)), signal);
+          return { kind: 'due' };
+      }
+    } catch (error) {
+      return { kind: 'failed', error };
+    }
+  }
+
+  private listOptions(next: string | undefined, signal: AbortSignal): Parameters<KubeClient['list']>[1] {
+    return { ...this.scope(), limit: PAGE_SIZE, ...(next === undefined ? {} : { continue: next }), signal };
+  }
+
+  private scope(): Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
+    const { namespace, labelSelector, fieldSelector } = this.options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
+  private async nextEvent(state: Watching, signal: AbortSignal): Promise<ReflectorInput> {
+    const watch = (this.openWatch ??= this.watch(state, signal));
+    const next = await watch.events.next();
+    if (next.done !== true) return { kind: 'event', event: next.value };
+    if (!watch.hasTimedOut()) return { kind: 'ended' };
+    const message = 'watching: the server neither sent anything nor ended the watch in time';
+    return { kind: 'failed', error: new KubeError(message, { status: 0, reason: 'NoAnswer' }) };
+  }
+
+  private watch({ resource, resourceVersion }: Watching, signal: AbortSignal): OpenWatch {
+    const { client, clock, random } = this.options;
+    const timeoutSeconds = Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
+    const limit = deadline(clock, timeoutSeconds * 1000 + IDLE_MARGIN, signal, 'the watch');
+    const options = { ...this.scope(), resourceVersion, timeoutSeconds, signal: limit.signal };
+    const events = client.watch(resource, options)[Symbol.asyncIterator]();
+    return {
+      events,
+      hasTimedOut: () => limit.signal.aborted && !signal.aborted,
+      close: () => {
+        limit.dispose();
+        // `return` runs the `finally` block of the generator of watch events, which closes the connection.
+        void Promise.resolve(events.return?.()).catch(() => {});
+      },
+    };
+  }
+
+  private closeWatch(): void {
+    this.openWatch?.close();
+    this.openWatch = undefined;
+  }
+
+  private async sleepUnlessAborted(span: Ms, signal: AbortSignal): Promise<void> {
+    // An aborted sleep is no failure: `run` checks the signal after each step.
+    await sleep(this.options.clock, span, signal).catch(() => {});
+  }
+
+  private backoffDelay(attempts: number): Ms {
+    const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), LAST_BACKOFF);
+    // The delay is random in the upper half of its range, so that managers that lost the same API server do not reconnect at
+    // the same time.
+    return ceiling * (0.5 + 0.5 * this.options.random.next());
+  }
+
+  private applyEffect(effect: StoreEffect): void {
+    const { store } = this.options;
+    if (effect.kind === 'replaceAll' || effect.kind === 'markUnknown') this.firstResult.resolve();
+    switch (effect.kind) {
+      case 'replaceAll':
+        return store.replaceAll(effect.items, effect.resourceVersion);
+      case 'upsert':
+        return store.upsert(effect.object);
+      case 'remove':
+        return store.remove(effect.object);
+      case 'advance':
+        return store.advance(effect.resourceVersion);
+      case 'markUnknown':
+        return store.markUnknown(notServedMessage(store));
+    }
+  }
+
+  private logTransition(before: ReflectorState, after: ReflectorState, input: ReflectorInput): void {
+    const { logger, store } = this.options;
+    const keys = { resource: store.name };
+    if (after.kind === 'watching') this.problem = undefined;
+    if (after.kind === 'unserved') {
+      this.problem = notServedMessage(store);
+      if (after.misses === 1) logger.info('The API server does not serve a kind, waiting for it', keys);
+    }
+    if (after.kind === 'backingOff') {
+      const error = errorMessage(after.error);
+      const remedy = remedyOf(after.error);
+      this.problem = remedy === undefined ? error : `${error}. ${remedy}`;
+      const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
+      // After a watch was interrupted for some minutes an expired resourceVersion is normal, so the log line is no warning.
+      if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
+      else logger.warn('The reflector failed and will try again', failure);
+    }
+    if (before.kind === 'watching' && after.kind === 'comparing' && input.kind === 'failed')
+      logger.debug('The watch was interrupted and goes on', { ...keys, error: errorMessage(input.error) });
+    if (before.kind === 'comparing' && after.kind === 'listing')
+      logger.warn('The API server knows less than it did: listing anew', { ...keys, seen: before.resourceVersion });
+    if (before.kind === 'listing' && after.kind === 'watching') {
+      logger.debug('Listed and watching', { ...keys, version: after.resource.version });
+    }
+  }
+}
+
+const notServedMessage = ({ name }: Store): string => `the API server does not serve ${name}`;
+
+/** The Retry-After of a failed request in ms, at most {@link LONGEST_RETRY_AFTER}; 0 when the response has none. */
+const retryAfterOf = (error: unknown): Ms =>
+  error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;

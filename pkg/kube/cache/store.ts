@@ -1,0 +1,341 @@
+import type { Logger } from '../../env/logger.ts';
+import { errorMessage } from '../../env/error-text.ts';
+import { keyOf, keyText } from '../object-key.ts';
+import { jsonEqual } from '../patches.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { isOlder } from './resource-version.ts';
+import type { KubeObject, ObjectKey } from '../types.ts';
+
+/**
+ * The answer of the store for one object. `absent`: the API server has no such object. `unknown`: the API server does not
+ * serve the kind, or the store has no complete list of the kind yet, so the object may exist.
+ */
+export type Lookup =
+  | { readonly kind: 'found'; readonly object: KubeObject }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export type Listing =
+  | { readonly kind: 'listed'; readonly objects: readonly KubeObject[] }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export type Change =
+  | { readonly type: 'added'; readonly object: KubeObject; readonly isInInitialList: boolean }
+  | { readonly type: 'updated'; readonly object: KubeObject; readonly previous: KubeObject }
+  /**
+   * `object` is the last state of the object that the store saw. An object that was deleted while no watch was open may have
+   * had later states.
+   */
+  | { readonly type: 'deleted'; readonly object: KubeObject };
+
+/** Returns the values under which `byIndex` finds an object. */
+export type IndexFunc = (object: KubeObject) => readonly string[];
+
+export interface StoreReader {
+  lookup(key: ObjectKey): Lookup;
+  /** Lists the objects, sorted by namespace and name. */
+  list(): Listing;
+  byIndex(index: string, value: string): Listing;
+  readonly synced: boolean;
+}
+
+export interface StoreOptions {
+  /** The name of the kind for messages and logs, e.g. `awsfargateprofiles.infrastructure.cluster.x-k8s.io`. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly indexes?: Readonly<Record<string, IndexFunc>>;
+}
+
+/**
+ * A function that the store calls synchronously for every change, in the order of the changes. When a handler throws, the
+ * store logs the error and calls the next handler.
+ */
+export type ChangeHandler = (change: Change) => void;
+
+interface PutOptions {
+  readonly isInInitialList?: boolean;
+  readonly isListed?: boolean;
+  readonly evenIfOlder?: boolean;
+}
+
+/** Removes a handler from the store, so that the store no longer calls it. */
+export type Unsubscribe = () => void;
+
+/**
+ * The objects of one kind as the API server last showed them, deeply frozen and without `metadata.managedFields`.
+ *
+ * The reflector writes the store, controllers read it. Before the first complete list, and while the API server does not
+ * serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no deletion.
+ *
+ * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next pass (one
+ * reconcile) then sees the result of the write, even when the watch has not sent it yet.
+ */
+export class Store implements StoreReader {
+  readonly name: string;
+  private readonly logger: Logger;
+  private readonly indexFuncs: Readonly<Record<string, IndexFunc>>;
+  private readonly objects = new Map<string, KubeObject>();
+  /** The keys of the objects that the store failed to take, with the error. */
+  private readonly failed = new Map<string, string>();
+  /** Maps the name of an index, and a value, to the keys of the objects with that value. */
+  private readonly indexes = new Map<string, Map<string, Set<string>>>();
+  private readonly changeHandlers = new Set<ChangeHandler>();
+  private readonly syncHandlers = new Set<(synced: boolean) => void>();
+  /** The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete list. */
+  private newestVersion: string | undefined;
+  private unknownReason: string | undefined;
+  private isKindServed = true;
+
+  constructor({ name, logger, indexes = {} }: StoreOptions) {
+    this.name = name;
+    this.logger = logger;
+    this.indexFuncs = indexes;
+    this.unknownReason = `${name} are not listed yet`;
+    for (const index of Object.keys(indexes)) this.indexes.set(index, new Map());
+  }
+
+  get synced(): boolean {
+    return this.unknownReason === undefined;
+  }
+
+  /** Whether the API server serves the kind, as far as the reflector knows; true before its first answer. */
+  get served(): boolean {
+    return this.isKindServed;
+  }
+
+  lookup(key: ObjectKey): Lookup {
+    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    const failure = this.failed.get(keyText(key));
+    if (failure !== undefined)
+      return { kind: 'unknown', reason: `the controller cannot store ${keyText(key)}: ${failure}` };
+    const object = this.objects.get(keyText(key));
+    return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
+  }
+
+  list(): Listing {
+    return this.listing(this.objects.keys());
+  }
+
+  /** @throws RangeError for an index that the options of the store do not declare, which is a bug in the caller. */
+  byIndex(index: string, value: string): Listing {
+    const values = this.indexes.get(index);
+    if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);
+    return this.listing(values.get(value) ?? []);
+  }
+
+  onChange(handler: ChangeHandler): Unsubscribe {
+    this.changeHandlers.add(handler);
+    return () => this.changeHandlers.delete(handler);
+  }
+
+  /**
+   * Calls `handler` with `true` whenever the answers of the store stop being `unknown`, because the store has a complete
+   * list, and with `false` whenever they become `unknown` again.
+   */
+  onSync(handler: (synced: boolean) => void): Unsubscribe {
+    this.syncHandlers.add(handler);
+    return () => this.syncHandlers.delete(handler);
+  }
+
+  /** Resolves when the store has a complete list. Rejects with the reason of `signal` when `signal` aborts earlier. */
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      if (this.synced) return resolve();
+      const onAbort = (): void => {
+        unsubscribe();
+        reject(signal.reason);
+      };
+      const unsubscribe = this.onSync((synced) => {
+        if (!synced) return;
+        unsubscribe();
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /**
+   * Stores the object that the API server returned for a write. The store then ignores watch events with an older version of
+   * this object.
+   *
+   * The answer to the write that removes the last finalizer shows the object with its resourceVersion from before the
+   * deletion. If the watch has sent the deletion before that answer arrives, the object stays deleted.
+   */
+  replaceWith(object: KubeObject): void {
+    const isKnown = this.objects.has(keyText(keyOf(object)));
+    const isDeleted =
+      !isKnown && this.newestVersion !== undefined && !isOlder(this.newestVersion, object.metadata.resourceVersion);
+    if (!isDeleted) this.tryPut(object);
+  }
+
+  /**
+   * The reflector passes a complete list to the store, which removes its objects that are older than the list and not in
+   * the list. The content of the list counts even for an object of the same version: after etcd was restored from a backup,
+   * another object can have that version.
+   */
+  replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
+    // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another API
+    // server answers.
+    const isHistoryRewound = this.newestVersion !== undefined && isOlder(resourceVersion, this.newestVersion);
+    const isInInitialList = this.newestVersion === undefined;
+    const listed = new Set(items.map((item) => keyText(keyOf(item))));
+    for (const [text, stored] of this.objects) {
+      const isYoungerThanList = isOlder(resourceVersion, stored.metadata.resourceVersion);
+      if (!listed.has(text) && (isHistoryRewound || !isYoungerThanList)) this.deleteObject(stored);
+    }
+    for (const key of this.failed.keys()) if (!listed.has(key)) this.failed.delete(key);
+    for (const item of items) this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound });
+    if (isHistoryRewound) this.newestVersion = undefined;
+    this.advance(resourceVersion);
+    this.isKindServed = true;
+    this.setUnknown(undefined);
+  }
+
+  /**
+   * The reflector passes an added or modified object to the store, which ignores it when a write has already stored a newer
+   * version.
+   */
+  upsert(object: KubeObject): void {
+    this.tryPut(object);
+    this.advance(object.metadata.resourceVersion);
+  }
+
+  /** The reflector passes a deleted object in its last state to the store. */
+  remove(object: KubeObject): void {
+    const version = object.metadata.resourceVersion;
+    this.failed.delete(keyText(keyOf(object)));
+    const stored = this.objects.get(keyText(keyOf(object)));
+    const isRecreated = stored !== undefined && isOlder(version, stored.metadata.resourceVersion);
+    if (stored !== undefined && !isRecreated) this.deleteObject(stored, deepFreeze(withoutManagedFields(object)));
+    this.advance(version);
+  }
+
+  /**
+   * The reflector tells the store that the watch has reported every change up to this resourceVersion. The watch events of
+   * one kind come in the order of their resourceVersions.
+   */
+  advance(resourceVersion: string): void {
+    if (this.newestVersion === undefined || isOlder(this.newestVersion, resourceVersion))
+      this.newestVersion = resourceVersion;
+  }
+
+  /**
+   * The reflector tells the store that the API server does not serve the kind. Until the next complete list every answer of
+   * the store is `unknown`.
+   */
+  markUnknown(reason: string): void {
+    this.isKindServed = false;
+    this.setUnknown(reason);
+  }
+
+  private listing(keys: Iterable<string>): Listing {
+    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    const objects = [...keys].toSorted().flatMap((key) => this.objects.get(key) ?? []);
+    return { kind: 'listed', objects };
+  }
+
+  private setUnknown(reason: string | undefined): void {
+    const changed = (this.unknownReason === undefined) !== (reason === undefined);
+    this.unknownReason = reason;
+    if (changed) for (const handler of this.syncHandlers) this.callSafely(() => handler(reason === undefined));
+  }
+
+  private deleteObject(stored: KubeObject, last = stored): void {
+    const text = keyText(keyOf(stored));
+    this.objects.delete(text);
+    this.unindex(text, stored);
+    this.notify({ type: 'deleted', object: last });
+  }
+
+  /**
+   * Stores an object. If that fails, the answers for this one object are `unknown`, with the last good version in lists, and
+   * the store goes on with the others: an object that one user wrote must not end the watch of all.
+   */
+  private tryPut(object: KubeObject, options?: PutOptions): void {
+    const text = keyText(keyOf(object));
+    try {
+      this.putObject(object, options);
+      this.failed.delete(text);
+    } catch (error) {
+      this.failed.set(text, errorMessage(error));
+      this.logger.error('The store cannot take an object', error, { store: this.name, object: text });
+    }
+  }
+
+  private putObject(
+    object: KubeObject,
+    { isInInitialList = false, isListed = false, evenIfOlder = false }: PutOptions = {},
+  ): void {
+    const text = keyText(keyOf(object));
+    const previous = this.objects.get(text);
+    const version = object.metadata.resourceVersion;
+    if (previous !== undefined) {
+      const storedVersion = previous.metadata.resourceVersion;
+      if (isOlder(version, storedVersion) && !evenIfOlder) return;
+      if (storedVersion === version && (!isListed || hasSameContent(previous, object))) return;
+    }
+    const frozen = deepFreeze(withoutManagedFields(object));
+    if (previous !== undefined) this.unindex(text, previous);
+    this.objects.set(text, frozen);
+    this.index(text, frozen);
+    this.notify(
+      previous === undefined
+        ? { type: 'added', object: frozen, isInInitialList }
+        : { type: 'updated', object: frozen, previous },
+    );
+  }
+
+  private index(text: string, object: KubeObject): void {
+    for (const [index, values] of this.indexes) {
+      for (const value of this.valuesOf(index, object)) {
+        const keys = values.get(value);
+        if (keys === undefined) values.set(value, new Set([text]));
+        else keys.add(text);
+      }
+    }
+  }
+
+  private unindex(text: string, object: KubeObject): void {
+    for (const [index, values] of this.indexes) {
+      for (const value of this.valuesOf(index, object)) {
+        const keys = values.get(value);
+        keys?.delete(text);
+        if (keys?.size === 0) values.delete(value);
+      }
+    }
+  }
+
+  private valuesOf(index: string, object: KubeObject): readonly string[] {
+    return this.callSafely(() => this.indexFuncs[index]?.(object)) ?? [];
+  }
+
+  private notify(change: Change): void {
+    for (const handler of this.changeHandlers) this.callSafely(() => handler(change));
+  }
+
+  private callSafely<A>(work: () => A): A | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.logger.error('A handler of the store failed', error, { store: this.name });
+      return undefined;
+    }
+  }
+}
+
+function hasSameContent(stored: KubeObject, object: KubeObject): boolean {
+  try {
+    return jsonEqual(stored, withoutManagedFields(object));
+  } catch {
+    // The comparison of a very deep object exceeds the stack. Such an object is stored again.
+    return false;
+  }
+}
+
+function withoutManagedFields(object: KubeObject): KubeObject {
+  if (!('managedFields' in object.metadata)) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

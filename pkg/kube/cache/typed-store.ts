@@ -1,0 +1,104 @@
+import { left } from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { DecodeProblem } from '../../../api/schema/problem.ts';
+import type { KubeObject, ObjectKey } from '../types.ts';
+import { errorMessage } from '../../env/error-text.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import type { StoreReader } from './store.ts';
+
+/** The result of a decoder: the decoded object, or every problem that the decoder found. */
+export type Decoded<A> = Either<readonly DecodeProblem[], A>;
+
+/** An object of the store as the API server sent it, and the result of decoding it. */
+export interface TypedEntry<A> {
+  readonly object: KubeObject;
+  readonly decoded: Decoded<A>;
+}
+
+/** Like {@link Lookup}, with the decoded object. An object that cannot be decoded is `found`, not `absent`. */
+export type TypedLookup<A> =
+  | ({ readonly kind: 'found' } & TypedEntry<A>)
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Like {@link Listing}, with the decoded objects. Objects that cannot be decoded are listed too. */
+export type TypedListing<A> =
+  | { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export interface TypedStoreReader<A> {
+  lookup(key: ObjectKey): TypedLookup<A>;
+  /** Lists the objects, sorted by namespace and name. */
+  list(): TypedListing<A>;
+  /** @throws RangeError for an index that the store does not have */
+  byIndex(index: string, value: string): TypedListing<A>;
+  /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
+  decode(object: KubeObject): Decoded<A>;
+  readonly synced: boolean;
+}
+
+/**
+ * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
+ *
+ * - The view remembers the result of the decoder per object of the store (by identity): the store replaces the object with
+ *   each new version, so a new version is decoded anew. The view remembers decoding problems like a decoded object.
+ * - All readers of one version get the same `decoded`. It is deeply frozen, as `object` is.
+ * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can free the
+ *   decoded object too.
+ * - `decode` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing of
+ *   all others.
+ *
+ * Make one view per store, and share it: a second view of the same store decodes every object a second time.
+ */
+export class TypedStore<A> implements TypedStoreReader<A> {
+  private readonly store: StoreReader;
+  private readonly decoder: (object: KubeObject) => Decoded<A>;
+  private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
+
+  constructor(store: StoreReader, decoder: (object: KubeObject) => Decoded<A>) {
+    this.store = store;
+    this.decoder = decoder;
+  }
+
+  get synced(): boolean {
+    return this.store.synced;
+  }
+
+  lookup(key: ObjectKey): TypedLookup<A> {
+    const lookup = this.store.lookup(key);
+    return lookup.kind === 'found' ? { kind: 'found', ...this.entryOf(lookup.object) } : lookup;
+  }
+
+  list(): TypedListing<A> {
+    return this.typed(this.store.list());
+  }
+
+  byIndex(index: string, value: string): TypedListing<A> {
+    return this.typed(this.store.byIndex(index, value));
+  }
+
+  decode(object: KubeObject): Decoded<A> {
+    const known = this.decodedObjects.get(object);
+    if (known !== undefined) return known;
+    const decoded = this.tryDecode(object);
+    this.decodedObjects.set(object, decoded);
+    return decoded;
+  }
+
+  private tryDecode(object: KubeObject): Decoded<A> {
+    try {
+      return deepFreeze(this.decoder(object));
+    } catch (error) {
+      return left([{ path: '', expected: 'an object that the controller can decode', got: errorMessage(error) }]);
+    }
+  }
+
+  private typed(listing: ReturnType<StoreReader['list']>): TypedListing<A> {
+    if (listing.kind === 'unknown') return listing;
+    return { kind: 'listed', entries: listing.objects.map((object) => this.entryOf(object)) };
+  }
+
+  private entryOf(object: KubeObject): TypedEntry<A> {
+    return { object, decoded: this.decode(object) };
+  }
+}

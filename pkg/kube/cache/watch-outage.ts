@@ -1,0 +1,31 @@
+import type { Ms } from '../../env/clock.ts';
+import { REQUEST_DEADLINE } from '../api-requests.ts';
+import type { ReflectorInput, ReflectorState } from './reflector-state.ts';
+
+/** Measures for how long the watch of a reflector has not worked. A kind that is not served has no outage. */
+export class WatchOutage {
+  private since: Ms | undefined;
+
+  /** The reflector calls this method after each step, with the state before the step, the input and the state after it. */
+  observe(before: ReflectorState, input: ReflectorInput, after: ReflectorState, now: Ms): void {
+    if (after.kind === 'unserved' || provesWatch(before, input, after, now)) this.since = undefined;
+    if (after.kind === 'backingOff') this.since ??= now;
+  }
+
+  /** Returns for how long the watch has not worked; 0 while it works. */
+  duration(state: ReflectorState, now: Ms): Ms {
+    return this.since === undefined || isOpen(state, now) ? 0 : now - this.since;
+  }
+}
+
+/**
+ * Whether a watch is open for certain: a request for a watch without response headers fails within REQUEST_DEADLINE. The
+ * first bookmark may come later.
+ */
+const isOpen = (state: ReflectorState, now: Ms): boolean =>
+  state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
+
+/** Whether a step of the reflector shows that its watch was open until now. */
+const provesWatch = (before: ReflectorState, input: ReflectorInput, after: ReflectorState, now: Ms): boolean =>
+  isOpen(before, now) ||
+  (before.kind === 'watching' && after.kind === 'watching' && (input.kind === 'event' || input.kind === 'ended'));

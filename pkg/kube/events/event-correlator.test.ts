@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { EventCorrelator, type EventOccurrence, type CorrelationResult } from './event-correlator.ts';
+
+function newCorrelator() {
+  const clock = new VirtualClock();
+  const correlator = new EventCorrelator(clock);
+  /**
+   * Passes an occurrence to the EventCorrelator, and then updates the EventCorrelator's state as if the Event had been
+   * written.
+   */
+  const correlate = (message: string, more: Partial<EventOccurrence> = {}): CorrelationResult => {
+    const result = correlator.correlate({ objectId: 'a', type: 'Normal', reason: 'Tested', message, ...more });
+    if (result.kind === 'create')
+      correlator.updateState(result.id, { name: `e-${result.id}`, count: 1, firstTimestamp: '' });
+    if (result.kind === 'update')
+      correlator.updateState(result.id, { ...result.recorded, count: result.recorded.count + 1 });
+    return result;
+  };
+  return { clock, correlate };
+}
+
+describe('EventCorrelator', () => {
+  it('counts a repeated event on the existing one', () => {
+    const { correlate } = newCorrelator();
+    const first = correlate('same');
+    expect(first).to.include({ kind: 'create', message: 'same' });
+    for (let count = 1; count < 5; count++) expect(correlate('same')).to.have.nested.property('recorded.count', count);
+  });
+
+  it('creates separate events for different objects, types, reasons or messages', () => {
+    const { correlate } = newCorrelator();
+    const kinds = [
+      correlate('same'),
+      correlate('other'),
+      correlate('same', { reason: 'Other' }),
+      correlate('same', { type: 'Warning' }),
+      correlate('same', { objectId: 'b' }),
+    ].map(({ kind }) => kind);
+    expect(kinds).to.deep.equal(['create', 'create', 'create', 'create', 'create']);
+  });
+
+  it('combines events from the tenth message of one reason within ten minutes', () => {
+    const { correlate } = newCorrelator();
+    for (let i = 0; i < 9; i++)
+      expect(correlate(`request ${i}`)).to.include({ kind: 'create', message: `request ${i}` });
+    const tenth = correlate('request 9');
+    expect(tenth).to.include({ kind: 'create', message: '(combined from similar events): request 9' });
+    const eleventh = correlate('request 10');
+    expect(eleventh).to.include({ kind: 'update', message: '(combined from similar events): request 10' });
+    expect(correlate('request 11')).to.have.nested.property('recorded.count', 2);
+    expect(correlate('alone', { reason: 'Other' })).to.include({ message: 'alone' });
+  });
+
+  it('stops combining after more than ten minutes without a similar event', async () => {
+    const { correlate, clock } = newCorrelator();
+    for (let i = 0; i < 12; i++) correlate(`request ${i}`);
+    await clock.advance(600_000);
+    expect(correlate('request 12')).to.include({ message: '(combined from similar events): request 12' });
+    await clock.advance(600_001);
+    expect(correlate('request 13')).to.include({ message: 'request 13' });
+  });
+
+  it('allows an object 25 events of a type, then one every five minutes', async () => {
+    const { correlate, clock } = newCorrelator();
+    for (let i = 0; i < 25; i++) expect(correlate('same').kind).to.not.equal('skip');
+    expect(correlate('same').kind).to.equal('skip');
+    expect(correlate('same', { type: 'Warning' }).kind).to.equal('create');
+    expect(correlate('same', { objectId: 'b' }).kind).to.equal('create');
+    await clock.advance(299_999);
+    expect(correlate('same').kind).to.equal('skip');
+    await clock.advance(1);
+    expect(correlate('same').kind).to.equal('update');
+    expect(correlate('same').kind).to.equal('skip');
+    await clock.advance(30 * 300_000);
+    for (let i = 0; i < 25; i++) expect(correlate('same').kind).to.not.equal('skip');
+    expect(correlate('same').kind).to.equal('skip');
+  });
+});

@@ -1,0 +1,108 @@
+import type { Clock, Ms } from '../../env/clock.ts';
+import { Lru } from '../../collections/lru.ts';
+
+// The rules of client-go's EventCorrelator (tools/record/events_cache.go), which keep a controller from flooding etcd: the
+// EventCorrelator counts repeated events, combines similar events, and limits the events of each object.
+
+/**
+ * From this number of different messages on, Events of one object, type and reason are combined into one Event. The messages
+ * are counted anew when AGGREGATE_INTERVAL has passed since the last of them. Both values are client-go's.
+ */
+const AGGREGATE_MAX_EVENTS = 10;
+const AGGREGATE_INTERVAL: Ms = 600_000;
+/**
+ * How many Events of one type about one object may be written without a pause, and the time in ms after which one more is
+ * allowed. Both values are client-go's.
+ */
+const SPAM_BURST = 25;
+const SPAM_REFILL_PERIOD: Ms = 300_000;
+const MAX_CACHE_ENTRIES = 4096;
+
+/** Something that happened to an object, to be recorded as an Event. */
+export interface EventOccurrence {
+  /** Identifies the object that the Event is about. */
+  readonly objectId: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The Event in the API server that records earlier occurrences. A further occurrence increases its count. */
+export interface RecordedEvent {
+  readonly name: string;
+  readonly count: number;
+  /** The time of the first occurrence that the Event records, in RFC 3339. */
+  readonly firstTimestamp: string;
+}
+
+export type CorrelationResult =
+  /** The occurrence is not recorded: too many Events of the same type were written about the same object. */
+  | { readonly kind: 'skip' }
+  | { readonly kind: 'create'; readonly id: string; readonly message: string }
+  | { readonly kind: 'update'; readonly id: string; readonly message: string; readonly recorded: RecordedEvent };
+
+interface TokenBucket {
+  readonly tokens: number;
+  readonly at: Ms;
+}
+
+interface SimilarEvents {
+  readonly messages: ReadonlySet<string>;
+  readonly lastAt: Ms;
+}
+
+export class EventCorrelator {
+  private readonly clock: Clock;
+  private readonly similar = new Lru<SimilarEvents>({ maxEntries: MAX_CACHE_ENTRIES });
+  private readonly recorded = new Lru<RecordedEvent>({ maxEntries: MAX_CACHE_ENTRIES });
+  private readonly buckets = new Lru<TokenBucket>({ maxEntries: MAX_CACHE_ENTRIES });
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  correlate(occurrence: EventOccurrence): CorrelationResult {
+    const { id, message } = this.aggregate(occurrence);
+    if (!this.takeToken(idOf(occurrence.objectId, occurrence.type))) return { kind: 'skip' };
+    const recorded = this.recorded.get(id);
+    return recorded === undefined ? { kind: 'create', id, message } : { kind: 'update', id, message, recorded };
+  }
+
+  /**
+   * Remembers an Event that was written. Call this method after the API server has accepted the created or updated Event.
+   */
+  updateState(id: string, recorded: RecordedEvent): void {
+    this.recorded.set(id, recorded);
+  }
+
+  private aggregate({ objectId, type, reason, message }: EventOccurrence): {
+    readonly id: string;
+    readonly message: string;
+  } {
+    const now = this.clock.monotonic();
+    const id = idOf(objectId, type, reason);
+    const known = this.similar.get(id);
+    const fresh = known === undefined || now - known.lastAt > AGGREGATE_INTERVAL ? [] : known.messages;
+    const messages = new Set([...fresh, message]);
+    if (messages.size < AGGREGATE_MAX_EVENTS) {
+      this.similar.set(id, { messages, lastAt: now });
+      return { id: idOf(objectId, type, reason, message), message };
+    }
+    // Only the number of different messages matters, so any message may be removed to limit the size of the set.
+    const [first = ''] = messages;
+    messages.delete(first);
+    this.similar.set(id, { messages, lastAt: now });
+    return { id, message: `(combined from similar events): ${message}` };
+  }
+
+  private takeToken(id: string): boolean {
+    const now = this.clock.monotonic();
+    const bucket = this.buckets.get(id) ?? { tokens: SPAM_BURST, at: now };
+    const tokens = Math.min(SPAM_BURST, bucket.tokens + (now - bucket.at) / SPAM_REFILL_PERIOD);
+    const isEnough = tokens >= 1;
+    this.buckets.set(id, { tokens: isEnough ? tokens - 1 : tokens, at: now });
+    return isEnough;
+  }
+}
+
+const idOf = (...parts: readonly string[]): string => JSON.stringify(parts);

@@ -1,0 +1,264 @@
+import type { Clock, Ms, Timer } from '../../env/clock.ts';
+import { DeadlineExceeded, sleep } from '../../async/deadline.ts';
+import type { LogKeys, Logger } from '../../env/logger.ts';
+import { toPrintableLine } from '../../env/printable.ts';
+import type { Random } from '../../env/random.ts';
+import { formatTimestamp } from '../../env/timestamp.ts';
+import { KubeError, isAlreadyExists, isNoAnswer, isNotFound } from '../errors.ts';
+import { EventCorrelator, type CorrelationResult } from './event-correlator.ts';
+import { keyOf, keyText } from '../object-key.ts';
+import type { KubeClient, KubeObject, Resource } from '../types.ts';
+
+// The manager writes Events of core/v1, as Cluster API's managers do. `kubectl describe` finds them by involvedObject.uid.
+const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
+
+/**
+ * The maximum number of events in the EventWriter's queue; an event that comes while the queue is full is discarded. The
+ * value is client-go's.
+ */
+const MAX_QUEUED = 1000;
+/** How many times the EventWriter tries to write an Event, and the delay between two attempts. Both values are client-go's. */
+const MAX_ATTEMPTS = 12;
+const RETRY_DELAY: Ms = 10_000;
+/** How long the EventWriter goes on writing queued events after the manager was told to stop. */
+const FLUSH_DEADLINE: Ms = 5_000;
+/** The API server's limit for the message of an Event, in bytes. */
+const MAX_MESSAGE = 1024;
+/**
+ * The maximum length of an object's name in the name of an Event: an Event name has at most 253 characters, and its suffix
+ * takes 17.
+ */
+const MAX_OBJECT_NAME = 236;
+
+export type EventType = 'Normal' | 'Warning';
+
+/** The object that an Event is about, e.g. a {@link KubeObject}. */
+export type InvolvedObject = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
+
+export interface EventRecorder {
+  /** Queues an Event about `object` and returns at once. Never throws. */
+  record(object: InvolvedObject, type: EventType, reason: string, message: string): void;
+}
+
+export interface EventWriterOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The name of the component that writes the Events. `kubectl describe` shows it as `From`. */
+  readonly component: string;
+  /** The name of this replica of the manager, e.g. the name of its pod. */
+  readonly instance?: string;
+}
+
+interface Queued {
+  readonly object: InvolvedObject;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+  /** The wall clock time at which the event happened. */
+  readonly at: Ms;
+}
+
+/**
+ * Writes Events in the background, one after the other, and logs a failed write. When the signal of `run` aborts, `run`
+ * writes the queued events for at most five seconds, and then returns.
+ */
+export class EventWriter implements EventRecorder {
+  readonly name = 'events';
+  readonly needsLeadership = false;
+  private readonly options: EventWriterOptions;
+  private readonly correlator: EventCorrelator;
+  private readonly queue: Queued[] = [];
+  private wake: (() => void) | undefined;
+  /** The number at the end of the newest Event name that the EventWriter has made. */
+  private lastNumber = 0n;
+  private hasEnded = false;
+
+  constructor(options: EventWriterOptions) {
+    this.options = options;
+    this.correlator = new EventCorrelator(options.clock);
+  }
+
+  record(object: InvolvedObject, type: EventType, reason: string, message: string): void {
+    const queued = {
+      object,
+      type,
+      reason,
+      message: truncateMessage(toPrintableLine(message)),
+      at: this.options.clock.now(),
+    };
+    if (this.hasEnded || this.queue.length >= MAX_QUEUED) {
+      const why = this.hasEnded ? 'the manager has stopped' : 'too many are waiting';
+      this.options.logger.warn('An event was dropped', { ...keysOf(queued), why });
+      return;
+    }
+    this.queue.push(queued);
+    this.wake?.();
+  }
+
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, logger } = this.options;
+    const end = new AbortController();
+    let timer: Timer | undefined;
+    const onStop = (): void => {
+      timer = clock.after(FLUSH_DEADLINE, () =>
+        end.abort(new DeadlineExceeded('writing the last events', FLUSH_DEADLINE)),
+      );
+    };
+    if (stop.aborted) onStop();
+    else stop.addEventListener('abort', onStop, { once: true });
+    for (let next = await this.takeNext(stop); next !== undefined; next = await this.takeNext(stop)) {
+      await this.writeWithRetries(next, stop, end.signal);
+      if (end.signal.aborted) break;
+    }
+    this.hasEnded = true;
+    timer?.cancel();
+    if (this.queue.length > 0) logger.warn('Events were dropped at the stop', { count: this.queue.length });
+  }
+
+  /**
+   * Waits until the queue has an event, removes the event from the queue and returns it; `undefined` when the signal has
+   * aborted and the queue is empty.
+   */
+  private async takeNext(stop: AbortSignal): Promise<Queued | undefined> {
+    while (this.queue.length === 0 && !stop.aborted) {
+      await new Promise<void>((resolve) => {
+        const go = (): void => {
+          stop.removeEventListener('abort', go);
+          this.wake = undefined;
+          resolve();
+        };
+        stop.addEventListener('abort', go, { once: true });
+        this.wake = go;
+      });
+    }
+    return this.queue.shift();
+  }
+
+  private async writeWithRetries(queued: Queued, stop: AbortSignal, end: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.options;
+    const { object, type, reason, message } = queued;
+    const result = this.correlator.correlate({ objectId: idOf(object), type, reason, message });
+    if (result.kind === 'skip') return;
+    // Every attempt to write an Event uses the same name: if only the response to an attempt was lost, the Event already
+    // exists.
+    let eventName: string | undefined;
+    const name = (): string => (eventName ??= this.newName(queued));
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.writeOnce(queued, result, name, end);
+      } catch (error) {
+        if (isNamespaceTerminating(error)) return logger.debug('The API server refused an event', keysOf(queued));
+        if (attempt === MAX_ATTEMPTS || stop.aborted || !isRetryable(error))
+          return logger.error('Writing an event failed', error, keysOf(queued));
+      }
+      // The first delay is random, so that managers that lost the same API server do not write to it again at the same time.
+      await sleep(clock, attempt === 1 ? RETRY_DELAY * random.next() : RETRY_DELAY, stop).catch(() => {});
+    }
+  }
+
+  private async writeOnce(
+    queued: Queued,
+    result: Exclude<CorrelationResult, { kind: 'skip' }>,
+    name: () => string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { id, message } = result;
+    const recorded = result.kind === 'update' ? result.recorded : undefined;
+    const count = (recorded?.count ?? 0) + 1;
+    const lastTimestamp = formatTimestamp(queued.at);
+    if (recorded !== undefined) {
+      const isPatched = await this.patchEvent(queued, recorded.name, { count, lastTimestamp, message }, signal);
+      if (isPatched) return this.correlator.updateState(id, { ...recorded, count });
+    }
+    const firstTimestamp = recorded?.firstTimestamp ?? lastTimestamp;
+    const event = this.newEvent(queued, name(), message, { count, firstTimestamp, lastTimestamp });
+    await this.createEvent(queued, event, signal);
+    this.correlator.updateState(id, { name: name(), count, firstTimestamp });
+  }
+
+  /** Returns `false` when the Event does not exist any more: the API server removes Events after an hour. */
+  private async patchEvent({ object }: Queued, name: string, patch: unknown, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.options.client.mergePatch(EVENTS, { namespace: namespaceOf(object), name }, patch, { signal });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  private async createEvent({ object }: Queued, event: unknown, signal: AbortSignal): Promise<void> {
+    try {
+      await this.options.client.create(EVENTS, namespaceOf(object), event, { signal });
+    } catch (error) {
+      // The name of each Event is unique, so an Event that already exists was created by an earlier attempt.
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  /**
+   * Makes the name of an Event, `name.<nanoseconds in hex>`, as client-go does. The digits below a millisecond are random,
+   * since JavaScript's clock does not have them. The number always grows, because `kubectl describe` sorts the Events of one
+   * second by name.
+   */
+  private newName({ object, at }: Queued): string {
+    const nanoseconds =
+      BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(this.options.random.next() * 1_000_000));
+    this.lastNumber = nanoseconds > this.lastNumber ? nanoseconds : this.lastNumber + 1n;
+    return `${object.metadata.name.slice(0, MAX_OBJECT_NAME)}.${this.lastNumber.toString(16)}`;
+  }
+
+  private newEvent(
+    { object, type, reason }: Queued,
+    eventName: string,
+    message: string,
+    times: { readonly count: number; readonly firstTimestamp: string; readonly lastTimestamp: string },
+  ): Readonly<Record<string, unknown>> {
+    const { component, instance = '' } = this.options;
+    const { apiVersion, kind, metadata } = object;
+    const { name, namespace, uid, resourceVersion } = metadata;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: eventName, namespace: namespaceOf(object) },
+      involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
+      type,
+      reason,
+      message,
+      ...times,
+      source: { component, ...(instance === '' ? {} : { host: instance }) },
+      reportingComponent: component,
+      reportingInstance: instance,
+    };
+  }
+}
+
+/** kubectl looks for the Events of cluster-scoped objects in the namespace `default`. */
+const namespaceOf = ({ metadata }: InvolvedObject): string => metadata.namespace ?? 'default';
+
+const idOf = ({ apiVersion, kind, metadata }: InvolvedObject): string =>
+  [apiVersion, kind, keyText(keyOf({ metadata })), metadata.uid].join(' ');
+
+const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
+  object: keyText(keyOf(object)),
+  kind: object.kind,
+  reason,
+  message,
+});
+
+/** Whether the API server refused an Event because its namespace is being deleted. Users can do nothing about that. */
+const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof KubeError && error.causes.includes('NamespaceTerminating');
+
+const isRetryable = (error: unknown): boolean =>
+  isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
+
+function truncateMessage(message: string): string {
+  if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
+  const ellipsis = '…';
+  const kept = Buffer.from(message).subarray(0, MAX_MESSAGE - Buffer.byteLength(ellipsis));
+  // A character that the limit cut in half decodes to a replacement character, which is removed.
+  return kept.toString('utf8').replace(/\uFFFD$/, '') + ellipsis;
+}

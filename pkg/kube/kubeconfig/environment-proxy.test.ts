@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { environmentProxy } from './environment-proxy.ts';
+
+const PROXY = 'http://proxy:3128';
+
+describe('environmentProxy', () => {
+  const proxyFor = (server: string, env: Readonly<Record<string, string>>): string | undefined =>
+    environmentProxy(env, new URL(server))?.url;
+
+  it('reads HTTPS_PROXY for https and HTTP_PROXY for http, in upper case first', () => {
+    const env = { HTTPS_PROXY: 'http://a', https_proxy: 'http://b', HTTP_PROXY: '', http_proxy: 'http://c' };
+    expect(environmentProxy(env, new URL('https://prod'))).to.deep.equal({ variable: 'HTTPS_PROXY', url: 'http://a' });
+    expect(environmentProxy(env, new URL('http://prod'))).to.deep.equal({ variable: 'http_proxy', url: 'http://c' });
+    expect(proxyFor('https://prod', { HTTP_PROXY: PROXY, ALL_PROXY: PROXY })).to.equal(undefined);
+  });
+
+  it('reads a proxy without a scheme as one of http', () => {
+    expect(proxyFor('https://prod', { HTTPS_PROXY: 'proxy:3128' })).to.equal(PROXY);
+    expect(proxyFor('https://prod', { HTTPS_PROXY: 'ann:secret@proxy' })).to.equal('http://ann:secret@proxy');
+    expect(proxyFor('https://prod', { HTTPS_PROXY: 'socks5://proxy' })).to.equal('socks5://proxy');
+  });
+
+  for (const server of ['https://localhost:6443', 'https://127.0.0.1', 'https://127.9.9.9', 'https://[::1]:6443'])
+    it(`uses no proxy for ${server}`, () => expect(proxyFor(server, { HTTPS_PROXY: PROXY })).to.equal(undefined));
+
+  // The cases of golang.org/x/net/http/httpproxy, whose rules are documented at FromEnvironment.
+  const rows: readonly (readonly [noProxy: string, server: string, isProxied: boolean])[] = [
+    ['', 'https://prod', true],
+    ['*', 'https://prod', false],
+    [' , *', 'https://prod', false],
+    ['example.org', 'https://example.org', false],
+    ['example.org', 'https://api.EXAMPLE.org', false],
+    ['example.org', 'https://badexample.org', true],
+    ['.example.org', 'https://api.example.org', false],
+    ['.example.org', 'https://example.org', true],
+    ['*.example.org', 'https://api.example.org', false],
+    ['*.example.org', 'https://example.org', true],
+    ['EXAMPLE.org , other', 'https://example.org', false],
+    ['example.org:6443', 'https://example.org:6443', false],
+    ['example.org:6443', 'https://example.org', true],
+    ['example.org:443', 'https://example.org', false],
+    ['example.org:', 'https://example.org', false],
+    [':443', 'https://example.org', true],
+    ['10.0.0.1', 'https://10.0.0.1', false],
+    ['10.0.0.1:6443', 'https://10.0.0.1', true],
+    ['10.0.0.1:443', 'https://10.0.0.1', false],
+    ['10.0.0.0/8', 'https://10.96.0.1', false],
+    ['10.0.0.0/8', 'https://11.0.0.1', true],
+    ['10.0.0.0/8', 'https://10.example.org', true],
+    ['10.0.0.0/33', 'https://10.96.0.1', true],
+    ['fd00::/8', 'https://[fd12::1]:6443', false],
+    ['fd00::1', 'https://[fd00::1]:6443', false],
+    ['[fd00::1]', 'https://[fd00::1]:6443', true],
+    ['[fd00::1]:6443', 'https://[fd00::1]:6443', false],
+    ['[fd00::1]:443', 'https://[fd00::1]:6443', true],
+    ['.svc,.cluster.local', 'https://kubernetes.default.svc', false],
+  ];
+  for (const [noProxy, server, isProxied] of rows)
+    it(`uses ${isProxied ? 'the' : 'no'} proxy for ${server} with NO_PROXY="${noProxy}"`, () =>
+      expect(proxyFor(server, { HTTPS_PROXY: PROXY, NO_PROXY: noProxy })).to.equal(isProxied ? PROXY : undefined));
+});

@@ -1,0 +1,171 @@
+import type { Clock, Ms, Timer } from '../../env/clock.ts';
+import type { KubeObject, ObjectKey } from '../types.ts';
+import { ByteStream } from './byte-stream.ts';
+import { matchesSelector } from './fake-selectors.ts';
+import type { FakeJson, FakeKind, FakeStorage, StoredEvent } from './fake-storage.ts';
+
+/** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
+const BOOKMARK_PERIOD: Ms = 60_000;
+/** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
+const DEFAULT_WATCH_SECONDS = 1800;
+
+/** The kind, the version and the object (or collection) that a request path names. */
+export interface Target {
+  readonly kind: FakeKind;
+  readonly version: string;
+  readonly key: ObjectKey;
+  readonly subresource: string | undefined;
+}
+
+interface FakeWatchOptions {
+  readonly server: {
+    readonly storage: FakeStorage;
+    /** The delay between a write and its watch event. A test may change it while the watch is open. */
+    readonly watchLag: Ms;
+  };
+  readonly clock: Clock;
+  readonly target: Target;
+  readonly parameters: URLSearchParams;
+  readonly signal: AbortSignal;
+  readonly onClosed: () => void;
+}
+
+/** A watch of FakeApiServer, with the semantics of kube-apiserver's watch cache. */
+export class FakeWatch {
+  readonly body: ByteStream;
+  private readonly options: FakeWatchOptions;
+  private readonly timers = new Set<Timer>();
+  /** The resourceVersion of the watch request; 0 when the request has none. */
+  private readonly from: number;
+  /** The number of events that are not sent yet, because the delay `watchLag` after their write is not over. */
+  private delayed = 0;
+  /** The time at which the latest event was or will be sent, on the monotonic clock. */
+  private lastSentAt: Ms = 0;
+
+  constructor(options: FakeWatchOptions) {
+    this.options = options;
+    this.from = Number(options.parameters.get('resourceVersion') ?? 0);
+    this.body = new ByteStream(options.signal, () => {
+      options.onClosed();
+      for (const timer of this.timers) timer.cancel();
+    });
+  }
+
+  get kind(): FakeKind {
+    return this.options.target.kind;
+  }
+
+  /**
+   * Sends the events that are newer than the resourceVersion of the watch request. If that resourceVersion has expired,
+   * closes the watch and returns `false`.
+   */
+  start(): boolean {
+    const { storage } = this.options.server;
+    const { parameters, target } = this.options;
+    // As in kube-apiserver's watch cache, an expired resourceVersion is an ERROR event of the watch, and not an HTTP error.
+    if (this.from > 0 && storage.isCompacted(this.from)) {
+      this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
+      this.body.end();
+      return false;
+    }
+    if (this.from === 0) {
+      for (const object of storage.list(this.kind, target.key.namespace))
+        if (matchesSelector(parameters, object)) this.writeEvent('ADDED', this.inTargetVersion(object));
+    } else for (const event of storage.since(this.kind, this.from)) this.deliver(event);
+    const seconds = Number(parameters.get('timeoutSeconds') ?? DEFAULT_WATCH_SECONDS);
+    this.after(seconds * 1000, () => this.body.end());
+    if (parameters.get('allowWatchBookmarks') === 'true') this.after(BOOKMARK_PERIOD, () => this.sendBookmark());
+    return true;
+  }
+
+  deliver(event: StoredEvent): void {
+    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets nothing until the server reaches
+    // it.
+    if (Number(event.object.metadata.resourceVersion) <= this.from) return;
+    const now = this.options.clock.monotonic();
+    // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.
+    this.lastSentAt = Math.max(this.lastSentAt, now + this.options.server.watchLag);
+    if (this.lastSentAt <= now) return this.send(event);
+    this.delayed += 1;
+    this.after(this.lastSentAt - now, () => {
+      this.delayed -= 1;
+      this.send(event);
+    });
+  }
+
+  /** Closes the watch without an error, or, if `error` is given, breaks its connection with `error`. */
+  end(error?: unknown): void {
+    if (error === undefined) this.body.end();
+    else this.body.break(error);
+  }
+
+  private send(event: StoredEvent): void {
+    const type = typeFor(event, this.options.target.key.namespace, this.options.parameters);
+    if (type !== undefined) this.writeEvent(type, this.inTargetVersion(event.object));
+  }
+
+  private sendBookmark(): void {
+    const { kind, version } = this.options.target;
+    const { newest } = this.options.server.storage;
+    // A bookmark must not be sent before an event that `watchLag` delays.
+    if (this.delayed === 0 && newest >= this.from)
+      this.writeEvent('BOOKMARK', {
+        kind: kind.kind,
+        apiVersion: apiVersionOf(kind, version),
+        metadata: { resourceVersion: String(newest) },
+      });
+    this.after(BOOKMARK_PERIOD, () => this.sendBookmark());
+  }
+
+  private writeEvent(type: string, object: unknown): void {
+    this.body.write(`${JSON.stringify({ type, object })}\n`);
+  }
+
+  private inTargetVersion(object: KubeObject): KubeObject {
+    return inVersion(object, this.kind, this.options.target.version);
+  }
+
+  private after(delay: Ms, fire: () => void): void {
+    const timer = this.options.clock.after(delay, () => {
+      this.timers.delete(timer);
+      fire();
+    });
+    this.timers.add(timer);
+  }
+}
+
+/**
+ * Returns the event type (e.g. ADDED) of a change for a watch with a namespace and selectors; `undefined` when the watch
+ * does not get the change.
+ */
+function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
+  const isSeen = (object: KubeObject | undefined): boolean =>
+    object !== undefined &&
+    (namespace === '' || object.metadata.namespace === namespace) &&
+    matchesSelector(parameters, object);
+  const was = isSeen(event.previous);
+  const is = event.type !== 'DELETED' && isSeen(event.object);
+  if (was && is) return 'MODIFIED';
+  if (is) return 'ADDED';
+  return was ? 'DELETED' : undefined;
+}
+
+/** Returns the object with the apiVersion that the client requested. */
+export const inVersion = (object: KubeObject, kind: FakeKind, version: string): KubeObject => ({
+  ...object,
+  apiVersion: apiVersionOf(kind, version),
+});
+
+const apiVersionOf = (kind: FakeKind, version: string): string =>
+  kind.group === '' ? version : `${kind.group}/${version}`;
+
+/** Makes the Status object for the response to a failed request. */
+export const newStatus = (code: number, reason: string, message: string): FakeJson => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
+});

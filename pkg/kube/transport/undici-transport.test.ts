@@ -1,0 +1,353 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect as connectTcp, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import { errorMessage } from '../../env/error-text.ts';
+import { systemClock } from '../../env/system.ts';
+import { parseTimestamp } from '../../env/timestamp.ts';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts';
+import { readText, type TransportRequest } from './transport.ts';
+import { connect, type ApiServerConnections } from './undici-transport.ts';
+
+describe('connect', () => {
+  let dir = '';
+  let server: Server;
+  let handle: (request: IncomingMessage, response: ServerResponse) => void;
+  let seen: IncomingMessage[];
+  let connections: number;
+  let transport: ApiServerConnections | undefined;
+  const port = (): number => (server.address() as AddressInfo).port;
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'transport-'));
+    seen = [];
+    connections = 0;
+    handle = (_, response) => response.end('{}');
+    server = createServer((request, response) => {
+      seen.push(request);
+      handle(request, response);
+    });
+    server.on('connection', () => (connections += 1));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    await transport?.close();
+    transport = undefined;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(dir, { recursive: true });
+  });
+
+  /** Writes a kubeconfig for the test server and returns its path. */
+  function kubeconfig(user: object, cluster: object = {}, path = ''): string {
+    const file = join(dir, 'config');
+    const url = `http://127.0.0.1:${port()}${path}`;
+    writeFileSync(
+      file,
+      stringify({
+        'current-context': 'x',
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true, ...cluster } }],
+        users: [{ name: 'u', user }],
+      }),
+    );
+    return file;
+  }
+  const open = (user: object, { cluster = {}, path = '', clock = systemClock } = {}): ApiServerConnections => {
+    const file = kubeconfig(user, cluster, path);
+    transport = connect({ load: () => loadKubeconfig({ path: file, env: {}, home: dir }), clock });
+    return transport;
+  };
+  const send = (request: Partial<TransportRequest> = {}) => {
+    if (transport === undefined) return expect.fail('not open');
+    return transport.send({
+      method: 'GET',
+      path: '/api',
+      headers: {},
+      signal: new AbortController().signal,
+      ...request,
+    });
+  };
+  const ask = async (request: Partial<TransportRequest> = {}): Promise<number> => {
+    const { status, body } = await send(request);
+    await readText(body);
+    return status;
+  };
+  const authorizations = (): readonly (string | undefined)[] => seen.map(({ headers }) => headers.authorization);
+
+  /** Writes an exec plugin that counts its runs, and returns the kubeconfig user that has this plugin. */
+  function plugin(script: string): object {
+    const command = join(dir, 'plugin.sh');
+    writeFileSync(command, `#!/bin/sh\necho run >> "${dir}/runs"\n${script}\n`);
+    chmodSync(command, 0o755);
+    return {
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command, env: [{ name: 'STAGE', value: 'test' }] },
+    };
+  }
+  const credential = (token: string, expires?: string): string =>
+    `echo '${JSON.stringify({ kind: 'ExecCredential', status: { token, expirationTimestamp: expires } })}'`;
+
+  it('sends method, path, headers and body, and streams the response', async () => {
+    open({ token: 'secret' }, { path: '/k8s/clusters/c-1/' });
+    let body = '';
+    handle = (request, response) => {
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => response.writeHead(201, { 'X-Two': ['a', 'b'] }).end('größer'));
+    };
+    const response = await send({
+      method: 'POST',
+      path: '/api?x=1',
+      headers: { 'user-agent': 'capaf' },
+      body: '{"a":"ö"}',
+    });
+    expect(response.status).to.equal(201);
+    expect(response.headers['x-two']).to.equal('a, b');
+    expect(await readText(response.body)).to.equal('größer');
+    expect(body).to.equal('{"a":"ö"}');
+    expect(seen[0]).to.include({ method: 'POST', url: '/k8s/clusters/c-1/api?x=1' });
+    expect(seen[0]?.headers).to.include({ authorization: 'Bearer secret', 'user-agent': 'capaf' });
+    expect(transport?.host).to.equal(`127.0.0.1:${port()}`);
+  });
+
+  it('answers a request about the Lease while hanging requests occupy all other connections', async () => {
+    const { forLease } = open({ token: 'secret' });
+    const occupied = Promise.withResolvers<void>();
+    handle = (request, response) => {
+      if (request.url === '/lease') response.end('renewed');
+      else if (seen.length === 64) occupied.resolve();
+    };
+    const stop = new AbortController();
+    const hanging = Array.from({ length: 100 }, () => send({ path: '/hangs', signal: stop.signal }).catch(() => {}));
+    await occupied.promise;
+    const request = { method: 'GET', path: '/lease', headers: {}, signal: stop.signal } as const;
+    expect(await readText((await forLease.send(request)).body)).to.equal('renewed');
+    stop.abort();
+    await Promise.all(hanging);
+  });
+
+  it('reuses its connections for later requests', async () => {
+    open({ token: 'secret' });
+    for (let i = 0; i < 50; i++) await ask();
+    // The test allows two connections: the pool sometimes gets the first connection back only after the response has been read.
+    expect(connections).to.be.at.most(2);
+  });
+
+  it('aborts a request with its signal, before and within the response', async () => {
+    open({ token: 'secret' });
+    const arrived = Promise.withResolvers<void>();
+    handle = (request, response) => {
+      if (request.url === '/body') response.write('begun');
+      else arrived.resolve();
+    };
+    const controller = new AbortController();
+    const waiting = send({ path: '/headers', signal: controller.signal }).catch((error: unknown) => error);
+    const { body } = await send({ path: '/body', signal: controller.signal });
+    const reading = readText(body).catch((error: unknown) => error);
+    await arrived.promise;
+    controller.abort(new Error('enough'));
+    expect(await waiting).to.be.an('error');
+    expect(await reading).to.be.an('error');
+  });
+
+  it('closes the connection of a body that is not read to its end', async () => {
+    open({ token: 'secret' });
+    handle = (request, response) => {
+      response.write('first');
+      if (request.url !== '/endless') response.end();
+    };
+    const { body } = await send({ path: '/endless' });
+    for await (const _ of body) break;
+    await ask();
+    expect(connections).to.equal(2);
+  });
+
+  it('rejects with the network error', async () => {
+    open({ token: 'secret' });
+    const closed = port();
+    await new Promise((resolve) => server.close(resolve));
+    const error = await send().catch((caught: unknown) => caught);
+    expect(errorMessage(error)).to.contain(`ECONNREFUSED 127.0.0.1:${closed}`);
+    server.listen(0, '127.0.0.1');
+  });
+
+  it('authenticates with a password, and impersonates a user', async () => {
+    open({ username: 'ann', password: 'pässword', as: 'bob' });
+    await ask();
+    expect(authorizations()).to.deep.equal([`Basic ${Buffer.from('ann:pässword').toString('base64')}`]);
+    expect(seen[0]?.headers['impersonate-user']).to.equal('bob');
+  });
+
+  it('reads the token file again once when the server refuses the token', async () => {
+    const tokenFile = join(dir, 'token');
+    writeFileSync(tokenFile, 'old\n');
+    open({ tokenFile });
+    let accepted = 'Bearer old';
+    handle = (request, response) =>
+      response.writeHead(request.headers.authorization === accepted ? 200 : 401).end('{}');
+    expect(await ask()).to.equal(200);
+    writeFileSync(tokenFile, 'new\n');
+    // The transport caches the old token. The server refuses that token now, so the transport reads the file again.
+    accepted = 'Bearer new';
+    expect(await ask()).to.equal(200);
+    expect(authorizations()).to.deep.equal(['Bearer old', 'Bearer old', 'Bearer new']);
+    // The transport does not read the file again as long as the server accepts the cached token.
+    writeFileSync(tokenFile, 'newer\n');
+    expect(await ask()).to.equal(200);
+    expect(authorizations().at(-1)).to.equal('Bearer new');
+  });
+
+  it('sends the request again with new credentials after 401, and returns the second 401', async () => {
+    const clock = new VirtualClock();
+    const runs = plugin(`if [ -e "${dir}/second" ]; then ${credential('second')}; else ${credential('first')}; fi`);
+    open(runs, { clock });
+    let accepted = 'Bearer first';
+    handle = (request, response) =>
+      response.writeHead(request.headers.authorization === accepted ? 200 : 401).end('{}');
+    expect(await ask()).to.equal(200);
+    writeFileSync(join(dir, 'second'), '');
+    accepted = 'Bearer second';
+    expect(await ask()).to.equal(200);
+    expect(authorizations()).to.deep.equal(['Bearer first', 'Bearer first', 'Bearer second']);
+
+    accepted = 'Bearer nobody';
+    seen.length = 0;
+    for (let i = 0; i < 5; i++) expect(await ask()).to.equal(401);
+    expect(authorizations()).to.deep.equal(Array.from({ length: 5 }, () => 'Bearer second'));
+  });
+
+  describe('with an exec plugin', () => {
+    it('runs the plugin once while its credentials are valid', async () => {
+      const clock = new VirtualClock(parseTimestamp('2026-11-21T03:00:00Z'));
+      open(plugin(`${credential('t', '2026-11-21T03:15:00Z')}; echo "$KUBERNETES_EXEC_INFO $STAGE" > "${dir}/info"`), {
+        clock,
+      });
+      const runs = () => readLines(join(dir, 'runs'));
+      await Promise.all([ask(), ask(), ask()]);
+      await clock.advance(14 * 60_000 - 1);
+      await ask();
+      expect(runs()).to.equal(1);
+      await clock.advance(45_001);
+      await ask();
+      expect(runs(), 'renewed shortly before the end').to.equal(2);
+      expect(authorizations()).to.deep.equal(Array.from({ length: 5 }, () => 'Bearer t'));
+      expect(readFile(join(dir, 'info'))).to.equal(
+        '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false}} test\n',
+      );
+    });
+
+    it('uses the old credentials while a plugin that hangs renews them', async () => {
+      const clock = new VirtualClock(parseTimestamp('2026-11-21T03:00:00Z'));
+      open(plugin(credential('old', '2026-11-21T03:15:00Z')), { clock });
+      await ask();
+      writeFileSync(join(dir, 'plugin.sh'), '#!/bin/sh\nexec sleep 600\n');
+      await clock.advance(14 * 60_000 + 10_000);
+      expect(await ask()).to.equal(200);
+      // The plugin is killed after 20 s, and the next request starts it again.
+      await clock.advance(20_000);
+      writeFileSync(join(dir, 'plugin.sh'), `#!/bin/sh\n${credential('new', '2026-11-21T03:30:00Z')}\n`);
+      expect(await ask()).to.equal(200);
+      expect(authorizations()).to.deep.equal(['Bearer old', 'Bearer old', 'Bearer old']);
+      // Shortly before the credentials expire, a request waits for the new ones.
+      await clock.advance(16_000);
+      expect(await ask()).to.equal(200);
+      expect(authorizations().at(-1)).to.equal('Bearer new');
+    });
+
+    it('uses the credentials until they expire when the plugin cannot renew them', async () => {
+      const clock = new VirtualClock(parseTimestamp('2026-11-21T03:00:00Z'));
+      open(plugin(credential('t', '2026-11-21T03:15:00Z')), { clock });
+      await ask();
+      writeFileSync(join(dir, 'plugin.sh'), '#!/bin/sh\necho "STS is busy" >&2; exit 1\n');
+      await clock.advance(14 * 60_000 + 45_000);
+      expect(await ask()).to.equal(200);
+      await clock.advance(15_000);
+      expect(errorMessage(await send().catch((error: unknown) => error))).to.contain('exited with 1: STS is busy');
+      expect(authorizations()).to.deep.equal(['Bearer t', 'Bearer t']);
+    });
+
+    const failures: readonly [string, string, RegExp][] = [
+      ['fails', 'echo "no such profile" >&2; exit 7', /exec plugin ".*plugin\.sh": exited with 7: no such profile$/],
+      ['prints something else', 'echo hello', /printed no ExecCredential with a status$/],
+      ['prints no credentials', `echo '{"status":{}}'`, /printed no ExecCredential with a status$/],
+    ];
+    for (const [what, script, message] of failures)
+      it(`reports a plugin that ${what}, and runs it again for the next request`, async () => {
+        open(plugin(script));
+        expect(errorMessage(await send().catch((error: unknown) => error))).to.match(message);
+        writeFileSync(join(dir, 'plugin.sh'), `#!/bin/sh\n${credential('t')}\n`);
+        expect(await ask()).to.equal(200);
+      });
+
+    it('reports a plugin that is not installed, with its install hint', async () => {
+      open({ exec: { command: 'no-such-plugin', installHint: 'Install it from example.org.' } });
+      expect(errorMessage(await send().catch((error: unknown) => error))).to.contain(
+        'exec plugin "no-such-plugin": not found. Install it from example.org.',
+      );
+    });
+
+    it('kills a plugin after 20 s', async () => {
+      const clock = new VirtualClock();
+      open(plugin('exec sleep 600'), { clock });
+      const failed = send().catch((error: unknown) => error);
+      await clock.runUntil(() => clock.pendingTimers().length > 1, { limitMs: 0 });
+      await clock.advance(20_000);
+      expect(errorMessage(await failed)).to.contain('gave no credentials within 20 s');
+    });
+
+    it('rejects at once when the caller aborts', async () => {
+      const clock = new VirtualClock();
+      open(plugin('exec sleep 600'), { clock });
+      const controller = new AbortController();
+      const failed = send({ signal: controller.signal }).catch((error: unknown) => error);
+      await clock.settle();
+      controller.abort(new Error('enough'));
+      expect(await failed)
+        .to.be.an('error')
+        .with.property('message', 'enough');
+      await clock.advance(20_000);
+    });
+  });
+
+  it('sends requests through the proxy of the cluster', async () => {
+    const targets: (string | undefined)[] = [];
+    const proxy = createServer();
+    proxy.on('connect', (request, socket) => {
+      targets.push(request.url);
+      const upstream = connectTcp(port(), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(upstream).pipe(socket);
+      });
+      socket.on('error', () => upstream.destroy());
+      upstream.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      open(
+        { token: 'secret' },
+        { cluster: { 'proxy-url': `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` } },
+      );
+      expect(await ask()).to.equal(200);
+      expect(targets).to.deep.equal([`127.0.0.1:${port()}`]);
+      await transport?.close();
+    } finally {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    }
+  });
+
+  it('rejects requests after close', async () => {
+    open({ token: 'secret' });
+    await transport?.close();
+    expect(await send().catch((error: unknown) => error))
+      .to.be.an('error')
+      .with.property('message', 'the transport is closed');
+    expect(seen).to.have.length(0);
+  });
+});
+
+const readFile = (path: string): string => readFileSync(path, 'utf8');
+const readLines = (path: string): number => readFile(path).trim().split('\n').length;

@@ -1,0 +1,140 @@
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { CredentialSource, type KubeCredentials } from '../kubeconfig/credentials.ts';
+import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
+import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
+
+/** The maximum number of connections to the API server. Each watch keeps one; the rest is for workers and Events. */
+const MAX_CONNECTIONS = 64;
+/**
+ * The maximum number of connections for the Lease: one for the watch, one for a renewal, and two in place of connections
+ * that a firewall has silently dropped.
+ */
+const MAX_LEASE_CONNECTIONS = 4;
+const CONNECT_TIMEOUT: Ms = 10_000;
+/**
+ * How long an idle connection stays open: less than the 90 s after which kube-apiserver closes it, so that no request is sent
+ * while kube-apiserver closes its connection.
+ */
+const IDLE_CONNECTION: Ms = 60_000;
+/**
+ * The idle time after which TCP keep-alive begins, as in client-go: less than the minute after which some load balancers drop
+ * a silent connection.
+ */
+const TCP_KEEP_ALIVE: Ms = 30_000;
+
+export interface ConnectOptions {
+  /**
+   * Loads the kubeconfig. `connect` calls it at the start, and the transport calls it again when the API server refuses the
+   * credentials.
+   */
+  readonly load: () => Kubeconfig;
+  readonly clock: Clock;
+}
+
+/** The connections to one API server. */
+export interface ApiServerConnections extends ClosableTransport {
+  /**
+   * Sends requests about the Lease on connections of their own. Requests of workers that hang, for example in a webhook, can
+   * occupy all other connections; the leader must renew its lease even then.
+   */
+  readonly forLease: Transport;
+}
+
+/**
+ * Connects to the API server of a kubeconfig over HTTP/1.1. All requests share the credentials and, except for those about
+ * the Lease, one pool of connections. A pool is replaced when the TLS material changes.
+ *
+ * @throws KubeconfigError
+ */
+export function connect({ load, clock }: ConnectOptions): ApiServerConnections {
+  const source = new CredentialSource(load, clock);
+  const shared = new PooledTransport(source, MAX_CONNECTIONS);
+  const forLease = new PooledTransport(source, MAX_LEASE_CONNECTIONS);
+  return {
+    host: shared.host,
+    send: (request) => shared.send(request),
+    forLease,
+    close: async () => {
+      await Promise.all([shared.close(), forLease.close()]);
+    },
+  };
+}
+
+/** Sends requests on a pool of at most `connections` connections. */
+class PooledTransport implements ClosableTransport {
+  readonly host: string;
+  private readonly source: CredentialSource;
+  private readonly connections: number;
+  private pool: { readonly fingerprint: string; readonly dispatcher: Dispatcher } | undefined;
+  private isClosed = false;
+
+  constructor(source: CredentialSource, connections: number) {
+    this.source = source;
+    this.connections = connections;
+    this.host = source.server.host;
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const credentials = await this.source.get(request.signal);
+    const response = await this.exchange(request, credentials);
+    if (response.status !== 401) return response;
+    const fresh = await this.source.refresh(credentials, request.signal);
+    if (fresh === undefined) return response;
+    for await (const _ of response.body); // reading the body to its end returns the connection to the pool
+    return this.exchange(request, fresh);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.pool?.dispatcher.destroy();
+  }
+
+  private async exchange(request: TransportRequest, credentials: KubeCredentials): Promise<TransportResponse> {
+    const { origin, pathname } = this.source.server;
+    const { statusCode, headers, body } = await this.dispatcherFor(credentials).request({
+      origin,
+      // The server URL of a kubeconfig has a path when the API server is behind a gateway.
+      path: pathname.replace(/\/$/, '') + request.path,
+      method: request.method,
+      headers: { ...request.headers, ...credentials.headers },
+      signal: request.signal,
+      // undici has no timeouts of its own here: the caller's signal has the deadline of the request, and a watch may be
+      // silent for any time.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      ...(request.body === undefined ? {} : { body: request.body }),
+    });
+    return { status: statusCode, headers: joinHeaderValues(headers), body };
+  }
+
+  private dispatcherFor({ fingerprint, tls }: KubeCredentials): Dispatcher {
+    if (this.isClosed) throw new Error('the transport is closed');
+    const { proxy } = this.source;
+    const id = `${fingerprint} ${proxy?.href ?? ''}`;
+    if (this.pool?.fingerprint !== id) {
+      // `close` lets the open requests of the old pool finish; a watch among them takes up to five minutes.
+      void this.pool?.dispatcher.close().catch(() => {});
+      this.pool = { fingerprint: id, dispatcher: newDispatcher(tls, proxy, this.connections) };
+    }
+    return this.pool.dispatcher;
+  }
+}
+
+function newDispatcher(tls: KubeCredentials['tls'], proxy: URL | undefined, connections: number): Dispatcher {
+  const socket = { timeout: CONNECT_TIMEOUT, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE };
+  // With HTTP/2 all watches would share one connection, and its loss would interrupt all of them.
+  const pool = { allowH2: false, connections, pipelining: 1, keepAliveTimeout: IDLE_CONNECTION };
+  return proxy === undefined
+    ? new Agent({ ...pool, connect: { ...socket, ...tls } })
+    : new ProxyAgent({ ...pool, uri: proxy.href, proxyTunnel: true, requestTls: { ...socket, ...tls } });
+}
+
+const joinHeaderValues = (
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );

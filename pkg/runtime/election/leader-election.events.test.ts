@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { ElectionEnvironment, hang, heldLease, unavailable } from '../testing/election.ts';
+
+const on = (identity: string, what: string): string =>
+  `Lease capaf-system/controller-leader-election-capaf: Normal LeaderElection: ${identity} ${what}`;
+
+describe('Events on the Lease', () => {
+  it('name the process that becomes leader, and the process that stops leading', async () => {
+    const environment = new ElectionEnvironment();
+    const leader = await environment.leader('pod-1');
+    const next = environment.candidate('pod-2').start();
+    await environment.clock.advance(10_000);
+    expect(leader.events).to.deep.equal([on(leader.identity, 'became leader')]);
+    expect(next.events, 'of who waits').to.deep.equal([]);
+    await leader.stop();
+    expect(leader.events.slice(1)).to.deep.equal([on(leader.identity, 'stopped leading')]);
+    await environment.clock.advance(4_400);
+    expect(next.events).to.deep.equal([on(next.identity, 'became leader')]);
+    await next.stop();
+  });
+
+  it('name the leader that loses the lease', async () => {
+    const environment = new ElectionEnvironment();
+    const leader = await environment.leader();
+    environment.write(heldLease('pod-9'));
+    await environment.clock.advance(2_000);
+    expect(leader.events.slice(1)).to.deep.equal([on(leader.identity, 'stopped leading')]);
+  });
+
+  it('do not name a candidate that never led', async () => {
+    const environment = new ElectionEnvironment();
+    environment.write(heldLease('pod-0'));
+    const candidate = environment.candidate().start();
+    await environment.clock.advance(5_000);
+    await candidate.stop();
+    expect(candidate.events).to.deep.equal([]);
+  });
+});
+
+describe('The health check of the leader election', () => {
+  const ranOut = (seconds: number): string =>
+    `the lease capaf-system/controller-leader-election-capaf ran out ${seconds} s ago and was not renewed`;
+
+  it('passes before, during and after a regular leadership', async () => {
+    const environment = new ElectionEnvironment();
+    environment.write(heldLease('pod-0'));
+    const candidate = environment.candidate('pod-1');
+    expect(candidate.election.healthCheck.check()).to.equal(undefined);
+    candidate.intercept = unavailable;
+    candidate.start();
+    await environment.clock.advance(100_000);
+    expect(candidate.election.healthCheck.check(), 'of who waits').to.equal(undefined);
+    candidate.intercept = () => undefined;
+    await environment.clock.advance(100_000);
+    expect(candidate.state).to.equal('leading');
+    expect(candidate.election.healthCheck.check()).to.equal(undefined);
+    await candidate.stop();
+    await environment.clock.advance(100_000);
+    expect(candidate.election.healthCheck.check()).to.equal(undefined);
+  });
+
+  it('fails 20 s after the lease has expired without a renewal', async () => {
+    const environment = new ElectionEnvironment();
+    const { election } = environment.candidate();
+    await election.acquire(new AbortController().signal);
+    await environment.clock.advance(35_000);
+    expect(election.healthCheck.check()).to.equal(undefined);
+    await environment.clock.advance(1);
+    expect(election.healthCheck.check()).to.equal(ranOut(20));
+    await environment.clock.advance(9_999);
+    expect(election.healthCheck.check()).to.equal(ranOut(30));
+    expect(election.healthCheck.name).to.equal('leaderElection');
+  });
+
+  it('fails when the lease is lost and the process still runs', async () => {
+    const environment = new ElectionEnvironment();
+    const leader = await environment.leader();
+    leader.intercept = hang;
+    await environment.clock.advance(35_000);
+    expect(leader.state).to.equal('lost');
+    expect(leader.election.healthCheck.check()).to.equal(undefined);
+    await environment.clock.advance(1);
+    expect(leader.election.healthCheck.check()).to.equal(ranOut(20));
+  });
+});

@@ -1,0 +1,201 @@
+import { expect } from 'chai';
+import { sleep } from '../../async/deadline.ts';
+import type { Intercept } from '../../kube/testing/fake-api-server.ts';
+import { json } from '../../kube/testing/fake-api-server.ts';
+import type { TransportRequest } from '../../kube/transport/transport.ts';
+import { LEASE, ElectionEnvironment, hang, heldLease } from '../testing/election.ts';
+import type { Candidate } from '../testing/election.ts';
+
+/**
+ * The longest pause between two attempts of a candidate to acquire the lease: the retry period plus the largest jitter.
+ */
+const LONGEST_RETRY = 4_400;
+
+const watches = (environment: ElectionEnvironment): readonly string[] =>
+  environment.server.requests.filter(({ path }) => path.includes('fieldSelector')).map(({ path }) => path);
+
+/** Counts how often the candidates have read the Lease. */
+const looks = (environment: ElectionEnvironment): number =>
+  environment.server.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(`/${LEASE.name}`)).length;
+
+const forbidden: Intercept = ({ path }) =>
+  path.includes('fieldSelector')
+    ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'not for you' })
+    : undefined;
+
+/** Starts a leader and a candidate, and advances the clock until the candidate has waited for ten seconds. */
+async function leaderAndNext(
+  intercept?: Intercept,
+): Promise<{ environment: ElectionEnvironment; leader: Candidate; next: Candidate }> {
+  const environment = new ElectionEnvironment();
+  const leader = await environment.leader('pod-1');
+  const next = environment.candidate('pod-2');
+  if (intercept !== undefined) next.intercept = intercept;
+  next.start();
+  await environment.clock.advance(10_000);
+  expect(next.state).to.equal('waiting');
+  return { environment, leader, next };
+}
+
+describe('A candidate that watches the Lease', () => {
+  it('becomes leader as soon as the watch reports the release', async () => {
+    const { environment, leader, next } = await leaderAndNext();
+    environment.server.watchLag = 300;
+    await leader.stop();
+    await environment.clock.advance(299);
+    expect(next.state).to.equal('waiting');
+    await environment.clock.advance(1);
+    expect(next.state).to.equal('leading');
+    expect(environment.spec()).to.include({ holderIdentity: next.identity, leaseTransitions: 1 });
+    await next.stop();
+    expect(environment.server.openWatches).to.equal(0);
+    expect(environment.clock.pendingTimers()).to.deep.equal([]);
+  });
+
+  it('becomes leader although a late renewal of the former leader arrives during the release', async () => {
+    const { environment, leader, next } = await leaderAndNext();
+    const renewal = Promise.withResolvers<TransportRequest>();
+    leader.intercept = (request) => {
+      renewal.resolve(request);
+      return hang();
+    };
+    await environment.clock.advance(2_000);
+    const sent = await renewal.promise;
+    leader.intercept = async (request) => {
+      if (request.method !== 'GET') return undefined;
+      leader.intercept = () => undefined;
+      const looked = await environment.server.send(request);
+      await environment.server.send({ ...sent, signal: request.signal });
+      return looked;
+    };
+    await leader.stop();
+    await environment.clock.settle();
+    expect(next.state).to.equal('leading');
+    expect(leader.logger.said('Failed to release the lease')).to.deep.equal([]);
+    await next.stop();
+  });
+
+  it('watches only that Lease, and only while it waits', async () => {
+    const { environment, leader, next } = await leaderAndNext();
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases`;
+    for (const path of watches(environment)) {
+      expect(path).to.match(new RegExp(`^${leases}\\?`));
+      expect(new URL(path, 'https://kubernetes.test').searchParams.get('fieldSelector')).to.equal(
+        `metadata.name=${LEASE.name}`,
+      );
+    }
+    expect(environment.server.openWatches).to.equal(1);
+    await leader.stop();
+    await environment.clock.settle();
+    expect([next.state, environment.server.openWatches]).to.deep.equal(['leading', 0]);
+    await next.stop();
+  });
+
+  it('opens no watch when it becomes leader at once', async () => {
+    const environment = new ElectionEnvironment();
+    const leader = await environment.leader();
+    await leader.stop();
+    expect(watches(environment)).to.deep.equal([]);
+  });
+
+  it('sees a release before its watch is open', async () => {
+    for (const givenUpAfter of [150, 350, 450]) {
+      const environment = new ElectionEnvironment();
+      environment.write(heldLease('pod-0'));
+      environment.server.latency = 100;
+      const next = environment.candidate().start();
+      // The candidate has read the Lease after 100 ms, has listed the Leases after 200 ms, and opens its watch by 500
+      // ms.
+      next.intercept = async ({ path, signal }) => {
+        if (path.includes('watch=true')) await sleep(environment.clock, 200, signal);
+        return undefined;
+      };
+      await environment.clock.advance(givenUpAfter);
+      expect(environment.server.openWatches).to.equal(0);
+      environment.write(heldLease(''));
+      await environment.clock.advance(1_000);
+      expect(next.state, `given up after ${givenUpAfter} ms`).to.equal('leading');
+      await Promise.all([next.stop(), environment.clock.advance(1_000)]);
+    }
+  });
+
+  it('makes another attempt after a release during an attempt', async () => {
+    const { environment, leader, next } = await leaderAndNext();
+    next.intercept = async (request) => {
+      if (!request.path.endsWith(`/${LEASE.name}`)) return undefined;
+      next.intercept = () => undefined;
+      const answer = await environment.server.send(request);
+      await leader.stop();
+      await sleep(environment.clock, 100, request.signal);
+      return answer;
+    };
+    await environment.clock.runUntil(() => environment.spec().holderIdentity === '', { limitMs: LONGEST_RETRY });
+    await environment.clock.advance(99);
+    expect(next.state).to.equal('waiting');
+    await environment.clock.advance(1);
+    expect(next.state).to.equal('leading');
+    await next.stop();
+  });
+
+  it('competes with others for a release: one wins and the others log no error', async () => {
+    const environment = new ElectionEnvironment();
+    const leader = await environment.leader('pod-0');
+    const candidates = ['pod-1', 'pod-2', 'pod-3'].map((name) => environment.candidate(name).start());
+    await environment.clock.advance(10_000);
+    environment.server.latency = 50;
+    const stopped = leader.stop();
+    await environment.clock.advance(1_000);
+    await stopped;
+    expect(candidates.filter(({ state }) => state === 'leading')).to.have.length(1);
+    const lines = candidates.flatMap(({ logger }) => logger.lines);
+    expect(lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
+    expect(lines.filter(({ message }) => message === 'Another candidate was faster')).to.have.length(2);
+    await Promise.all([...candidates.map((candidate) => candidate.stop()), environment.clock.advance(60_000)]);
+  });
+
+  it('makes no extra attempt after a renewal, or after a deletion of the Lease', async () => {
+    const environment = new ElectionEnvironment();
+    environment.write(heldLease('pod-0'));
+    const next = environment.candidate().start();
+    for (let renewal = 0; renewal < 120; renewal++) {
+      await environment.clock.advance(500);
+      environment.write(heldLease('pod-0', { renewTime: `${2020 + renewal}-01-01T00:00:00.000000Z` }));
+    }
+    expect(looks(environment)).to.be.within(60_000 / LONGEST_RETRY, 60_000 / 2_000);
+    const before = looks(environment);
+    environment.server.storage.delete(environment.server.kind('leases'), LEASE, {});
+    await environment.clock.settle();
+    expect(looks(environment)).to.equal(before);
+    await next.stop();
+  });
+
+  for (const [how, intercept] of [
+    ['refused', forbidden],
+    ['never served', ({ path }) => (path.includes('fieldSelector') ? hang() : undefined)],
+  ] as const satisfies readonly (readonly [string, Intercept])[])
+    it(`makes an attempt after the retry period when the watch is ${how}`, async () => {
+      const { environment, leader, next } = await leaderAndNext(intercept);
+      await leader.stop();
+      await environment.clock.advance(LONGEST_RETRY);
+      expect(next.state).to.equal('leading');
+      await next.stop();
+      expect(environment.clock.pendingTimers()).to.deep.equal([]);
+    });
+
+  it('logs that the watch is forbidden, and retries the watch with backoff', async () => {
+    let asked = 0;
+    const { environment, leader, next } = await leaderAndNext((request) => {
+      const answer = forbidden(request);
+      if (answer !== undefined) asked += 1;
+      return answer;
+    });
+    const [line] = next.logger.said('The reflector failed and will try again');
+    expect(line?.keys).to.include({ resource: 'leases.coordination.k8s.io' });
+    expect(line?.keys['error']).to.contain('not for you');
+    await environment.clock.advance(60_000);
+    asked = 0;
+    await environment.clock.advance(600_000);
+    expect(asked).to.be.within(600 / 30, 600 / 15);
+    await Promise.all([leader.stop(), next.stop(), environment.clock.advance(60_000)]);
+  });
+});

@@ -1,0 +1,311 @@
+import { DeadlineExceeded, deadline, sleep, withDeadline } from '../../async/deadline.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import type { Logger } from '../../env/logger.ts';
+import type { Random } from '../../env/random.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../kube/errors.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
+import { keyText } from '../../kube/object-key.ts';
+import { remedyOf } from '../../kube/permission-remedies.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../kube/types.ts';
+import type { HealthCheck } from '../http/health.ts';
+import type { LeaderElectionMetrics } from '../metrics.ts';
+import type { Leadership } from '../types.ts';
+import { LeaseLock } from './lease-lock.ts';
+import type { Instant, LeaseVersion, WrittenLease } from './lease-lock.ts';
+import { leaseSpecOf } from './lease.ts';
+import { ReleaseWatch } from './release-watch.ts';
+import { DEFAULT_TIMINGS, JITTER_FACTOR, validateTimings } from './timings.ts';
+import type { ElectionTimings } from './timings.ts';
+
+/**
+ * The health check fails when a leader's lease expired this long ago and the leader has neither renewed the lease nor
+ * exited. The value is that of kube-controller-manager.
+ */
+const HEALTH_TOLERANCE: Ms = 20_000;
+
+export interface LeaderElectionOptions {
+  readonly kube: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly lease: ObjectKey;
+  /** The host name of this process, for the election identity `hostname_uuid`. */
+  readonly hostname: string;
+  readonly timings?: ElectionTimings;
+  readonly metrics?: LeaderElectionMetrics;
+  /** Records an Event on the Lease when this process starts leading and when it stops leading. */
+  readonly recorder?: EventRecorder;
+}
+
+/** This process has lost the lease: another process holds the lease or may soon hold it. */
+export class LeadershipLost extends Error {
+  override readonly name = 'LeadershipLost';
+
+  constructor(why: string, options?: ErrorOptions) {
+    // The text is controller-runtime's, so that operators find it in logs.
+    super(`leader election lost: ${why}`, options);
+  }
+}
+
+/**
+ * A version of the Lease, and when this process first read this version. A candidate judges by this time, not by
+ * `renewTime`, whether the lease has expired.
+ */
+interface ObservedLease extends LeaseVersion {
+  /** The monotonic time at which this process first read this version of the Lease. */
+  readonly observedAt: Ms;
+}
+
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'candidate'; readonly observed: ObservedLease | undefined }
+  /** This process leads. `sentAt` is the time at which this process sent its latest successful write of the Lease. */
+  | { readonly kind: 'leading'; readonly lease: LeaseVersion; readonly sentAt: Instant }
+  | { readonly kind: 'lost'; readonly sentAt: Instant }
+  | { readonly kind: 'released' };
+
+/**
+ * Leader election on a Lease, to client-go's rules (tools/leaderelection): the process calls `acquire`, then `hold`
+ * while it works, then `release`. A process that loses the lease must exit, because work that it began as leader may
+ * still be running. Unlike client-go, a candidate watches the Lease and tries to acquire it as soon as the leader
+ * releases it.
+ *
+ * A candidate takes the lease only after it has seen the Lease unchanged for the whole lease duration, measured by its
+ * own monotonic clock. A leader counts the lease duration from the time before it sent its last renewal. So two
+ * processes never lead at the same time, however much their wall clocks differ.
+ */
+export class LeaderElection implements Leadership {
+  readonly identity: string;
+  private readonly options: LeaderElectionOptions;
+  private readonly timings: ElectionTimings;
+  private readonly logger: Logger;
+  private readonly lock: LeaseLock;
+  private state: State = { kind: 'idle' };
+  private lastReportedLeader: string | undefined;
+
+  constructor(options: LeaderElectionOptions) {
+    this.options = options;
+    this.timings = options.timings ?? DEFAULT_TIMINGS;
+    validateTimings(this.timings);
+    this.identity = `${options.hostname}_${options.random.uuid()}`;
+    this.logger = options.logger.with({ lease: options.lease });
+    const { leaseDuration } = this.timings;
+    this.lock = new LeaseLock({ ...options, identity: this.identity, leaseDuration });
+    options.metrics?.setLeading(false);
+  }
+
+  remaining(): Ms {
+    if (this.state.kind !== 'leading') return 0;
+    const { clock } = this.options;
+    const { sentAt } = this.state;
+    // The age of the lease is measured with the monotonic clock and with the wall clock, and the larger age counts:
+    // Linux's monotonic clock stops while a machine is suspended. A wall clock that is set ahead only costs leadership
+    // until the next renewal.
+    return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
+  }
+
+  /**
+   * The health check for `/healthz`. It fails when this process led, its lease expired long ago, and the process still
+   * runs. A process exits when it has lost its lease; if a deadlock or an endless loop prevents this, the kubelet
+   * must restart the process. The rule is that of client-go's HealthzAdaptor.
+   */
+  readonly healthCheck: HealthCheck = {
+    name: 'leaderElection',
+    check: () => {
+      if (this.state.kind !== 'leading' && this.state.kind !== 'lost') return undefined;
+      const age = this.options.clock.monotonic() - this.state.sentAt.monotonic;
+      const overdue = age - this.timings.leaseDuration;
+      return overdue > HEALTH_TOLERANCE
+        ? `the lease ${keyText(this.options.lease)} ran out ${Math.floor(overdue / 1000)} s ago and was not renewed`
+        : undefined;
+    },
+  };
+
+  /** Resolves when this process has become leader. Throws the signal's reason when the signal aborts before that. */
+  async acquire(signal: AbortSignal): Promise<void> {
+    const { random, metrics } = this.options;
+    const { retryPeriod } = this.timings;
+    this.state = { kind: 'candidate', observed: undefined };
+    this.logger.info('Attempting to acquire the lease', { identity: this.identity });
+    const releaseWatch = new ReleaseWatch({ ...this.options, logger: this.logger });
+    try {
+      while (!(await this.tryAcquireOrRenew(signal)))
+        await releaseWatch.wait(retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
+    } finally {
+      releaseWatch.stop();
+    }
+    metrics?.setLeading(true);
+    this.logger.info('Acquired the lease', { identity: this.identity });
+    this.recordEvent('became leader');
+  }
+
+  /**
+   * Renews the lease regularly until the signal aborts. Throws {@link LeadershipLost} when this process loses the lease
+   * or cannot renew it in time.
+   */
+  async hold(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(this.options.clock, this.timings.retryPeriod, signal);
+        await this.renew(signal);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.recordEvent('stopped leading');
+      if (this.state.kind === 'leading') this.state = { kind: 'lost', sentAt: this.state.sentAt };
+      this.options.metrics?.setLeading(false);
+      throw error;
+    }
+  }
+
+  /**
+   * Releases the lease, so that the next leader need not wait until the lease expires. The caller must first end all
+   * work that needs leadership. Never throws: a lease that cannot be released expires.
+   */
+  async release(): Promise<void> {
+    if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
+    this.recordEvent('stopped leading');
+    this.state = { kind: 'released' };
+    this.options.metrics?.setLeading(false);
+    try {
+      await withDeadline(this.options.clock, this.timings.renewDeadline, undefined, 'releasing the lease', (signal) =>
+        this.clearHolder(signal),
+      );
+    } catch (error) {
+      this.logger.error('Failed to release the lease', error);
+    }
+  }
+
+  /**
+   * Renews the lease once, and repeats a failed attempt until the renew deadline. Throws {@link LeadershipLost} when no
+   * attempt succeeds by then.
+   */
+  private async renew(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    const { renewDeadline, retryPeriod } = this.timings;
+    const limit = deadline(clock, renewDeadline, signal, 'renewing the lease');
+    try {
+      while (!(await this.tryAcquireOrRenew(limit.signal))) await sleep(clock, retryPeriod, limit.signal);
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      throw new LeadershipLost('the lease could not be renewed in time', { cause: error });
+    } finally {
+      limit.dispose();
+    }
+  }
+
+  /**
+   * Makes one attempt to acquire or renew the lease. Returns false when another process holds the lease, or when the
+   * attempt failed; a failure is logged. Throws {@link LeadershipLost} when this process led and has lost the lease.
+   */
+  private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.options;
+    try {
+      // An attempt may take half the renew deadline, as in controller-runtime: after a request that hangs, there is
+      // time for a second attempt.
+      return await withDeadline(clock, this.timings.renewDeadline / 2, signal, 'reaching the API server', (limited) =>
+        this.state.kind === 'leading' ? this.tryRenew(this.state.lease, limited) : this.tryAcquire(limited),
+      );
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof LeadershipLost) throw error;
+      const remedy = remedyOf(error);
+      const keys = remedy === undefined ? {} : { remedy };
+      if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error, keys);
+      // A conflict is expected: when the leader releases the lease, all candidates try to acquire it at the same time.
+      else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');
+      else this.logger.error('Failed to acquire the lease', error, keys);
+      return false;
+    }
+  }
+
+  /**
+   * Renews the lease by writing over the version of the Lease that this process wrote last. Reads the Lease only when
+   * the Lease has changed or disappeared since that write.
+   */
+  private async tryRenew(lease: LeaseVersion, signal: AbortSignal): Promise<boolean> {
+    try {
+      return this.becomeLeader(await this.lock.update(lease, signal), signal);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+    // Another client changed or deleted the Lease, or the last renewal succeeded and its response was lost.
+    this.options.metrics?.recordSlowPath();
+    const object = await this.lock.get(signal);
+    if (object === undefined) {
+      if (this.remaining() > 0) return this.becomeLeader(await this.lock.create(signal), signal);
+      throw new LeadershipLost('the lease ran out, and is gone');
+    }
+    const { spec } = this.observe(object);
+    // client-go also renews a lease that another process has held and released in the meantime. This process does not,
+    // because its work began before that other process led.
+    if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
+      return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
+    const holder = spec.holderIdentity ?? '';
+    const taker = holder === '' || holder === this.identity ? 'another process, which has released it since' : holder;
+    throw new LeadershipLost(`the lease was taken by ${taker}`);
+  }
+
+  private async tryAcquire(signal: AbortSignal): Promise<boolean> {
+    const object = await this.lock.get(signal);
+    if (object === undefined) return this.becomeLeader(await this.lock.create(signal), signal);
+    const observed = this.observe(object);
+    const { holderIdentity: holder, leaseDurationSeconds = 0 } = observed.spec;
+    const isHeldByOther = holder !== undefined && holder !== '' && holder !== this.identity;
+    if (isHeldByOther && this.options.clock.monotonic() <= observed.observedAt + leaseDurationSeconds * 1000) {
+      this.logger.debug('The lease is held and has not expired', { holder });
+      return false;
+    }
+    return this.becomeLeader(await this.lock.update(observed, signal), signal);
+  }
+
+  /**
+   * Stores and returns the version of the Lease that was read. If the spec of the Lease is unchanged, the version keeps
+   * the time at which this process first read this spec.
+   */
+  private observe(object: KubeObject): ObservedLease {
+    const spec = leaseSpecOf(object);
+    const before = this.state.kind === 'candidate' ? this.state.observed : undefined;
+    const isUnchanged = before !== undefined && JSON.stringify(before.spec) === JSON.stringify(spec);
+    const observed = { object, spec, observedAt: isUnchanged ? before.observedAt : this.options.clock.monotonic() };
+    if (this.state.kind === 'candidate') this.state = { kind: 'candidate', observed };
+    if (spec.holderIdentity !== undefined && spec.holderIdentity !== '') this.reportLeader(spec.holderIdentity);
+    return observed;
+  }
+
+  private becomeLeader({ object, sentAt }: WrittenLease, signal: AbortSignal): boolean {
+    // The attempt was aborted before the API server's response came. The next attempt reads the Lease that the aborted
+    // attempt has written.
+    if (signal.aborted) return false;
+    this.state = { kind: 'leading', lease: { object, spec: leaseSpecOf(object) }, sentAt };
+    this.reportLeader(this.identity);
+    return true;
+  }
+
+  private async clearHolder(signal: AbortSignal): Promise<void> {
+    let isCleared: boolean;
+    try {
+      isCleared = await this.lock.clearHolder(signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // The write conflicts when a renewal that this process had aborted reaches the API server after this process has
+      // read the Lease.
+      isCleared = await this.lock.clearHolder(signal);
+    }
+    if (isCleared) this.logger.info('Released the lease', { identity: this.identity });
+  }
+
+  /** Records an Event on the Lease, with the message that client-go uses. */
+  private recordEvent(what: 'became leader' | 'stopped leading'): void {
+    if (this.state.kind !== 'leading') return;
+    const { metadata } = this.state.lease.object;
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata };
+    this.options.recorder?.record(lease, 'Normal', 'LeaderElection', `${this.identity} ${what}`);
+  }
+
+  private reportLeader(identity: string): void {
+    if (identity === this.lastReportedLeader) return;
+    this.lastReportedLeader = identity;
+    this.logger.info('New leader elected', { leader: identity });
+  }
+}

@@ -1,0 +1,20 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Limits the open connections of a server to `limit`. A further connection closes the connection that has been open longest,
+ * and is not refused: clients that hold connections must not keep the kubelet's probes out.
+ */
+export function limitConnections(server: Server, limit: number): void {
+  /** The open connections, the oldest first: a Set keeps the order of insertion. */
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    for (const oldest of open) {
+      if (open.size <= limit) break;
+      open.delete(oldest);
+      oldest.destroy();
+    }
+  });
+}

@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { Registry } from 'prom-client';
+import { errorMessage } from '../../env/error-text.ts';
+import { MemoryLogger } from '../../env/testing/memory-logger.ts';
+import { formatAddress } from './address.ts';
+import { healthHandler } from './health.ts';
+import { HttpServer } from './http-server.ts';
+import type { HttpHandler, HttpServerOptions } from './http-server.ts';
+import { metricsHandler } from './metrics-handler.ts';
+
+const LOCAL = { host: '127.0.0.1', port: 0 };
+
+interface Served {
+  readonly url: string;
+  readonly port: number;
+  readonly logger: MemoryLogger;
+  readonly stop: () => Promise<void>;
+}
+
+async function serve(handler: HttpHandler, options: Pick<HttpServerOptions, 'requestTimeout'> = {}): Promise<Served> {
+  const logger = new MemoryLogger();
+  const server = new HttpServer({ name: 'a test', address: LOCAL, handler, logger, ...options });
+  const stopping = new AbortController();
+  const ended = server.run(stopping.signal);
+  await server.started(stopping.signal);
+  const address = await server.address();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await ended;
+  };
+  return { url: `http://${formatAddress(address)}`, port: address.port, logger, stop };
+}
+
+async function get(url: string, method = 'GET'): Promise<{ status: number; body: string; type: string }> {
+  const sent = request(url, { method, agent: false }).end();
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    sent.on('response', resolve).on('error', reject);
+  });
+  const chunks = await response.toArray();
+  return {
+    status: response.statusCode ?? 0,
+    body: Buffer.concat(chunks.map((chunk: Buffer) => chunk)).toString(),
+    type: response.headers['content-type'] ?? '',
+  };
+}
+
+describe('The HTTP server', () => {
+  it('serves GET and HEAD and rejects other methods', async () => {
+    const { url, stop, logger } = await serve(({ path, query }) => ({
+      status: 200,
+      body: `${path} ${query.get('q')}`,
+    }));
+    expect(await get(`${url}/some/path?q=a%26b`)).to.include({ status: 200, body: '/some/path a&b' });
+    expect(await get(`${url}/`, 'HEAD')).to.include({ status: 200, body: '' });
+    expect(await get(`${url}/`, 'POST')).to.include({ status: 405 });
+    expect(logger.said('Serving')[0]?.keys).to.deep.equal({ what: 'a test', address: url.slice('http://'.length) });
+    await stop();
+  });
+
+  it('responds 500 and logs the error when its handler throws or rejects', async () => {
+    for (const handler of [
+      () => Promise.reject(new Error('secret')),
+      () => {
+        throw new Error('secret');
+      },
+    ]) {
+      const { url, stop, logger } = await serve(handler);
+      expect(await get(url)).to.include({ status: 500, body: 'internal server error\n' });
+      expect(logger.said('Failed to answer a request')).to.have.length(1);
+      await stop();
+    }
+  });
+
+  it('reports a port in use in plain words', async () => {
+    const first = await serve(() => ({ status: 200, body: '' }));
+    const address = { host: '127.0.0.1', port: first.port };
+    const second = new HttpServer({
+      name: 'probes',
+      address,
+      handler: () => ({ status: 200, body: '' }),
+      logger: new MemoryLogger(),
+    });
+    const error: unknown = await second.run(new AbortController().signal).catch((thrown: unknown) => thrown);
+    expect(errorMessage(error)).to.contain(
+      `listening on 127.0.0.1:${first.port} for probes: the port is taken by another process`,
+    );
+    await first.stop();
+  });
+
+  it('stops and frees the port while a client keeps its connection', async () => {
+    const { port, stop } = await serve(() => new Promise(() => {}));
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await stop();
+    await closed;
+    const again = new HttpServer({
+      name: 'again',
+      address: { host: '127.0.0.1', port },
+      handler: () => ({ status: 200, body: '' }),
+      logger: new MemoryLogger(),
+    });
+    const stopping = new AbortController();
+    const ended = again.run(stopping.signal);
+    await again.started(stopping.signal);
+    stopping.abort();
+    await ended;
+  });
+
+  it('answers while clients hold more connections than it keeps open', async () => {
+    const { url, port, stop } = await serve(() => ({ status: 200, body: 'ok' }));
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const socket = connect(port, '127.0.0.1').on('error', () => {});
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const closed = Promise.all(sockets.slice(0, 37).map((socket) => once(socket, 'close')));
+    expect(await get(url)).to.include({ status: 200, body: 'ok' });
+    await closed;
+    expect(sockets.slice(37).filter(({ destroyed }) => destroyed)).to.deep.equal([]);
+    await stop();
+  });
+
+  it('closes the connection of a client that does not send its request in time', async () => {
+    const { port, stop } = await serve(() => ({ status: 200, body: 'ok' }), { requestTimeout: 20 });
+    const silent = connect(port, '127.0.0.1');
+    const slow = connect(port, '127.0.0.1');
+    slow.write('GET / HTTP/1.1\r\nhost: x\r\nx-slow: ');
+    await Promise.all([silent, slow].map((socket) => once(socket.resume(), 'close')));
+    await stop();
+  });
+
+  it('ends at once when it is stopped before it listens', async () => {
+    const server = new HttpServer({
+      name: 'x',
+      address: LOCAL,
+      handler: () => ({ status: 200, body: '' }),
+      logger: new MemoryLogger(),
+    });
+    await server.run(AbortSignal.abort());
+  });
+});
+
+describe('The health probes', () => {
+  const handler = (state: { wrong: string | undefined }): HttpHandler =>
+    healthHandler({
+      healthz: [],
+      readyz: [
+        { name: 'ping', check: () => undefined },
+        { name: 'caches', check: () => state.wrong },
+      ],
+    });
+
+  it('respond ok, and list the checks with ?verbose', async () => {
+    const { url, stop } = await serve(handler({ wrong: undefined }));
+    for (const path of ['/healthz', '/readyz', '/readyz/', '/readyz/caches', '/healthz/ping'])
+      expect(await get(url + path), path).to.include({ status: 200, body: 'ok' });
+    expect((await get(`${url}/readyz?verbose`)).body).to.equal('[+]ping ok\n[+]caches ok\nreadyz check passed\n');
+    for (const path of ['/', '/livez', '/readyz/none', '/readyz/caches/x', '/readyz/__proto__'])
+      expect((await get(url + path)).status, path).to.equal(404);
+    await stop();
+  });
+
+  it('fail with the reason until the check passes', async () => {
+    const state: { wrong: string | undefined } = { wrong: 'waiting for clusters' };
+    const { url, stop } = await serve(handler(state));
+    expect(await get(`${url}/readyz`)).to.include({
+      status: 500,
+      body: '[+]ping ok\n[-]caches failed: waiting for clusters\nreadyz check failed\n',
+    });
+    expect(await get(`${url}/readyz/caches`)).to.include({
+      status: 500,
+      body: 'internal server error: waiting for clusters\n',
+    });
+    expect((await get(`${url}/healthz`)).status).to.equal(200);
+    expect(await get(`${url}/readyz?exclude=caches`)).to.include({ status: 200, body: 'ok' });
+    expect((await get(`${url}/readyz?exclude=caches&verbose&exclude=x`)).body).to.equal(
+      '[+]ping ok\n[+]caches excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x"\nreadyz check passed\n',
+    );
+    state.wrong = undefined;
+    expect((await get(`${url}/readyz`)).status).to.equal(200);
+    await stop();
+  });
+});
+
+describe('The metrics endpoint', () => {
+  it("serves Prometheus' text format, on its path only", async () => {
+    const { url, stop } = await serve(metricsHandler(new Registry()));
+    expect(await get(`${url}/metrics`)).to.include({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
+    expect((await get(`${url}/`)).status).to.equal(404);
+    await stop();
+  });
+});

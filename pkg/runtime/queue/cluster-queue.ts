@@ -1,0 +1,257 @@
+import type { Clock, Ms } from '../../env/clock.ts';
+
+/** One profile's request to change something in its EKS cluster. */
+export interface QueueEntry {
+  /** The name of the queue of profile changes. Each EKS cluster has its own queue. */
+  readonly queue: string;
+  /** The ID of this entry, which is unique across the queues of all EKS clusters. The function `wake` gets this ID. */
+  readonly id: string;
+  /**
+   * The name of the Fargate profile. Other entries get this name when they have to wait until its change has finished.
+   */
+  readonly name: string;
+  /** Whether this entry goes before all entries that are not urgent. */
+  readonly urgent: boolean;
+  /**
+   * The creation time of the Kubernetes object of the profile, in RFC 3339. Older entries go first; entries of the same
+   * age are ordered by `id`.
+   */
+  readonly createdAt: string;
+}
+
+export type TurnDecision =
+  | { readonly kind: 'granted' }
+  | {
+      readonly kind: 'wait';
+      /** The name of the Fargate profile whose change must finish before this entry can get a turn. */
+      readonly ahead: string;
+      /** How that Fargate profile is being changed, in words, e.g. `starting`. */
+      readonly doing: string;
+      /**
+       * True: the change of the other profile was not observed by that profile's own reconcile, so the waiting pass
+       * (one reconcile) must check in EKS whether the change has finished.
+       */
+      readonly isUnverified: boolean;
+    }
+  /** The queue of the EKS cluster grants no turn until this monotonic time. */
+  | { readonly kind: 'closed'; readonly until: Ms };
+
+/** A change of a Fargate profile that EKS is making. */
+interface InFlightChange {
+  readonly name: string;
+  readonly doing: string;
+  readonly isUnverified: boolean;
+  /** The monotonic time at which this change in EKS was most recently observed. */
+  readonly observedAt: Ms;
+}
+
+interface Queue {
+  inFlight: InFlightChange | undefined;
+  closedUntil: Ms;
+  /** The entries that were refused a turn, by their `id`. */
+  readonly waiting: Map<string, QueueEntry & { readonly requestedAt: Ms }>;
+  /** The next turn is reserved until a given time for the entry that this queue has woken. */
+  reservation: { readonly id: string; readonly until: Ms } | undefined;
+  /** The entry that was granted a turn, until its change is accepted by EKS or the turn is released. */
+  turnHolder: QueueEntry | undefined;
+  /** The monotonic time at which this queue was most recently used. */
+  lastUsedAt: Ms;
+}
+
+/**
+ * A change in EKS that was not observed again within this time is ignored, because the Kubernetes object whose
+ * reconciles observed the change may have been deleted.
+ */
+export const IN_FLIGHT_TTL: Ms = 35_000;
+/** How long the queue of an EKS cluster reserves the next turn for the entry that it has woken. */
+const RESERVATION_TTL: Ms = 5_000;
+/**
+ * The queue of an EKS cluster is removed when it was not used for this long, because the EKS cluster may have been
+ * deleted.
+ */
+const UNUSED_QUEUE_TTL: Ms = 600_000;
+/**
+ * An entry whose latest request for a turn is older than this is no longer woken: a waiting entry requests its turn
+ * every 30 s.
+ */
+const WAITING_ENTRY_TTL: Ms = 40_000;
+
+/**
+ * Keeps one queue of profile changes for each EKS cluster, because EKS creates or deletes only one Fargate profile of a
+ * cluster at a time. An entry of a queue may start its change in EKS when the entry has the turn.
+ *
+ * A queue is no lock. Its state follows from observations, and a state that is lost only costs a call that EKS rejects,
+ * and a wait. EKS decides; {@link markInFlight} and {@link close} record what EKS reports.
+ */
+export class ClusterQueue {
+  private readonly clock: Clock;
+  private readonly wake: (id: string) => void;
+  private readonly queues = new Map<string, Queue>();
+
+  /**
+   * The function `wake` gets the ID of the entry that should request its turn. A lost wake-up only costs time, because
+   * each waiting entry requests its turn again after a while.
+   */
+  constructor(options: { readonly clock: Clock; readonly wake: (id: string) => void }) {
+    this.clock = options.clock;
+    this.wake = options.wake;
+  }
+
+  /**
+   * Whether the EKS cluster has no queue here, e.g. because the manager has just started. The caller can then fill the
+   * queue of the EKS cluster from the recorded status of the Kubernetes objects.
+   */
+  isUnknown(queueName: string): boolean {
+    return !this.queues.has(queueName);
+  }
+
+  /**
+   * Grants the entry a turn (the permission to start its change in EKS) or refuses it. The caller must follow a granted
+   * turn with {@link markAccepted} or {@link releaseTurn}.
+   */
+  requestTurn(entry: QueueEntry): TurnDecision {
+    const queue = this.getQueue(entry.queue);
+    const decision = this.decideTurn(queue, entry);
+    if (decision.kind === 'granted') {
+      queue.waiting.delete(entry.id);
+      queue.reservation = undefined;
+      queue.turnHolder = entry;
+    } else {
+      queue.waiting.set(entry.id, { ...entry, requestedAt: this.clock.monotonic() });
+    }
+    return decision;
+  }
+
+  /**
+   * Records that EKS has accepted the change of this entry and is making the change. This ends the turn of the entry.
+   */
+  markAccepted(entry: QueueEntry, doing: string): void {
+    const queue = this.getQueue(entry.queue);
+    if (queue.turnHolder?.id === entry.id) queue.turnHolder = undefined;
+    queue.inFlight = { name: entry.name, doing, isUnverified: false, observedAt: this.clock.monotonic() };
+  }
+
+  /**
+   * Ends the turn of an entry after EKS has rejected its change, or if the entry made no change. Does nothing for an
+   * entry without the turn.
+   */
+  releaseTurn(entry: QueueEntry): void {
+    const queue = this.getQueue(entry.queue);
+    if (queue.turnHolder?.id !== entry.id) return;
+    queue.turnHolder = undefined;
+    // The waiting entries were told to wait for this entry. They must request their turn again, to be told what they
+    // now wait for.
+    if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
+      for (const id of queue.waiting.keys()) this.wake(id);
+    } else this.wakeNext(queue);
+  }
+
+  /**
+   * Records that EKS is making a change of the Fargate profile `name`. `isUnverified` is true if the change was not
+   * observed by the reconcile of that profile.
+   */
+  markInFlight(queueName: string, name: string, doing: string, isUnverified: boolean): void {
+    const queue = this.getQueue(queueName);
+    const known = queue.inFlight?.name === name ? queue.inFlight : undefined;
+    queue.inFlight = {
+      name,
+      doing,
+      isUnverified: isUnverified && (known?.isUnverified ?? true),
+      observedAt: this.clock.monotonic(),
+    };
+  }
+
+  /** Records that EKS is not, or is no longer, making a change of the Fargate profile `name`. */
+  markSettled(queueName: string, name: string): void {
+    const queue = this.queues.get(queueName);
+    if (queue?.inFlight?.name !== name) return;
+    queue.inFlight = undefined;
+    this.wakeNext(queue);
+  }
+
+  /** Closes the queue of one EKS cluster, so that this queue grants no turn for `span` ms from now. */
+  close(queueName: string, span: Ms): void {
+    const queue = this.getQueue(queueName);
+    queue.closedUntil = Math.max(queue.closedUntil, this.clock.monotonic() + span);
+  }
+
+  /**
+   * Removes the entry with this ID from the queue in which it waits. The caller need not know the EKS cluster of the
+   * queue.
+   */
+  removeEntry(id: string): void {
+    for (const queue of this.queues.values()) {
+      const wasWaiting = queue.waiting.delete(id);
+      const hadReservation = queue.reservation?.id === id;
+      if (hadReservation) queue.reservation = undefined;
+      if (wasWaiting && hadReservation) this.wakeNext(queue);
+    }
+  }
+
+  private decideTurn(queue: Queue, entry: QueueEntry): TurnDecision {
+    const now = this.clock.monotonic();
+    if (queue.closedUntil > now) return { kind: 'closed', until: queue.closedUntil };
+    const { inFlight, turnHolder, reservation } = queue;
+    if (turnHolder !== undefined && turnHolder.id !== entry.id) {
+      return { kind: 'wait', ahead: turnHolder.name, doing: 'about to be changed', isUnverified: false };
+    }
+    if (inFlight !== undefined && inFlight.name !== entry.name && now - inFlight.observedAt < IN_FLIGHT_TTL) {
+      return { kind: 'wait', ahead: inFlight.name, doing: inFlight.doing, isUnverified: inFlight.isUnverified };
+    }
+    if (reservation !== undefined && reservation.id !== entry.id && reservation.until > now) {
+      const ahead = queue.waiting.get(reservation.id);
+      if (ahead !== undefined && isBefore(ahead, entry)) {
+        return { kind: 'wait', ahead: ahead.name, doing: 'next in turn', isUnverified: false };
+      }
+    }
+    return { kind: 'granted' };
+  }
+
+  /**
+   * Reserves the next turn for the entry that goes before all other waiting entries, and wakes this entry. Does nothing
+   * while an entry has the turn or EKS is making a change.
+   */
+  private wakeNext(queue: Queue): void {
+    const now = this.clock.monotonic();
+    if (queue.inFlight !== undefined || queue.turnHolder !== undefined) return;
+    const candidates = [...queue.waiting.values()].filter(({ requestedAt }) => now - requestedAt < WAITING_ENTRY_TTL);
+    const [first] = candidates.toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+    if (first === undefined) return;
+    queue.reservation = { id: first.id, until: now + RESERVATION_TTL };
+    this.wake(first.id);
+  }
+
+  private getQueue(name: string): Queue {
+    const now = this.clock.monotonic();
+    const known = this.queues.get(name);
+    if (known !== undefined) {
+      known.lastUsedAt = now;
+      return known;
+    }
+    for (const [other, queue] of this.queues) if (isUnused(queue, now)) this.queues.delete(other);
+    const queue: Queue = {
+      inFlight: undefined,
+      closedUntil: 0,
+      waiting: new Map(),
+      reservation: undefined,
+      turnHolder: undefined,
+      lastUsedAt: now,
+    };
+    this.queues.set(name, queue);
+    return queue;
+  }
+}
+
+/**
+ * Whether the queue of an EKS cluster can be removed. A recorded change in EKS does not prevent this: after
+ * UNUSED_QUEUE_TTL the latest observation of the change is older than IN_FLIGHT_TTL.
+ */
+function isUnused({ turnHolder, waiting, closedUntil, lastUsedAt }: Queue, now: Ms): boolean {
+  return turnHolder === undefined && waiting.size === 0 && closedUntil <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;
+}
+
+function isBefore(a: QueueEntry, b: QueueEntry): boolean {
+  if (a.urgent !== b.urgent) return a.urgent;
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt;
+  return a.id < b.id;
+}

@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ReadyFields } from '../testing/ready-keys.ts';
+import { readyKey } from '../testing/ready-keys.ts';
+import type { ReadyItem } from './ready-keys.ts';
+import { ReadyKeys } from './ready-keys.ts';
+
+const WORKERS = 4;
+const SECOND = 1_000;
+const RUNS = { numRuns: 200 };
+
+type Step =
+  | { readonly do: 'add'; readonly fields: ReadyFields }
+  | { readonly do: 'take' }
+  | { readonly do: 'finish'; readonly nth: number }
+  | { readonly do: 'pass'; readonly span: number };
+
+const someFields: fc.Arbitrary<ReadyFields> = fc.record({
+  namespace: fc.constantFrom('a', 'b', 'c'),
+  cluster: fc.constantFrom('x', 'y'),
+  order: fc.constantFrom('1', '2', '3'),
+  priority: fc.constantFrom('low', 'normal', 'high'),
+  region: fc.constantFrom('eu-west-1', 'us-east-1', 'ap-south-1'),
+});
+const someStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('add'), fields: someFields }) },
+  { weight: 4, arbitrary: fc.constant<Step>({ do: 'take' }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('finish'), nth: fc.nat(20) }) },
+  fc.record({ do: fc.constant('pass'), span: fc.integer({ min: 0, max: 8 * SECOND }) }),
+);
+
+/** What a step left, as the test counts it. */
+interface Counted {
+  readonly taken: ReadyItem | undefined;
+  /** The ready and the running keys before the step. */
+  readonly ready: readonly ReadyItem[];
+  readonly running: readonly ReadyItem[];
+}
+
+/** Runs the steps and calls `look` for each attempt to take a key. */
+function run(steps: readonly Step[], look: (counted: Counted) => void): void {
+  const keys = new ReadyKeys<ReadyItem>({ workers: WORKERS });
+  let [now, added] = [0, 0];
+  let ready: readonly ReadyItem[] = [];
+  let running: readonly ReadyItem[] = [];
+  const take = (): boolean => {
+    const taken = keys.take(now);
+    look({ taken, ready, running });
+    if (taken === undefined) return false;
+    expect(ready, 'a key that is ready').to.include(taken);
+    ready = ready.filter((item) => item !== taken);
+    running = [...running, taken];
+    return true;
+  };
+  const finish = (item: ReadyItem): void => {
+    keys.finish(item);
+    running = running.filter((other) => other !== item);
+  };
+  for (const step of steps) {
+    if (step.do === 'add') {
+      const item = readyKey(`${++added}`, { ...step.fields, readySince: now });
+      keys.add(item);
+      ready = [...ready, item];
+    } else if (step.do === 'take') take();
+    else if (step.do === 'pass') now += step.span;
+    else {
+      const item = running[step.nth % Math.max(1, running.length)];
+      if (item !== undefined) finish(item);
+    }
+    expect(keys.size).to.equal(ready.length);
+  }
+  // All keys are handed out in the end.
+  while (ready.length > 0 || running.length > 0) {
+    if (take()) continue;
+    const [item] = running;
+    expect(item, 'no key is running and none is handed out').not.to.equal(undefined);
+    if (item !== undefined) finish(item);
+  }
+}
+
+const regionsOf = (items: readonly ReadyItem[]): readonly string[] => items.map(({ backend }) => backend.region);
+const countRegion = (items: readonly ReadyItem[], region: string): number =>
+  regionsOf(items).filter((one) => one === region).length;
+const shareOf = ({ ready, running }: Counted): number =>
+  Math.max(1, Math.floor(WORKERS / new Set([...regionsOf(ready), ...regionsOf(running)]).size));
+
+describe('ReadyKeys with random keys', () => {
+  const always = (look: (counted: Counted) => void): void =>
+    fc.assert(
+      fc.property(fc.array(someStep, { maxLength: 80 }), (steps) => run(steps, look)),
+      RUNS,
+    );
+
+  it('loses no key and hands out none twice', () => always(() => {}));
+
+  it('leaves no worker idle while a key is ready', () =>
+    always(({ taken, ready, running }) => {
+      if (ready.length > 0 && running.length < WORKERS) expect(taken).not.to.equal(undefined);
+    }));
+
+  it('gives a region nothing beyond its share while a region below its share has a ready key', () =>
+    always((counted) => {
+      const { taken, ready, running } = counted;
+      if (taken === undefined || countRegion(running, taken.backend.region) < shareOf(counted)) return;
+      for (const region of regionsOf(ready)) {
+        expect(countRegion(running, region), `running in ${region}`).to.be.at.least(shareOf(counted));
+      }
+    }));
+
+  it('never makes a region below its share wait', () =>
+    always((counted) => {
+      if (counted.taken !== undefined) return;
+      for (const region of regionsOf(counted.ready)) {
+        expect(countRegion(counted.running, region), `running in ${region}`).to.be.at.least(shareOf(counted));
+      }
+    }));
+
+  it('runs at most three times as many keys as there are workers, and no more than the workers in one region', () =>
+    always(({ running }) => {
+      expect(running.length).to.be.at.most(3 * WORKERS);
+      for (const region of regionsOf(running)) expect(countRegion(running, region)).to.be.at.most(WORKERS);
+    }));
+});
+
+describe('ReadyKeys under a flood of one namespace', () => {
+  /**
+   * Adds one key among floods of keys of the namespace `flood`, which take a tenth of a second each and are renewed at
+   * once. Returns how many keys are handed out before the one key.
+   */
+  function countBefore(one: ReadyFields, floods: readonly ReadyFields[]): number {
+    const keys = new ReadyKeys<ReadyItem>({ workers: 1 });
+    let now = 0;
+    floods.forEach((fields, index) => keys.add(readyKey(`flood-${index}`, { namespace: 'flood', ...fields })));
+    keys.add(readyKey('one', { namespace: 'one', ...one }));
+    for (let taken = 0; taken < 10_000; taken++) {
+      const item = keys.take(now);
+      if (item === undefined) throw new Error('no key was handed out');
+      if (item.id === 'one') return taken;
+      now += SECOND / 10;
+      keys.finish(item);
+      keys.add({ ...item, readySince: now });
+    }
+    return Infinity;
+  }
+  const someFlood = fc.array(
+    fc.record({
+      cluster: fc.string({ maxLength: 2 }),
+      order: fc.constantFrom('0', '1'),
+      priority: fc.constantFrom('normal', 'high'),
+    }),
+    { minLength: 1, maxLength: 200 },
+  );
+
+  it('hands out a key of another namespace and the same priority within two hand-outs', () => {
+    fc.assert(
+      fc.property(someFlood, (floods) => {
+        const high = floods.map((fields) => ({ ...fields, priority: 'high' as const }));
+        expect(countBefore({ priority: 'high' }, high)).to.be.at.most(2);
+      }),
+      RUNS,
+    );
+  });
+
+  it('hands out a low key when it is old, after the keys that are older', () => {
+    fc.assert(
+      fc.property(someFlood, (floods) => {
+        // One hand-out of four is for old keys, and 100 hand-outs take the ten seconds until the key is old.
+        expect(countBefore({ priority: 'low' }, floods)).to.be.at.most(100 + 4 * (floods.length + 1));
+      }),
+      RUNS,
+    );
+  });
+});

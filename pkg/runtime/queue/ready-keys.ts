@@ -1,0 +1,124 @@
+import type { Ms } from '../../env/clock.ts';
+import type { RoundRobinItem } from './round-robin.ts';
+import { RoundRobin, isOld } from './round-robin.ts';
+import type { Backend, Claim } from './worker-shares.ts';
+import { WorkerShares } from './worker-shares.ts';
+
+/**
+ * The priority of a key in the workqueue. `low` is for the objects of a watch's initial list and for resyncs, so that
+ * changed objects are reconciled before them, as in controller-runtime. `high` is for a key whose reconcile other keys
+ * wait for. A priority applies only to the next time that the key is handed out.
+ */
+export type QueuePriority = 'low' | 'normal' | 'high';
+
+const PRIORITIES_HIGHEST_FIRST: readonly QueuePriority[] = ['high', 'normal', 'low'];
+export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
+  PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
+
+/** One of this number of hand-outs takes the oldest key, if it is old, whatever its priority. */
+const HAND_OUTS_PER_OLD_KEY = 4;
+
+export interface ReadyItem extends RoundRobinItem {
+  readonly priority: QueuePriority;
+  readonly backend: Backend;
+}
+
+export interface ReadyKeysOptions {
+  /** The number of workers; undefined: the number of running keys is not limited. */
+  readonly workers: number | undefined;
+}
+
+/**
+ * The keys that are ready for a worker, and the choice of the next one:
+ *
+ * 1. A key whose region and identity use less than their share of the workers goes before all others.
+ * 2. Higher priorities go first. Of four hand-outs, one is for the key that has been ready for the longest time, if that
+ *    is longer than ten seconds.
+ * 3. Within a priority, the namespaces take turns, and the clusters of a namespace take turns.
+ * 4. Within a cluster, old keys go first, then the keys are sorted by their `order`.
+ */
+export class ReadyKeys<Item extends ReadyItem> {
+  private readonly levels: readonly { readonly priority: QueuePriority; readonly items: RoundRobin<Item> }[];
+  private readonly shares: WorkerShares | undefined;
+  private handOutsSinceOldKey = 0;
+
+  constructor({ workers }: ReadyKeysOptions) {
+    this.levels = PRIORITIES_HIGHEST_FIRST.map((priority) => ({ priority, items: new RoundRobin<Item>() }));
+    this.shares = workers === undefined ? undefined : new WorkerShares(workers);
+  }
+
+  /** The largest number of keys that are handed out at the same time; undefined: not limited. */
+  get most(): number | undefined {
+    return this.shares?.most;
+  }
+
+  get size(): number {
+    return this.levels.reduce((sum, { items }) => sum + items.size, 0);
+  }
+
+  add(item: Item): void {
+    this.itemsOf(item.priority).add(item);
+    this.shares?.addReady(item.backend);
+  }
+
+  /** Removes an item that is not handed out. Returns whether the item was ready. */
+  delete(item: Item): boolean {
+    const wasReady = this.itemsOf(item.priority).delete(item);
+    if (wasReady) this.shares?.removeReady(item.backend);
+    return wasReady;
+  }
+
+  canTake(item: Item): boolean {
+    return this.claim(item) !== 'none';
+  }
+
+  /** Removes and returns the next item; undefined when no item is ready or all workers are busy. */
+  take(now: Ms): Item | undefined {
+    const old = this.oldItem(now);
+    const item = old ?? this.nextItem(now);
+    if (item === undefined) return undefined;
+    this.handOutsSinceOldKey = old === undefined ? this.handOutsSinceOldKey + 1 : 0;
+    this.itemsOf(item.priority).take(item);
+    this.shares?.removeReady(item.backend);
+    this.shares?.start(item.backend);
+    return item;
+  }
+
+  /** Ends the work on an item that {@link take} has returned. */
+  finish({ backend }: Item): void {
+    this.shares?.finish(backend);
+  }
+
+  /** The oldest item, if it is old and if this hand-out is for an old item. */
+  private oldItem(now: Ms): Item | undefined {
+    if (this.handOutsSinceOldKey < HAND_OUTS_PER_OLD_KEY - 1) return undefined;
+    let oldest: Item | undefined;
+    for (const { items } of this.levels) {
+      const item = items.oldest((one) => this.claim(one));
+      if (item !== undefined && item.readySince < (oldest?.readySince ?? Infinity)) oldest = item;
+    }
+    return oldest !== undefined && isOld(oldest, now) ? oldest : undefined;
+  }
+
+  private nextItem(now: Ms): Item | undefined {
+    let spare: Item | undefined;
+    for (const { items } of this.levels) {
+      for (const item of items.inTurn(now)) {
+        const claim = this.claim(item);
+        if (claim === 'share') return item;
+        if (claim === 'spare') spare ??= item;
+      }
+    }
+    return spare;
+  }
+
+  private claim({ backend }: Item): Claim {
+    return this.shares?.claim(backend) ?? 'share';
+  }
+
+  private itemsOf(priority: QueuePriority): RoundRobin<Item> {
+    const level = this.levels.find((one) => one.priority === priority);
+    if (level === undefined) throw new TypeError(`unknown priority ${priority}`);
+    return level.items;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Ms } from '../../env/clock.ts';
+import type { Claim } from './worker-shares.ts';
+
+/**
+ * An item that has been ready for this long is old. A pass takes well under a second, and a pass that waits for AWS ends
+ * after about ten.
+ */
+const OLD_AFTER: Ms = 10_000;
+
+/** What the round robin reads from an item. */
+export interface RoundRobinItem {
+  readonly id: string;
+  readonly namespace: string;
+  /** The cluster, region and identity of the item. */
+  readonly group: string;
+  /** Sorts the items of one group; lower first. Items with the same order are taken in the order in which they came. */
+  readonly order: string;
+  /** The monotonic time, in ms, at which the item became ready. */
+  readonly readySince: Ms;
+}
+
+export const isOld = ({ readySince }: RoundRobinItem, now: Ms): boolean => now - readySince >= OLD_AFTER;
+
+/**
+ * The ready items of one priority. The namespaces take turns, and within a namespace its clusters take turns, so that many
+ * items of one namespace or cluster do not delay those of another. The items of a cluster are one group; only while a
+ * cluster moves to another region or identity are they two.
+ */
+export class RoundRobin<Item extends RoundRobinItem> {
+  /** The items by namespace, group and ID. A namespace or group that had its turn moves to the end of its Map. */
+  private readonly namespaces = new Map<string, Map<string, Map<string, Item>>>();
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  add(item: Item): void {
+    const groups = this.namespaces.get(item.namespace) ?? new Map<string, Map<string, Item>>();
+    const items = groups.get(item.group) ?? new Map<string, Item>();
+    if (!items.has(item.id)) this.count += 1;
+    items.set(item.id, item);
+    groups.set(item.group, items);
+    this.namespaces.set(item.namespace, groups);
+  }
+
+  delete({ id, namespace, group }: Item): boolean {
+    const groups = this.namespaces.get(namespace);
+    const items = groups?.get(group);
+    if (groups === undefined || items === undefined || !items.delete(id)) return false;
+    this.count -= 1;
+    if (items.size === 0) groups.delete(group);
+    if (groups.size === 0) this.namespaces.delete(namespace);
+    return true;
+  }
+
+  /** Removes the item and ends the turn of its group and its namespace. */
+  take(item: Item): void {
+    this.delete(item);
+    moveToEnd(this.namespaces, item.namespace);
+    const groups = this.namespaces.get(item.namespace);
+    if (groups !== undefined) moveToEnd(groups, item.group);
+  }
+
+  /**
+   * The first item of each group, in the order of the turns of the namespaces and of their groups. An old item goes
+   * before the order of its group: otherwise objects that fail and come back would keep younger objects waiting.
+   */
+  *inTurn(now: Ms): Generator<Item> {
+    for (const groups of this.namespaces.values()) {
+      for (const items of groups.values()) {
+        const [longest] = items.values();
+        const first = longest !== undefined && isOld(longest, now) ? longest : firstByOrder(items);
+        if (first !== undefined) yield first;
+      }
+    }
+  }
+
+  /** The item that has been ready for the longest time, among the items that `claim` allows within their shares. */
+  oldest(claim: (item: Item) => Claim): Item | undefined {
+    let oldest: Item | undefined;
+    for (const groups of this.namespaces.values()) {
+      for (const items of groups.values()) {
+        const [first] = items.values();
+        if (first === undefined || first.readySince >= (oldest?.readySince ?? Infinity)) continue;
+        if (claim(first) === 'share') oldest = first;
+      }
+    }
+    return oldest;
+  }
+}
+
+function moveToEnd<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key);
+  if (value === undefined) return;
+  map.delete(key);
+  map.set(key, value);
+}
+
+function firstByOrder<Item extends RoundRobinItem>(items: ReadonlyMap<string, Item>): Item | undefined {
+  let first: Item | undefined;
+  for (const item of items.values()) if (first === undefined || item.order < first.order) first = item;
+  return first;
+}

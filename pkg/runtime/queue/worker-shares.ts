@@ -1,0 +1,128 @@
+/** The AWS endpoint and credentials with which a key is processed. Both are empty for a key that needs no AWS. */
+export interface Backend {
+  readonly region: string;
+  readonly identity: string;
+}
+
+/**
+ * Whether a key may be processed now. `share`: the region and the identity of the key use less than their shares of the
+ * workers. `spare`: they use their shares, but a worker is idle. `none`: all workers are busy.
+ */
+export type Claim = 'share' | 'spare' | 'none';
+
+/**
+ * How many keys are processed at the same time at most, as multiples of the number of workers: in total, and of one region.
+ * They bound the memory and the connections that many slow regions and accounts can take.
+ */
+const MOST_IN_TOTAL = 3;
+const MOST_OF_A_REGION = 2;
+
+/** How many keys of one region and identity are being processed, and how many are ready. */
+interface Use {
+  ready: number;
+  running: number;
+}
+
+interface RegionShares {
+  readonly perIdentity: number;
+  readonly running: number;
+  /** The running keys, of which those beyond the share of an identity or of the region do not count. */
+  readonly counted: number;
+}
+
+/** The shares of the workers at this moment. */
+interface Shares {
+  readonly perRegion: number;
+  readonly regions: ReadonlyMap<string, RegionShares>;
+  readonly counted: number;
+}
+
+/**
+ * Divides the workers equally between the regions that have work, and the workers of a region equally between its
+ * identities. A region that is alone may use all workers.
+ *
+ * A region or identity that has taken more workers than its share, before other work came, counts only with its share. So
+ * the other work gets its share at once, from additional workers, and does not wait until a region that does not answer
+ * gives workers back.
+ */
+export class WorkerShares {
+  /** The largest number of keys that are processed at the same time. */
+  readonly most: number;
+  private readonly workers: number;
+  /** The keys by region and identity. */
+  private readonly regions = new Map<string, Map<string, Use>>();
+  private running = 0;
+  /** The shares, computed from the numbers above when they are needed. */
+  private shares: Shares | undefined;
+
+  constructor(workers: number) {
+    this.workers = workers;
+    this.most = MOST_IN_TOTAL * workers;
+  }
+
+  addReady(backend: Backend): void {
+    this.change(backend, (use) => (use.ready += 1));
+  }
+
+  removeReady(backend: Backend): void {
+    this.change(backend, (use) => (use.ready -= 1));
+  }
+
+  start(backend: Backend): void {
+    this.running += 1;
+    this.change(backend, (use) => (use.running += 1));
+  }
+
+  finish(backend: Backend): void {
+    this.running -= 1;
+    this.change(backend, (use) => (use.running -= 1));
+  }
+
+  /** Returns how a key with this backend, which is ready, may be processed now. */
+  claim({ region, identity }: Backend): Claim {
+    if (this.running >= this.most) return 'none';
+    this.shares ??= this.computeShares();
+    const { perRegion, regions, counted } = this.shares;
+    const shares = regions.get(region);
+    const running = this.regions.get(region)?.get(identity)?.running ?? 0;
+    const isWithinShare =
+      shares !== undefined &&
+      running < shares.perIdentity &&
+      shares.counted < perRegion &&
+      shares.running < MOST_OF_A_REGION * this.workers &&
+      counted < this.workers;
+    if (isWithinShare) return 'share';
+    return this.running < this.workers ? 'spare' : 'none';
+  }
+
+  private change({ region, identity }: Backend, apply: (use: Use) => void): void {
+    const identities = this.regions.get(region) ?? new Map<string, Use>();
+    const use = identities.get(identity) ?? { ready: 0, running: 0 };
+    apply(use);
+    if (use.ready > 0 || use.running > 0) identities.set(identity, use);
+    else identities.delete(identity);
+    if (identities.size > 0) this.regions.set(region, identities);
+    else this.regions.delete(region);
+    this.shares = undefined;
+  }
+
+  private computeShares(): Shares {
+    const perRegion = divide(this.workers, this.regions.size);
+    const regions = new Map<string, RegionShares>();
+    let total = 0;
+    for (const [region, identities] of this.regions) {
+      const perIdentity = divide(perRegion, identities.size);
+      let [running, withinShares] = [0, 0];
+      for (const use of identities.values()) {
+        running += use.running;
+        withinShares += Math.min(use.running, perIdentity);
+      }
+      const counted = Math.min(withinShares, perRegion);
+      regions.set(region, { perIdentity, running, counted });
+      total += counted;
+    }
+    return { perRegion, regions, counted: total };
+  }
+}
+
+const divide = (workers: number, parts: number): number => Math.max(1, Math.floor(workers / Math.max(1, parts)));

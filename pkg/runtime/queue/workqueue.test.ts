@@ -1,0 +1,288 @@
+import { expect } from 'chai';
+import { key, startQueue, takeAll } from '../testing/workqueue.ts';
+import type { Ms } from '../../env/clock.ts';
+import type { ObjectKey } from '../../kube/types.ts';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { Workqueue } from './workqueue.ts';
+import type { Placement, WorkqueueMetrics } from './workqueue.ts';
+
+// These test cases are those of client-go's util/workqueue.
+
+const [a, b, c] = [key('a'), key('b'), key('c')];
+
+describe('The workqueue', () => {
+  it('hands out keys in the order of their adds', async () => {
+    const { queue } = startQueue();
+    for (const one of [c, a, b]) queue.add(one);
+    expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+  });
+
+  it('hands out a key once that was added several times', async () => {
+    const { queue } = startQueue();
+    for (let times = 0; times < 5; times++) queue.add(a);
+    expect(queue.length).to.equal(1);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+  });
+
+  it('compares keys by namespace and name', async () => {
+    const { queue } = startQueue();
+    queue.add({ namespace: 'x', name: 'a' });
+    queue.add({ namespace: 'x', name: 'a' });
+    queue.add({ namespace: 'y', name: 'a' });
+    expect(queue.length).to.equal(2);
+  });
+
+  it('holds back a key that is added while it is processed, and hands it out once after done', async () => {
+    const { queue } = startQueue();
+    queue.add(a);
+    const first = await queue.get();
+    queue.add(a);
+    queue.add(a);
+    expect(queue.length).to.equal(0);
+    queue.done(a);
+    expect(first).to.deep.equal(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+    expect(queue.length).to.equal(0);
+  });
+
+  it('hands out a key again that was done', async () => {
+    const { queue } = startQueue();
+    queue.add(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+    queue.add(a);
+    expect(await takeAll(queue)).to.deep.equal(['a']);
+  });
+
+  it('serves idle workers in the order of their calls', async () => {
+    const { queue, clock } = startQueue();
+    const got: string[] = [];
+    const wait = async (worker: string): Promise<void> => {
+      const next = await queue.get();
+      got.push(`${worker} ${next?.name}`);
+    };
+    void wait('first');
+    void wait('second');
+    queue.add(a);
+    queue.add(b);
+    await clock.settle();
+    expect(got).to.deep.equal(['first a', 'second b']);
+  });
+
+  it('ignores done for a key that is not being processed', () => {
+    const { queue } = startQueue();
+    queue.add(a);
+    queue.done(a);
+    expect(queue.length).to.equal(1);
+  });
+
+  describe('with the places of keys', () => {
+    const places = new Map<string, Partial<Placement>>();
+    const startPlaced = (workers?: number): Workqueue => {
+      const placementOf = ({ name }: ObjectKey): Placement => ({
+        cluster: '',
+        order: '',
+        region: '',
+        identity: '',
+        ...places.get(name),
+      });
+      return new Workqueue({ clock: new VirtualClock(), placementOf, ...(workers !== undefined && { workers }) });
+    };
+    beforeEach(() => places.clear());
+
+    it('reads the place of a ready key again when the key is added again', async () => {
+      const queue = startPlaced();
+      for (const one of [a, b, c]) queue.add(one);
+      places.set('c', { cluster: 'c' }).set('b', { order: '1' }).set('a', { order: '2' });
+      for (const one of [a, b, c]) queue.add(one);
+      expect(queue.length).to.equal(3);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'c', 'a']);
+    });
+
+    it('hands out a key at once when its region turns out to have a share left', async () => {
+      const queue = startPlaced(2);
+      const got: (string | undefined)[] = [];
+      for (let worker = 0; worker < 3; worker++) void queue.get().then((next) => got.push(next?.name));
+      for (const one of [a, b, c]) queue.add(one);
+      await Promise.resolve();
+      expect(got, 'two workers in one region').to.deep.equal(['a', 'b']);
+      places.set('c', { region: 'eu-west-1' });
+      queue.add(c);
+      await Promise.resolve();
+      expect(got).to.deep.equal(['a', 'b', 'c']);
+    });
+  });
+
+  describe('addAfter', () => {
+    it('makes a key ready after the delay', async () => {
+      const { queue, clock } = startQueue();
+      queue.addAfter(a, 50);
+      await clock.advance(49);
+      expect(queue.length).to.equal(0);
+      await clock.advance(1);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+    });
+
+    it('makes a key ready at once without a delay', () => {
+      const { queue, clock } = startQueue();
+      queue.addAfter(a, 0);
+      queue.addAfter(b, -5);
+      expect(queue.length).to.equal(2);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('keeps the earliest of several times in any order', async () => {
+      for (const delays of [
+        [1000, 50],
+        [50, 1000],
+      ]) {
+        const { queue, clock } = startQueue();
+        for (const delay of delays) queue.addAfter(a, delay);
+        await clock.advance(50);
+        expect(await takeAll(queue), String(delays)).to.deep.equal(['a']);
+        await clock.advance(10_000);
+        expect(queue.length).to.equal(0);
+        expect(clock.pendingTimers()).to.deep.equal([]);
+      }
+    });
+
+    it('hands out keys in the order of their times', async () => {
+      const { queue, clock } = startQueue();
+      queue.addAfter(a, 1000);
+      queue.addAfter(b, 500);
+      queue.addAfter(c, 750);
+      await clock.advance(1000);
+      expect(await takeAll(queue)).to.deep.equal(['b', 'c', 'a']);
+    });
+
+    it('sets no second wake-up for a key that is added earlier', async () => {
+      const { queue, clock } = startQueue();
+      queue.addAfter(a, 1000);
+      queue.add(a);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('changes nothing for a key that is ready', async () => {
+      const { queue, clock } = startQueue();
+      queue.add(a);
+      queue.addAfter(a, 1000);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+    });
+
+    it('holds back a key that is being processed until it is done', async () => {
+      const { queue, clock } = startQueue();
+      queue.add(a);
+      await queue.get();
+      queue.addAfter(a, 100);
+      await clock.advance(100);
+      expect(queue.length).to.equal(0);
+      queue.done(a);
+      expect(await takeAll(queue)).to.deep.equal(['a']);
+    });
+  });
+
+  describe('backoff', () => {
+    it('is 5 ms and doubles at each failure, up to 1000 s', async () => {
+      const { queue, clock } = startQueue();
+      const delays: Ms[] = [];
+      for (let failure = 0; failure < 20; failure++) {
+        queue.addRateLimited(a);
+        delays.push(clock.pendingTimers()[0] ?? NaN);
+        await clock.advance(1_000_000);
+        await takeAll(queue);
+      }
+      expect(delays.slice(0, 4)).to.deep.equal([5, 10, 20, 40]);
+      expect(delays[17]).to.equal(5 * 2 ** 17);
+      expect(delays.slice(18)).to.deep.equal([1_000_000, 1_000_000]);
+    });
+
+    it('stays at its maximum for a key that always fails', async () => {
+      const { queue, clock } = startQueue();
+      for (let failure = 0; failure < 2_000; failure++) queue.addRateLimited(a);
+      await clock.advance(5);
+      await takeAll(queue);
+      queue.addRateLimited(a);
+      expect(clock.pendingTimers()).to.deep.equal([1_000_000]);
+    });
+
+    it('is counted per key and reset by forget', async () => {
+      const { queue, clock } = startQueue();
+      queue.addRateLimited(a);
+      queue.addRateLimited(a);
+      queue.addRateLimited(b);
+      queue.forget(a);
+      await clock.advance(5);
+      expect(queue.length, 'forget takes nothing off the queue').to.equal(2);
+      await takeAll(queue);
+      queue.addRateLimited(a);
+      queue.addRateLimited(b);
+      expect(clock.pendingTimers()).to.deep.equal([5, 10]);
+    });
+  });
+
+  describe('shutDown', () => {
+    it('refuses new keys, drops keys with a delay, hands out ready keys, then ends the workers', async () => {
+      const { queue, clock } = startQueue();
+      queue.add(a);
+      queue.addAfter(b, 10);
+      queue.shutDown();
+      queue.add(c);
+      queue.addAfter(c, 10);
+      queue.addRateLimited(c);
+      expect(clock.pendingTimers()).to.deep.equal([]);
+      expect(await queue.get()).to.deep.equal(a);
+      expect(await queue.get()).to.equal(undefined);
+    });
+
+    it('ends idle workers', async () => {
+      const { queue } = startQueue();
+      const workers = [queue.get(), queue.get()];
+      queue.shutDown();
+      expect(await Promise.all(workers)).to.deep.equal([undefined, undefined]);
+    });
+  });
+
+  it('reports the same metrics as client-go', async () => {
+    const clock = new VirtualClock();
+    const told: string[] = [];
+    let gauges: Parameters<WorkqueueMetrics['registerGauges']>[0] | undefined;
+    const queue = new Workqueue({
+      clock,
+      metrics: {
+        recordAdd: () => told.push('added'),
+        recordRetry: () => told.push('retried'),
+        recordQueueDuration: (span) => told.push(`queued ${span}`),
+        recordWorkDuration: (span) => told.push(`worked ${span}`),
+        registerGauges: (reader) => (gauges = reader),
+      },
+    });
+    queue.add(a);
+    queue.add(a);
+    expect(gauges?.depth()).to.equal(1);
+    await clock.advance(50);
+    await queue.get();
+    expect(gauges?.depth()).to.equal(0);
+    await clock.advance(25);
+    queue.add(a);
+    expect(gauges?.depth(), 'a key that is added while it is processed counts').to.equal(1);
+    await clock.advance(25);
+    expect(gauges?.processing()).to.deep.equal([50]);
+    queue.done(a);
+    await queue.get();
+    queue.addAfter(a, 10);
+    expect(gauges?.depth(), 'a key with a delay does not count').to.equal(0);
+    queue.done(a);
+    await clock.advance(10);
+    expect(told).to.deep.equal([
+      'added',
+      'queued 50',
+      'added',
+      'worked 50',
+      'queued 25',
+      'retried',
+      'worked 0',
+      'added',
+    ]);
+  });
+});

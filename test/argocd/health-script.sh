@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the test of Argo CD for health scripts on the script of this repository. Needs Go, which downloads Argo CD and builds
+# the test: many minutes the first time, about a minute later.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+version=v3.5.2
+# A module has no nested modules, so the replace directive of Argo CD points nowhere. This is the version of the same commit.
+engine=v0.0.0-20260914071520-c9c369efcc5b
+directory=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/argo-cd-$version
+export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+
+if [ ! -e "$directory/.complete" ]; then
+  module=$(go mod download -json "github.com/argoproj/argo-cd/v3@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  rm -rf "$directory"
+  mkdir -p "$(dirname "$directory")"
+  cp -r "$module" "$directory"
+  chmod -R u+w "$directory"
+  cd "$directory"
+  go mod edit -dropreplace github.com/argoproj/argo-cd/gitops-engine
+  go mod edit -require "github.com/argoproj/argo-cd/gitops-engine@$engine"
+  touch .complete
+fi
+
+cd "$directory"
+kind=resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile
+rm -rf "$kind"
+mkdir -p "$(dirname "$kind")"
+cp -r "$root/config/argocd/$kind" "$kind"
+go test ./util/lua -run TestLuaHealthScript -v >"$directory/output" || { tail -n 50 "$directory/output"; exit 1; }
+passed=$(grep -c -- '--- PASS: TestLuaHealthScript/infrastructure.cluster.x-k8s.io/AWSFargateProfile/' "$directory/output" || true)
+wanted=$(grep -c inputPath "$kind/health_test.yaml")
+echo "Argo CD $version has run the health script on $passed of $wanted objects"
+test "$passed" -eq "$wanted"

@@ -1,0 +1,342 @@
+import type { LogFilter } from '../call-log.ts';
+import type { Emulator } from '../emulator.ts';
+import type { FaultRule } from '../faults.ts';
+import { withConfig } from '../model/config.ts';
+import type { Config, ConfigPatch, PlannedFailure } from '../model/config.ts';
+import { admitPodExecutionRole } from '../model/eks/access-entries.ts';
+import { addRole } from '../model/iam/role-changes.ts';
+import type { AccessKey, Denial, KeyRequest, Principal } from '../model/sts/principals.ts';
+import type {
+  EmulatedAccount,
+  AuthenticationMode,
+  EmulatedCluster,
+  ClusterStatus,
+  ProfileIssue,
+  Incident,
+  EmulatedProfile,
+  EmulatedProfileStatus,
+  ProfileTransition,
+  UpdateRefusal,
+  EmulatedRegion,
+  ProfileSelector,
+  Subnet,
+  TagMap,
+} from '../model/resources.ts';
+import { accessEntryAdmin } from './access-entries.ts';
+import { partitionOf } from '../model/partition.ts';
+import {
+  viewAccessEntries,
+  viewCluster,
+  viewClusters,
+  viewProfile,
+  viewProfiles,
+  viewRole,
+  viewRoles,
+} from './views.ts';
+import type { AccessEntryView, ClusterView, ProfileView, RoleView } from './views.ts';
+
+export const defaultAccount = '123456789012';
+export const defaultRegion = 'us-east-1';
+
+/** The account and region of a resource; undefined: the default account and default region of the AWS emulator. */
+export interface AwsLocation {
+  readonly account?: string;
+  readonly region?: string;
+}
+
+export interface SubnetRequest {
+  readonly id?: string;
+  readonly isPublic?: boolean;
+  readonly availabilityZone?: string;
+}
+
+export interface ClusterRequest extends AwsLocation {
+  readonly name: string;
+  readonly status?: ClusterStatus;
+  readonly version?: string;
+  readonly authenticationMode?: AuthenticationMode;
+  /** The subnets of the new cluster; undefined: two private subnets and one public subnet. */
+  readonly subnets?: readonly SubnetRequest[];
+  readonly tags?: TagMap;
+  /** The ARNs of the cluster's node group roles, which EKS refuses as pod execution roles. */
+  readonly nodegroupRoleArns?: readonly string[];
+}
+
+export interface ClusterChange extends AwsLocation {
+  readonly name: string;
+  readonly status?: ClusterStatus;
+  /**
+   * The time after which the cluster's status returns to ACTIVE, in milliseconds; undefined: the cluster keeps its new
+   * status.
+   */
+  readonly statusForMs?: number;
+  readonly version?: string;
+  readonly authenticationMode?: AuthenticationMode;
+  readonly nodegroupRoleArns?: readonly string[];
+  /** The ARNs of the roles to which the ConfigMap aws-auth gives access as Fargate nodes. */
+  readonly awsAuthRoleArns?: readonly string[];
+  /**
+   * How long EKS refuses operations with "an update in progress", in milliseconds. The cluster's status does not show
+   * the update.
+   */
+  readonly updateInProgressMs?: number;
+  /** The operations that EKS refuses with "an update in progress"; undefined: all operations that the type lists. */
+  readonly refuses?: readonly UpdateRefusal[];
+}
+
+export interface ProfileRequest extends AwsLocation {
+  readonly cluster: string;
+  readonly name: string;
+  readonly podExecutionRoleArn: string;
+  readonly subnets?: readonly string[];
+  readonly selectors?: readonly ProfileSelector[];
+  readonly tags?: TagMap;
+  readonly status?: EmulatedProfileStatus;
+  readonly issues?: readonly ProfileIssue[];
+  /** Whether the profile belongs to the test, so that the check `leftovers` ignores the profile; default: true. */
+  readonly foreign?: boolean;
+  /** The next status change of the profile, which needs no AWS call; undefined: the profile keeps its status. */
+  readonly next?: {
+    readonly afterMs: number;
+    readonly to: ProfileTransition['to'];
+    readonly issues?: readonly ProfileIssue[];
+  };
+}
+
+export interface ProfileChange extends AwsLocation {
+  readonly cluster: string;
+  readonly name: string;
+  readonly status?: EmulatedProfileStatus;
+  readonly issues?: readonly ProfileIssue[];
+  readonly tags?: TagMap;
+  /** The next status change of the profile; undefined: the profile keeps the status that this request sets. */
+  readonly next?: ProfileRequest['next'];
+}
+
+/** A request for a new IAM role. Only the partition of the region matters, because roles are global. */
+export interface RoleRequest extends AwsLocation {
+  readonly name: string;
+  readonly path?: string;
+  /** The trust policy as JSON text. */
+  readonly trustPolicy: string;
+  readonly tags?: TagMap;
+  readonly attachedPolicies?: readonly string[];
+  readonly permissionsBoundary?: string;
+  readonly maxSessionDuration?: number;
+  /** Whether the role belongs to the test, so that the check `leftovers` ignores the role; default: true. */
+  readonly foreign?: boolean;
+}
+
+export interface AwsView {
+  /** The time of the AWS emulator, in milliseconds since the epoch. */
+  readonly now: number;
+  readonly clusters: readonly ClusterView[];
+  readonly profiles: readonly ProfileView[];
+  readonly roles: readonly RoleView[];
+  readonly accessEntries: readonly AccessEntryView[];
+  readonly incidents: readonly Incident[];
+}
+
+export type Admin = ReturnType<typeof createAdmin>;
+
+const zones = ['a', 'b', 'c', 'd'];
+
+/**
+ * Functions with which tests change and read the emulated AWS. Each function takes one JSON value and returns one, so
+ * that tests can also call the function over HTTP.
+ */
+export function createAdmin(emulator: Emulator) {
+  const now = (): number => emulator.clock.now();
+  const regionOf = (place: AwsLocation): { account: EmulatedAccount; region: EmulatedRegion } => {
+    const name = place.region ?? defaultRegion;
+    const account = emulator.model.state.account(place.account ?? defaultAccount, partitionOf(name));
+    return { account, region: emulator.model.state.region(account, name) };
+  };
+  const clusterOf = (place: AwsLocation, name: string): EmulatedCluster => {
+    const cluster = emulator.model.state.cluster(regionOf(place).region, name, now());
+    if (cluster === undefined) throw new Error(`there is no cluster ${name}`);
+    return cluster;
+  };
+  const addSubnets = (region: EmulatedRegion, vpcId: string, wanted: readonly SubnetRequest[]): readonly Subnet[] =>
+    wanted.map((request, index) => {
+      const subnet = {
+        id: request.id ?? `subnet-${emulator.model.state.env.uuid().replaceAll('-', '').slice(0, 17)}`,
+        vpcId,
+        isPublic: request.isPublic ?? false,
+        availabilityZone: request.availabilityZone ?? `${region.name}${zones[index % zones.length]}`,
+      };
+      region.subnets.set(subnet.id, subnet);
+      return subnet;
+    });
+  const transition = (next: ProfileRequest['next']): { transition?: ProfileTransition } =>
+    next === undefined ? {} : { transition: { at: now() + next.afterMs, to: next.to, issues: next.issues ?? [] } };
+
+  return {
+    registerKey: (request: Partial<KeyRequest>): AccessKey =>
+      emulator.model.principals.register({ account: defaultAccount, ...request }),
+    removeKey: ({ accessKeyId }: { accessKeyId: string }): void => emulator.model.principals.remove(accessKeyId),
+    /** Returns all principals that have an access key, including role sessions with their session policies. */
+    principals: (): readonly Principal[] => emulator.model.principals.list(),
+    /** Makes all role sessions expire now. */
+    expireSessions: (): void => emulator.model.principals.expireSessions(now()),
+    /** Enables or disables a region for all accounts. A region that is not enabled does not know any credentials. */
+    setRegionEnabled: ({ region, enabled }: { region: string; enabled: boolean }): void =>
+      emulator.model.principals.setRegionEnabled(region, enabled),
+    deny: (denial: Denial): void => emulator.model.principals.deny(denial),
+    /** Removes the denials of this action; without an action, removes all denials. */
+    allow: ({ action }: { action?: string } = {}): void => emulator.model.principals.allow(action),
+
+    createCluster: (request: ClusterRequest): ClusterView => {
+      const { account, region } = regionOf(request);
+      const { env } = emulator.model.state;
+      const vpcId = `vpc-${env.uuid().replaceAll('-', '').slice(0, 17)}`;
+      const subnets = addSubnets(region, vpcId, request.subnets ?? [{}, {}, { isPublic: true }]);
+      const cluster: EmulatedCluster = {
+        name: request.name,
+        arn: `arn:${account.partition}:eks:${region.name}:${account.id}:cluster/${request.name}`,
+        createdAt: now(),
+        roleArn: `arn:${account.partition}:iam::${account.id}:role/${request.name}-cluster`,
+        vpcId,
+        subnetIds: subnets.map(({ id }) => id),
+        foreign: true,
+        profiles: new Map(),
+        accessEntries: new Map(),
+        deletedAccessEntries: new Set(),
+        awsAuthRoleArns: [],
+        requests: new Map(),
+        status: request.status ?? 'ACTIVE',
+        version: request.version ?? '1.34',
+        authenticationMode: request.authenticationMode ?? 'API_AND_CONFIG_MAP',
+        tags: request.tags ?? {},
+        nodegroupRoleArns: request.nodegroupRoleArns ?? [],
+        updates: [],
+      };
+      region.clusters.set(cluster.name, cluster);
+      return viewCluster(account, region, cluster);
+    },
+    setCluster: (change: ClusterChange): void => {
+      const cluster = clusterOf(change, change.name);
+      if (change.status !== undefined) {
+        cluster.status = change.status;
+        delete cluster.transition;
+        if (change.statusForMs !== undefined) cluster.transition = { at: now() + change.statusForMs, to: 'ACTIVE' };
+      }
+      cluster.version = change.version ?? cluster.version;
+      const { account, region } = regionOf(change);
+      const { state } = emulator.model;
+      if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {
+        cluster.authenticationMode = change.authenticationMode;
+        // EKS gives its own Fargate profiles access in the new mode too.
+        for (const { podExecutionRoleArn } of cluster.profiles.values()) {
+          admitPodExecutionRole(cluster, podExecutionRoleArn, { account, region, state, now: now() });
+        }
+      }
+      cluster.awsAuthRoleArns = change.awsAuthRoleArns ?? cluster.awsAuthRoleArns;
+      cluster.nodegroupRoleArns = change.nodegroupRoleArns ?? cluster.nodegroupRoleArns;
+      if (change.updateInProgressMs !== undefined) {
+        const refuses = change.refuses ?? ['create', 'delete', 'deleteCluster'];
+        cluster.updates = [...cluster.updates, { until: now() + change.updateInProgressMs, refuses }];
+      }
+    },
+    /** Removes the cluster and its profiles at once, without the checks and delays of EKS. */
+    removeCluster: (which: AwsLocation & { name: string }): void => {
+      regionOf(which).region.clusters.delete(which.name);
+    },
+    /** Creates subnets in a new VPC; a test can use these subnets in CreateCluster. */
+    createSubnets: (request: AwsLocation & { subnets: readonly SubnetRequest[] }): readonly Subnet[] => {
+      const vpcId = `vpc-${emulator.model.state.env.uuid().replaceAll('-', '').slice(0, 17)}`;
+      return addSubnets(regionOf(request).region, vpcId, request.subnets);
+    },
+
+    /** Adds a profile to a cluster at once, without the checks and delays of EKS. */
+    putProfile: (request: ProfileRequest): ProfileView => {
+      const { account, region } = regionOf(request);
+      const cluster = clusterOf(request, request.cluster);
+      const { env } = emulator.model.state;
+      const profile: EmulatedProfile = {
+        name: request.name,
+        arn: `arn:${account.partition}:eks:${region.name}:${account.id}:fargateprofile/${cluster.name}/${request.name}/${env.uuid()}`,
+        createdAt: now(),
+        podExecutionRoleArn: request.podExecutionRoleArn,
+        subnets: request.subnets ?? cluster.subnetIds.filter((id) => region.subnets.get(id)?.isPublic === false),
+        selectors: request.selectors ?? [{ namespace: 'default', labels: {} }],
+        foreign: request.foreign ?? true,
+        status: request.status ?? 'ACTIVE',
+        tags: request.tags ?? {},
+        issues: request.issues ?? [],
+        ...transition(request.next),
+      };
+      cluster.profiles.set(profile.name, profile);
+      return viewProfile(account, region, cluster, profile);
+    },
+    setProfile: (change: ProfileChange): void => {
+      const profile = clusterOf(change, change.cluster).profiles.get(change.name);
+      if (profile === undefined) throw new Error(`there is no profile ${change.name}`);
+      if (change.status !== undefined) {
+        profile.status = change.status;
+        delete profile.transition;
+      }
+      profile.issues = change.issues ?? profile.issues;
+      profile.tags = change.tags ?? profile.tags;
+      Object.assign(profile, transition(change.next));
+    },
+    /** Removes a profile from its cluster at once, without the checks and delays of EKS. */
+    removeProfile: (which: AwsLocation & { cluster: string; name: string }): void => {
+      clusterOf(which, which.cluster).profiles.delete(which.name);
+    },
+    ...accessEntryAdmin(emulator, { regionOf, clusterOf }),
+    /** Makes future creations or deletions of profiles fail with the status CREATE_FAILED or DELETE_FAILED. */
+    planFailure: (plan: PlannedFailure): void => emulator.model.state.planFailure(plan),
+    clearPlannedFailures: (): void => emulator.model.state.clearPlannedFailures(),
+
+    /** Adds a role to the account without the checks of IAM. */
+    putRole: (request: RoleRequest): RoleView => {
+      const { account } = regionOf(request);
+      const role = addRole(account, emulator.model.state.env, now(), {
+        ...request,
+        path: request.path ?? '/',
+        foreign: request.foreign ?? true,
+      });
+      return viewRole(account, role);
+    },
+    /** Removes a role at once, even if policies are attached to the role. */
+    removeRole: (which: AwsLocation & { name: string }): void => {
+      regionOf(which).account.roles.delete(which.name.toLowerCase());
+    },
+    /** Creates a customer managed policy and returns its ARN. */
+    putPolicy: (policy: AwsLocation & { name: string }): string => {
+      const { account } = regionOf(policy);
+      const arn = `arn:${account.partition}:iam::${account.id}:policy/${policy.name}`;
+      account.policies.add(arn);
+      return arn;
+    },
+
+    config: (): Config => emulator.model.state.config,
+    setConfig: (patch: ConfigPatch): void => {
+      emulator.model.state.config = withConfig(emulator.model.state.config, patch);
+    },
+    /** Adds a fault and returns the id with which `removeFault` removes the fault. */
+    addFault: (rule: FaultRule): number => emulator.faults.add(rule),
+    removeFault: ({ id }: { id: number }): void => emulator.faults.remove(id),
+    clearFaults: (): void => emulator.faults.clear(),
+    faults: () => emulator.faults.list(),
+
+    calls: (filter: LogFilter = {}) => emulator.log.read(filter),
+    clearCalls: (): void => emulator.log.clear(),
+    clusters: (): readonly ClusterView[] => viewClusters(emulator.model.state, now()),
+    /** Returns the profiles of this account; without an account, returns all profiles. */
+    profiles: ({ account }: { account?: string } = {}): readonly ProfileView[] =>
+      viewProfiles(emulator.model.state, now(), account),
+    /** Returns the roles of this account; without an account, returns all roles. */
+    roles: ({ account }: { account?: string } = {}): readonly RoleView[] => viewRoles(emulator.model.state, account),
+    snapshot: (): AwsView => ({
+      now: now(),
+      clusters: viewClusters(emulator.model.state, now()),
+      profiles: viewProfiles(emulator.model.state, now()),
+      roles: viewRoles(emulator.model.state),
+      accessEntries: viewAccessEntries(emulator.model.state),
+      incidents: emulator.model.state.incidents,
+    }),
+    reset: (): void => emulator.reset(),
+  };
+}

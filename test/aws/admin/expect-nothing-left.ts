@@ -1,0 +1,24 @@
+import { expect } from 'chai';
+import type { AwsView } from './admin.ts';
+
+/**
+ * Lists the profiles, roles and clusters that the product has created and not deleted. Resources of tests and of
+ * foreign users are marked as `foreign` and not listed.
+ */
+export function leftovers(aws: AwsView): readonly string[] {
+  return [
+    ...aws.profiles.filter(({ foreign }) => !foreign).map(({ arn, status }) => `${arn} ${status}`),
+    ...aws.roles.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
+    ...aws.clusters.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
+  ];
+}
+
+/**
+ * Expects that the product has left nothing in the emulated AWS at the end of a test suite. `admin` is `emulator.admin`
+ * or a remote admin.
+ */
+export async function expectNothingLeft(admin: { readonly snapshot: () => AwsView | Promise<AwsView> }): Promise<void> {
+  const aws = await admin.snapshot();
+  expect(leftovers(aws), 'left in AWS').to.deep.equal([]);
+  expect(aws.incidents, 'safety incidents').to.deep.equal([]);
+}

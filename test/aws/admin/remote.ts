@@ -1,0 +1,29 @@
+import type { Admin } from './admin.ts';
+
+type Remote<A> = {
+  readonly [Name in keyof A]: A[Name] extends (input: infer Input) => infer Output
+    ? (
+        ...input: undefined extends Input ? [input?: Input] : unknown extends Input ? [] : [input: Input]
+      ) => Promise<Output>
+    : never;
+};
+
+/** The admin functions of an AWS emulator that runs in another process. */
+export type RemoteAdmin = Remote<Admin>;
+
+export function remoteAdmin(url: string): RemoteAdmin {
+  const call = async (name: string, input: unknown): Promise<unknown> => {
+    const response = await fetch(new URL(`/_emulator/${name}`, url), {
+      method: 'POST',
+      body: JSON.stringify(input ?? {}),
+    });
+    const value: unknown = await response.json();
+    if (!response.ok) throw new Error(`emulator refused ${name}: ${JSON.stringify(value)}`);
+    return value;
+  };
+  // The proxy has a function for every name; the type of each function is that of the admin function in the emulator's
+  // process.
+  return new Proxy({} as RemoteAdmin, {
+    get: (_, name) => (typeof name === 'string' && name !== 'then' ? (input: unknown) => call(name, input) : undefined),
+  });
+}

@@ -1,0 +1,173 @@
+import { currentVersion } from '../model/iam/role-visibility.ts';
+import type {
+  EmulatedAccessEntry,
+  EmulatedAccount,
+  AuthenticationMode,
+  EmulatedCluster,
+  ClusterStatus,
+  ProfileIssue,
+  EmulatedProfile,
+  EmulatedProfileStatus,
+  EmulatedRegion,
+  EmulatedRole,
+  ProfileSelector,
+  Subnet,
+  TagMap,
+} from '../model/resources.ts';
+import type { AwsState } from '../model/aws-state.ts';
+
+/**
+ * A view is a resource of the emulated AWS as a plain value, for assertions and the admin API. The times in a view are
+ * milliseconds since the epoch.
+ */
+export interface ClusterView {
+  readonly account: string;
+  readonly region: string;
+  readonly name: string;
+  readonly arn: string;
+  readonly status: ClusterStatus;
+  readonly version: string;
+  readonly authenticationMode: AuthenticationMode;
+  readonly vpcId: string;
+  readonly subnets: readonly Subnet[];
+  readonly tags: TagMap;
+  readonly foreign: boolean;
+}
+
+export interface ProfileView {
+  readonly account: string;
+  readonly region: string;
+  readonly cluster: string;
+  readonly name: string;
+  readonly arn: string;
+  readonly status: EmulatedProfileStatus;
+  readonly createdAt: number;
+  readonly podExecutionRoleArn: string;
+  readonly subnets: readonly string[];
+  readonly selectors: readonly ProfileSelector[];
+  readonly tags: TagMap;
+  readonly issues: readonly ProfileIssue[];
+  readonly foreign: boolean;
+}
+
+/** An access entry as EKS describes it, without the unique id of the role to which EKS has bound the entry. */
+export interface AccessEntryView extends Omit<EmulatedAccessEntry, 'principalId'> {
+  readonly account: string;
+  readonly region: string;
+  readonly cluster: string;
+}
+
+export interface RoleView {
+  readonly account: string;
+  readonly name: string;
+  readonly path: string;
+  readonly arn: string;
+  readonly id: string;
+  readonly createdAt: number;
+  /** The trust policy as JSON text, not percent-encoded. */
+  readonly trustPolicy: string;
+  readonly description: string;
+  readonly permissionsBoundary?: string;
+  readonly tags: TagMap;
+  readonly attachedPolicies: readonly string[];
+  readonly inlinePolicies: readonly string[];
+  readonly instanceProfiles: readonly string[];
+  readonly foreign: boolean;
+}
+
+/** Returns the account with this id; without an id, returns all accounts. */
+function accountsOf(state: AwsState, id: string | undefined): readonly EmulatedAccount[] {
+  if (id === undefined) return [...state.accounts.values()];
+  const account = state.accounts.get(id);
+  return account === undefined ? [] : [account];
+}
+
+function eachCluster(
+  state: AwsState,
+  id?: string,
+): readonly {
+  readonly account: EmulatedAccount;
+  readonly region: EmulatedRegion;
+  readonly cluster: EmulatedCluster;
+}[] {
+  return accountsOf(state, id).flatMap((account) =>
+    [...account.regions.values()].flatMap((region) =>
+      [...region.clusters.values()].map((cluster) => ({ account, region, cluster })),
+    ),
+  );
+}
+
+export function viewCluster(account: EmulatedAccount, region: EmulatedRegion, cluster: EmulatedCluster): ClusterView {
+  return {
+    account: account.id,
+    region: region.name,
+    name: cluster.name,
+    arn: cluster.arn,
+    status: cluster.status,
+    version: cluster.version,
+    authenticationMode: cluster.authenticationMode,
+    vpcId: cluster.vpcId,
+    subnets: cluster.subnetIds.flatMap((id) => region.subnets.get(id) ?? []),
+    tags: cluster.tags,
+    foreign: cluster.foreign,
+  };
+}
+
+export function viewClusters(state: AwsState, now: number): readonly ClusterView[] {
+  state.settle(now);
+  return eachCluster(state).map(({ account, region, cluster }) => viewCluster(account, region, cluster));
+}
+
+export function viewProfile(
+  account: EmulatedAccount,
+  region: EmulatedRegion,
+  cluster: EmulatedCluster,
+  profile: EmulatedProfile,
+): ProfileView {
+  const { transition: _, ...shown } = profile;
+  return { account: account.id, region: region.name, cluster: cluster.name, ...shown };
+}
+
+export function viewProfiles(state: AwsState, now: number, account?: string): readonly ProfileView[] {
+  state.settle(now, accountsOf(state, account));
+  return eachCluster(state, account).flatMap(({ account: owner, region, cluster }) =>
+    [...cluster.profiles.values()].map((profile) => viewProfile(owner, region, cluster, profile)),
+  );
+}
+
+export function viewAccessEntries(state: AwsState, account?: string): readonly AccessEntryView[] {
+  return eachCluster(state, account).flatMap(({ account: owner, region, cluster }) =>
+    [...cluster.accessEntries.values()].map(({ principalId: _invisible, ...shown }) => ({
+      account: owner.id,
+      region: region.name,
+      cluster: cluster.name,
+      ...shown,
+    })),
+  );
+}
+
+export function viewRole(account: EmulatedAccount, role: EmulatedRole): RoleView {
+  const version = currentVersion(role);
+  return {
+    account: account.id,
+    name: role.name,
+    path: role.path,
+    arn: role.arn,
+    id: role.id,
+    createdAt: role.createdAt,
+    trustPolicy: version.trustPolicy,
+    description: version.description,
+    ...(version.permissionsBoundary === undefined ? {} : { permissionsBoundary: version.permissionsBoundary }),
+    tags: version.tags,
+    attachedPolicies: version.attachedPolicies,
+    inlinePolicies: Object.keys(version.inlinePolicies),
+    instanceProfiles: [...account.instanceProfiles.values()]
+      .filter(({ roles }) => roles.includes(role.name))
+      .map(({ name }) => name),
+    foreign: role.foreign,
+  };
+}
+
+export function viewRoles(state: AwsState, account?: string): readonly RoleView[] {
+  return accountsOf(state, account).flatMap((owner) => [...owner.roles.values()].map((role) => viewRole(owner, role)));
+}

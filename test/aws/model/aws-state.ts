@@ -1,0 +1,174 @@
+import type { Config, Delay, PlannedFailure } from './config.ts';
+import type { ModelEnv } from './env.ts';
+import type {
+  EmulatedAccount,
+  EmulatedCluster,
+  ProfileIssue,
+  Incident,
+  EmulatedProfile,
+  EmulatedRegion,
+} from './resources.ts';
+
+interface Failing {
+  readonly plan: PlannedFailure;
+  left: number;
+}
+
+/**
+ * All resources of the emulated AWS. The methods get the current time as a parameter, and the resources change only
+ * while a method runs.
+ */
+export class AwsState {
+  config: Config;
+  readonly env: ModelEnv;
+  readonly accounts = new Map<string, EmulatedAccount>();
+  incidents: readonly Incident[] = [];
+  #failing: readonly Failing[] = [];
+
+  constructor(config: Config, env: ModelEnv) {
+    this.config = config;
+    this.env = env;
+  }
+
+  account(id: string, partition = 'aws'): EmulatedAccount {
+    const known = this.accounts.get(id);
+    if (known !== undefined && known.partition !== partition) {
+      throw new Error(`account ${id} is of partition ${known.partition}, not ${partition}`);
+    }
+    if (known !== undefined) return known;
+    const account: EmulatedAccount = {
+      id,
+      partition,
+      regions: new Map(),
+      roles: new Map(),
+      ghosts: new Map(),
+      policies: new Set(),
+      instanceProfiles: new Map(),
+    };
+    this.accounts.set(id, account);
+    return account;
+  }
+
+  region(account: EmulatedAccount, name: string): EmulatedRegion {
+    const known = account.regions.get(name);
+    if (known !== undefined) return known;
+    const region: EmulatedRegion = { name, clusters: new Map(), subnets: new Map() };
+    account.regions.set(name, region);
+    return region;
+  }
+
+  /** Returns the cluster as it is at the time `now`, or undefined if there is no such cluster. */
+  cluster(region: EmulatedRegion, name: string, now: number): EmulatedCluster | undefined {
+    const cluster = region.clusters.get(name);
+    if (cluster === undefined) return undefined;
+    this.#settleProfiles(cluster, now);
+    const transition = cluster.transition;
+    if (transition !== undefined && transition.at <= now) {
+      delete cluster.transition;
+      if (transition.to === 'gone') {
+        region.clusters.delete(name);
+        return undefined;
+      }
+      cluster.status = transition.to;
+    }
+    cluster.updates = cluster.updates.filter((window) => window.until > now);
+    return cluster;
+  }
+
+  /** Applies all status changes of profiles and clusters that are due at the time `now`. */
+  settle(now: number, accounts: Iterable<EmulatedAccount> = this.accounts.values()): void {
+    for (const account of accounts) {
+      for (const region of account.regions.values()) {
+        for (const name of region.clusters.keys()) this.cluster(region, name, now);
+      }
+    }
+  }
+
+  /**
+   * Returns the time of the next status change of a cluster or profile, so that a test can set its virtual clock to
+   * this time.
+   */
+  nextTransitionAt(): number | undefined {
+    let next: number | undefined;
+    for (const account of this.accounts.values()) {
+      for (const region of account.regions.values()) {
+        for (const cluster of region.clusters.values()) {
+          for (const { transition } of [cluster, ...cluster.profiles.values()]) {
+            if (transition !== undefined && (next === undefined || transition.at < next)) next = transition.at;
+          }
+        }
+      }
+    }
+    return next;
+  }
+
+  #settleProfiles(cluster: EmulatedCluster, now: number): void {
+    for (const profile of cluster.profiles.values()) {
+      const transition = profile.transition;
+      if (transition === undefined || transition.at > now) continue;
+      delete profile.transition;
+      if (transition.to === 'gone') {
+        cluster.profiles.delete(profile.name);
+        continue;
+      }
+      profile.status = transition.to;
+      profile.issues = transition.issues;
+      if (transition.to === 'ACTIVE') this.#openUpdateWindow(cluster, transition.at);
+    }
+  }
+
+  #openUpdateWindow(cluster: EmulatedCluster, activeSince: number): void {
+    const lasts = this.draw(this.config.eks.updateAfterActiveMs);
+    if (lasts <= 0) return;
+    cluster.updates = [...cluster.updates, { until: activeSince + lasts, refuses: ['delete', 'deleteCluster'] }];
+  }
+
+  draw(delay: Delay): number {
+    if (typeof delay === 'number') return delay;
+    const [from, to] = delay;
+    return Math.round(from + this.env.random() * (to - from));
+  }
+
+  planFailure(plan: PlannedFailure): void {
+    this.#failing = [...this.#failing, { plan, left: plan.times ?? Number.POSITIVE_INFINITY }];
+  }
+
+  clearPlannedFailures(): void {
+    this.#failing = [];
+  }
+
+  /**
+   * Returns the health issues with which a test wants this creation or deletion of a profile to fail; undefined: the
+   * operation succeeds.
+   */
+  takePlannedFailure(
+    operation: PlannedFailure['operation'],
+    cluster: string,
+    profile: string,
+  ): readonly ProfileIssue[] | undefined {
+    const failing = this.#failing.find(
+      ({ plan, left }) =>
+        left > 0 &&
+        plan.operation === operation &&
+        (plan.cluster ?? cluster) === cluster &&
+        (plan.profile ?? profile) === profile,
+    );
+    if (failing === undefined) return undefined;
+    failing.left -= 1;
+    return failing.plan.issues;
+  }
+
+  /** Returns the profiles that use this role, in all regions of the account. */
+  profilesOfRole(account: EmulatedAccount, roleArn: string, now: number): readonly EmulatedProfile[] {
+    this.settle(now, [account]);
+    return [...account.regions.values()].flatMap((region) =>
+      [...region.clusters.values()].flatMap((cluster) =>
+        [...cluster.profiles.values()].filter((profile) => profile.podExecutionRoleArn === roleArn),
+      ),
+    );
+  }
+
+  record(incident: Incident): void {
+    this.incidents = [...this.incidents, incident];
+  }
+}

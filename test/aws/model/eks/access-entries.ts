@@ -1,0 +1,208 @@
+import type { Context, Operations, Output } from '../context.ts';
+import { eksErrors } from '../errors.ts';
+import type { AwsError } from '../errors.ts';
+import { optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
+import type { Input } from '../input.ts';
+import { versionVisibleAfter } from '../iam/role-visibility.ts';
+import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole, TagMap } from '../resources.ts';
+import { Instant } from '../time.ts';
+import { clusterArn, requireCluster } from './clusters.ts';
+import { tagsFault } from './validation.ts';
+
+const types = ['STANDARD', 'EC2_LINUX', 'EC2_WINDOWS', 'FARGATE_LINUX', 'HYBRID_LINUX', 'EC2', 'HYPERPOD_LINUX'];
+
+interface EntryAttributes {
+  readonly principalArn: string;
+  /** The unique id of the role; undefined: the principal is no role of the account. */
+  readonly principalId: string | undefined;
+  readonly type: string;
+  readonly foreign: boolean;
+  readonly username?: string;
+  readonly groups?: readonly string[];
+  readonly tags?: TagMap;
+}
+
+/** Adds an access entry, which stays bound to the unique id that its principal has now. */
+export function addAccessEntry(
+  cluster: EmulatedCluster,
+  { account, region, uuid }: { readonly account: EmulatedAccount; readonly region: string; readonly uuid: string },
+  now: number,
+  wanted: EntryAttributes,
+): EmulatedAccessEntry {
+  const isFargate = wanted.type === 'FARGATE_LINUX';
+  const principalName = wanted.principalArn.slice(wanted.principalArn.lastIndexOf('/') + 1);
+  const entry: EmulatedAccessEntry = {
+    arn: `arn:${account.partition}:eks:${region}:${account.id}:access-entry/${cluster.name}/role/${account.id}/${principalName}/${uuid}`,
+    username: isFargate ? 'system:node:{{SessionName}}' : `arn:${account.partition}:sts::${account.id}`,
+    groups: [],
+    tags: {},
+    createdAt: now,
+    modifiedAt: now,
+    ...wanted,
+  };
+  cluster.accessEntries.set(entry.principalArn, entry);
+  return entry;
+}
+
+/** Returns the role with this ARN, or undefined. Role names are unique, so a role with another path is another role. */
+export function roleWithArn(account: EmulatedAccount, arn: string): EmulatedRole | undefined {
+  const role = account.roles.get(arn.slice(arn.lastIndexOf('/') + 1).toLowerCase());
+  return role?.arn === arn ? role : undefined;
+}
+
+/**
+ * Adds the access of a pod execution role to the cluster, as EKS does for each new Fargate profile: an access entry if the
+ * cluster uses access entries and the role has none, otherwise a line in the ConfigMap aws-auth. EKS leaves an existing
+ * access entry as it is, even if the entry is bound to a deleted role of the same name.
+ */
+export function admitPodExecutionRole(
+  cluster: EmulatedCluster,
+  roleArn: string,
+  { account, region, now, state }: Pick<Context, 'account' | 'region' | 'now' | 'state'>,
+): void {
+  if (cluster.authenticationMode === 'CONFIG_MAP') {
+    cluster.awsAuthRoleArns = [...new Set([...cluster.awsAuthRoleArns, roleArn])];
+    return;
+  }
+  if (cluster.accessEntries.has(roleArn)) return;
+  const wasDeleted = cluster.deletedAccessEntries.has(roleArn);
+  if (wasDeleted && !state.config.eks.accessEntryMadeAnew) return;
+  const role = roleWithArn(account, roleArn);
+  addAccessEntry(cluster, { account, region: region.name, uuid: state.env.uuid() }, now, {
+    principalArn: roleArn,
+    principalId: role?.id,
+    type: 'FARGATE_LINUX',
+    foreign: role?.foreign ?? true,
+  });
+}
+
+/**
+ * Whether new pods of a profile with this role can join the cluster. An access entry decides if there is one; without one,
+ * the ConfigMap aws-auth decides unless the cluster uses access entries alone.
+ */
+export function canPodsJoin(cluster: EmulatedCluster, account: EmulatedAccount, roleArn: string): boolean {
+  const role = roleWithArn(account, roleArn);
+  if (role === undefined) return false;
+  const entry = cluster.authenticationMode === 'CONFIG_MAP' ? undefined : cluster.accessEntries.get(roleArn);
+  if (entry !== undefined) return entry.type === 'FARGATE_LINUX' && entry.principalId === role.id;
+  return cluster.authenticationMode !== 'API' && cluster.awsAuthRoleArns.includes(roleArn);
+}
+
+/** A description of the access entry. It does not show the unique id of the role to which EKS has bound the entry. */
+function entryView(cluster: EmulatedCluster, entry: EmulatedAccessEntry): Output {
+  return {
+    clusterName: cluster.name,
+    principalArn: entry.principalArn,
+    kubernetesGroups: entry.groups,
+    accessEntryArn: entry.arn,
+    createdAt: new Instant(entry.createdAt),
+    modifiedAt: new Instant(entry.modifiedAt),
+    tags: entry.tags,
+    username: entry.username,
+    type: entry.type,
+  };
+}
+
+/** Finds the cluster of the request. EKS refuses all operations on access entries while a cluster has none. */
+function requireClusterWithEntries(input: Input, context: Context): EmulatedCluster {
+  const cluster = requireCluster(input, 'clusterName', context);
+  if (cluster.authenticationMode !== 'CONFIG_MAP') return cluster;
+  throw eksErrors.invalidRequest(
+    "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation.",
+    { clusterName: cluster.name },
+  );
+}
+
+function requireEntry(input: Input, cluster: EmulatedCluster): EmulatedAccessEntry {
+  const entry = cluster.accessEntries.get(optionalString(input, 'principalArn') ?? '');
+  if (entry !== undefined) return entry;
+  throw eksErrors.resourceNotFound(
+    "The specified principalArn could not be found. You can view your available access entries with 'list-access-entries'.",
+    { clusterName: cluster.name },
+  );
+}
+
+function createEntry(input: Input, context: Context): Output {
+  const { account, region, now, principal, state } = context;
+  const cluster = requireClusterWithEntries(input, context);
+  const refuse = (message: string): AwsError => eksErrors.invalidParameter(message, { clusterName: cluster.name });
+  const principalArn = optionalString(input, 'principalArn') ?? '';
+  const type = optionalString(input, 'type') ?? 'STANDARD';
+  if (!types.includes(type)) throw refuse(`The type ${type} is not valid.`);
+  const groups = stringList(input, 'kubernetesGroups');
+  const username = optionalString(input, 'username');
+  const tags = stringMap(input, 'tags');
+  const fault = tagsFault(tags);
+  if (fault !== undefined) throw refuse(fault);
+  if (type !== 'STANDARD' && (groups.length > 0 || username !== undefined)) {
+    throw refuse(`Groups and username cannot be set for an access entry of type ${type}.`);
+  }
+  if (cluster.accessEntries.has(principalArn)) {
+    throw eksErrors.resourceInUse('The specified access entry resource is already in use on this cluster.', {
+      clusterName: cluster.name,
+    });
+  }
+  const role = roleWithArn(account, principalArn);
+  const isSeen =
+    role !== undefined && versionVisibleAfter(role, state.config.iam.trustVisibleToEksMs, now) !== undefined;
+  if (!isSeen) throw refuse('The specified principalArn is invalid: invalid principal.');
+  const entry = addAccessEntry(cluster, { account, region: region.name, uuid: state.env.uuid() }, now, {
+    principalArn,
+    principalId: role.id,
+    type,
+    foreign: principal.foreign,
+    ...(type === 'STANDARD' ? { groups, ...(username === undefined ? {} : { username }) } : {}),
+    tags,
+  });
+  return { accessEntry: entryView(cluster, entry) };
+}
+
+function deleteEntry(input: Input, context: Context): Output {
+  const cluster = requireClusterWithEntries(input, context);
+  const { principalArn } = requireEntry(input, cluster);
+  cluster.accessEntries.delete(principalArn);
+  cluster.deletedAccessEntries.add(principalArn);
+  return {};
+}
+
+function listEntries(input: Input, context: Context): Output {
+  const cluster = requireClusterWithEntries(input, context);
+  const asked = optionalInteger(input, 'maxResults') ?? 100;
+  if (asked < 1 || asked > 100) {
+    throw eksErrors.invalidParameter('maxResults needs to be between 1 and 100', { clusterName: cluster.name });
+  }
+  const after = optionalString(input, 'nextToken') ?? '';
+  const arns = [...cluster.accessEntries.keys()].filter((arn) => arn > after).toSorted();
+  const page = arns.slice(0, asked);
+  const last = page.at(-1);
+  return { accessEntries: page, ...(last !== undefined && arns.length > page.length ? { nextToken: last } : {}) };
+}
+
+function entryResource(input: Input, context: Context): string {
+  const { partition, account } = context.principal;
+  const clusterName = optionalString(input, 'clusterName') ?? '';
+  const principalArn = optionalString(input, 'principalArn') ?? '';
+  const known = context.state.cluster(context.region, clusterName, context.now)?.accessEntries.get(principalArn);
+  const role = principalArn.slice(principalArn.lastIndexOf('/') + 1);
+  return (
+    known?.arn ??
+    `arn:${partition}:eks:${context.region.name}:${account}:access-entry/${clusterName}/role/${account}/${role}/*`
+  );
+}
+
+const clusterResource = (input: Input, context: Context): string =>
+  clusterArn(context, optionalString(input, 'clusterName') ?? '');
+
+export const accessEntryOperations: Operations = {
+  CreateAccessEntry: { resource: clusterResource, run: createEntry, mutates: true },
+  DescribeAccessEntry: {
+    resource: entryResource,
+    run: (input, context) => {
+      const cluster = requireClusterWithEntries(input, context);
+      return { accessEntry: entryView(cluster, requireEntry(input, cluster)) };
+    },
+    mutates: false,
+  },
+  ListAccessEntries: { resource: clusterResource, run: listEntries, mutates: false },
+  DeleteAccessEntry: { resource: entryResource, run: deleteEntry, mutates: true },
+};

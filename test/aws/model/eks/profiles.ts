@@ -1,0 +1,249 @@
+import type { ProfileCreateCheck } from '../config.ts';
+import type { Context, Operations, Output } from '../context.ts';
+import { eksErrors } from '../errors.ts';
+import { optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
+import type { Input } from '../input.ts';
+import { checkProfileName, readSelectors, tagsFault } from './validation.ts';
+import { checkPodExecutionRole } from './pod-execution-role.ts';
+import { admitPodExecutionRole } from './access-entries.ts';
+import { checkSubnets, subnetsToUse } from './subnets.ts';
+import { clusterArn, requireCluster } from './clusters.ts';
+import { Instant } from '../time.ts';
+import type { EmulatedCluster, EmulatedProfile, UpdateRefusal, ProfileSelector, TagMap } from '../resources.ts';
+
+interface CreateRequest {
+  readonly name: string;
+  readonly podExecutionRoleArn: string;
+  readonly subnets: readonly string[];
+  readonly selectors: readonly ProfileSelector[];
+  readonly tags: TagMap;
+}
+
+export function profileView(cluster: EmulatedCluster, profile: EmulatedProfile): Output {
+  return {
+    fargateProfileName: profile.name,
+    fargateProfileArn: profile.arn,
+    clusterName: cluster.name,
+    createdAt: new Instant(profile.createdAt),
+    podExecutionRoleArn: profile.podExecutionRoleArn,
+    subnets: profile.subnets,
+    selectors: profile.selectors,
+    status: profile.status,
+    tags: profile.tags,
+    health: { issues: profile.issues },
+  };
+}
+
+function readCreateRequest(input: Input, context: Context): CreateRequest {
+  const name = optionalString(input, 'fargateProfileName') ?? '';
+  checkProfileName(name);
+  const podExecutionRoleArn = optionalString(input, 'podExecutionRoleArn');
+  if (podExecutionRoleArn === undefined || podExecutionRoleArn === '') {
+    throw eksErrors.invalidParameter('podExecutionRoleArn is required', { fargateProfileName: name });
+  }
+  const selectors = readSelectors(input, context.state.config.eks);
+  const tags = stringMap(input, 'tags');
+  const fault = tagsFault(tags);
+  if (fault !== undefined) throw eksErrors.invalidParameter(fault, { fargateProfileName: name });
+  return { name, podExecutionRoleArn, subnets: stringList(input, 'subnets'), selectors, tags };
+}
+
+function busySibling(cluster: EmulatedCluster): EmulatedProfile | undefined {
+  return [...cluster.profiles.values()].find(({ status }) => status === 'CREATING' || status === 'DELETING');
+}
+
+function isUpdating(cluster: EmulatedCluster, operation: UpdateRefusal): boolean {
+  return cluster.status === 'UPDATING' || cluster.updates.some(({ refuses }) => refuses.includes(operation));
+}
+
+/**
+ * The checks of CreateFargateProfile against the state of AWS, by name. The setting `createChecks` of the AWS emulator
+ * defines their order.
+ */
+function createChecks(
+  request: CreateRequest,
+  cluster: EmulatedCluster,
+  context: Context,
+): Readonly<Record<ProfileCreateCheck, () => void>> {
+  const { eks } = context.state.config;
+  const members = { clusterName: cluster.name, fargateProfileName: request.name };
+  const cannot = `Cannot create Fargate Profile ${request.name} because cluster ${cluster.name} currently has`;
+  return {
+    clusterActive: () => {
+      if (cluster.status === 'ACTIVE' || cluster.status === 'UPDATING') return;
+      throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
+    },
+    duplicateName: () => {
+      if (!cluster.profiles.has(request.name)) return;
+      throw eksErrors.resourceInUse('A Fargate Profile already exists with this name in this cluster.', members);
+    },
+    siblingBusy: () => {
+      const busy = busySibling(cluster);
+      if (busy === undefined) return;
+      throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
+    },
+    clusterUpdating: () => {
+      if (!isUpdating(cluster, 'create')) return;
+      throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
+    },
+    quota: () => {
+      if (cluster.profiles.size < eks.maxProfilesPerCluster) return;
+      throw eksErrors.resourceLimit('Fargate Profile limit exceeded for cluster.', members);
+    },
+    subnets: () => checkSubnets(request.subnets, cluster, context, members),
+    role: () => checkPodExecutionRole(request.podExecutionRoleArn, request.name, cluster, context, members),
+  };
+}
+
+function createProfile(input: Input, context: Context): Output {
+  const { state, now, region, principal } = context;
+  const request = readCreateRequest(input, context);
+  const cluster = requireCluster(input, 'clusterName', context);
+  const token = optionalString(input, 'clientRequestToken');
+  const fingerprint = JSON.stringify(request);
+  const earlier = token === undefined ? undefined : cluster.requests.get(token);
+  if (earlier !== undefined) {
+    const alive = cluster.profiles.get(earlier.profile.name) === earlier.profile;
+    if (alive || state.config.eks.tokenOutlivesProfile) {
+      if (earlier.fingerprint === fingerprint) return { fargateProfile: profileView(cluster, earlier.profile) };
+      // AWS documents that a clientRequestToken is bound to the parameters of its request, but not this error message.
+      throw eksErrors.invalidParameter('The clientRequestToken was already used with other parameters.', {
+        clusterName: cluster.name,
+        fargateProfileName: request.name,
+      });
+    }
+  }
+  const checks = createChecks(request, cluster, context);
+  for (const check of state.config.eks.createChecks) checks[check]();
+
+  const issues = state.takePlannedFailure('create', cluster.name, request.name) ?? roleInUseIssues(request, cluster);
+  const profile: EmulatedProfile = {
+    name: request.name,
+    arn: `arn:${principal.partition}:eks:${region.name}:${principal.account}:fargateprofile/${cluster.name}/${request.name}/${state.env.uuid()}`,
+    createdAt: now,
+    podExecutionRoleArn: request.podExecutionRoleArn,
+    subnets: subnetsToUse(request.subnets, cluster, region),
+    selectors: request.selectors,
+    foreign: principal.foreign,
+    status: 'CREATING',
+    tags: request.tags,
+    issues: [],
+    transition: {
+      at: now + state.draw(state.config.eks.createMs),
+      to: issues === undefined ? 'ACTIVE' : 'CREATE_FAILED',
+      issues: issues ?? [],
+    },
+  };
+  cluster.profiles.set(profile.name, profile);
+  admitPodExecutionRole(cluster, profile.podExecutionRoleArn, context);
+  if (token !== undefined) cluster.requests.set(token, { fingerprint, profile });
+  return { fargateProfile: profileView(cluster, profile) };
+}
+
+function roleInUseIssues(request: CreateRequest, cluster: EmulatedCluster): EmulatedProfile['issues'] | undefined {
+  if (!cluster.nodegroupRoleArns.includes(request.podExecutionRoleArn)) return undefined;
+  return [
+    {
+      code: 'PodExecutionRoleAlreadyInUse',
+      message: `The pod execution role ${request.podExecutionRoleArn} is already used by a node group of the cluster.`,
+      resourceIds: [request.podExecutionRoleArn],
+    },
+  ];
+}
+
+function requireProfile(input: Input, cluster: EmulatedCluster, visibleFrom: number, now: number): EmulatedProfile {
+  const name = optionalString(input, 'fargateProfileName') ?? '';
+  const profile = cluster.profiles.get(name);
+  if (profile === undefined || profile.createdAt + visibleFrom > now) {
+    throw eksErrors.resourceNotFound(`No Fargate Profile found with name: ${name}.`, {
+      clusterName: cluster.name,
+      fargateProfileName: name,
+    });
+  }
+  return profile;
+}
+
+function describeProfile(input: Input, context: Context): Output {
+  const cluster = requireCluster(input, 'clusterName', context);
+  const { describeAfterCreateMs } = context.state.config.eks;
+  return { fargateProfile: profileView(cluster, requireProfile(input, cluster, describeAfterCreateMs, context.now)) };
+}
+
+function listProfiles(input: Input, context: Context): Output {
+  const cluster = requireCluster(input, 'clusterName', context);
+  const { listAfterCreateMs, maxPageSize } = context.state.config.eks;
+  const asked = optionalInteger(input, 'maxResults') ?? 100;
+  if (asked < 1 || asked > 100) {
+    throw eksErrors.invalidParameter('maxResults needs to be between 1 and 100', { clusterName: cluster.name });
+  }
+  const token = optionalString(input, 'nextToken');
+  const after = token === undefined ? '' : decodeToken(token, cluster);
+  const names = [...cluster.profiles.values()]
+    .filter(({ createdAt }) => createdAt + listAfterCreateMs <= context.now)
+    .map(({ name }) => name)
+    .filter((name) => name > after)
+    .toSorted();
+  const page = names.slice(0, Math.min(asked, maxPageSize));
+  const last = page.at(-1);
+  return {
+    fargateProfileNames: page,
+    ...(last !== undefined && names.length > page.length ? { nextToken: encodeToken(last) } : {}),
+  };
+}
+
+// The nextToken of a page contains the name of the page's last profile, so that paging stays correct when profiles are
+// created or deleted between two pages.
+function encodeToken(after: string): string {
+  return Buffer.from(`after:${after}`).toString('base64url');
+}
+
+function decodeToken(token: string, cluster: EmulatedCluster): string {
+  const text = Buffer.from(token, 'base64url').toString();
+  if (text.startsWith('after:')) return text.slice('after:'.length);
+  throw eksErrors.invalidParameter('Invalid nextToken', { clusterName: cluster.name });
+}
+
+function deleteProfile(input: Input, context: Context): Output {
+  const { state, now } = context;
+  const cluster = requireCluster(input, 'clusterName', context);
+  const profile = requireProfile(input, cluster, 0, now);
+  const members = { clusterName: cluster.name, fargateProfileName: profile.name };
+  if (state.config.eks.deleteNeedsActiveCluster && cluster.status !== 'ACTIVE' && cluster.status !== 'UPDATING') {
+    throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
+  }
+  const cannot = `Cannot Delete Fargate Profile ${profile.name} because cluster ${cluster.name} currently has`;
+  // DeleteFargateProfile can name a profile that is CREATING or DELETING itself; then the error message of EKS contains
+  // the name of this profile twice.
+  const busy = busySibling(cluster);
+  if (busy !== undefined) {
+    throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
+  }
+  if (isUpdating(cluster, 'delete')) throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
+  const issues = state.takePlannedFailure('delete', cluster.name, profile.name);
+  profile.status = 'DELETING';
+  profile.issues = [];
+  profile.transition = {
+    at: now + state.draw(state.config.eks.deleteMs),
+    to: issues === undefined ? 'gone' : 'DELETE_FAILED',
+    issues: issues ?? [],
+  };
+  return { fargateProfile: profileView(cluster, profile) };
+}
+
+function profileResource(input: Input, context: Context): string {
+  const clusterName = optionalString(input, 'clusterName') ?? '';
+  const name = optionalString(input, 'fargateProfileName') ?? '';
+  const known = context.state.cluster(context.region, clusterName, context.now)?.profiles.get(name);
+  const { partition, account } = context.principal;
+  return known?.arn ?? `arn:${partition}:eks:${context.region.name}:${account}:fargateprofile/${clusterName}/${name}/*`;
+}
+
+const clusterResource = (input: Input, context: Context): string =>
+  clusterArn(context, optionalString(input, 'clusterName') ?? '');
+
+export const profileOperations: Operations = {
+  CreateFargateProfile: { resource: clusterResource, run: createProfile, mutates: true },
+  DescribeFargateProfile: { resource: profileResource, run: describeProfile, mutates: false },
+  ListFargateProfiles: { resource: clusterResource, run: listProfiles, mutates: false },
+  DeleteFargateProfile: { resource: profileResource, run: deleteProfile, mutates: true },
+};

@@ -1,0 +1,53 @@
+import type { Context } from '../context.ts';
+import { eksErrors } from '../errors.ts';
+import type { EmulatedCluster, EmulatedRegion } from '../resources.ts';
+
+/**
+ * Returns the subnets of a new Fargate profile: the subnets that the request names, or the private subnets of the
+ * cluster if the request names no subnets.
+ */
+export function subnetsToUse(
+  named: readonly string[],
+  cluster: EmulatedCluster,
+  region: EmulatedRegion,
+): readonly string[] {
+  return named.length > 0 ? named : cluster.subnetIds.filter((id) => region.subnets.get(id)?.isPublic === false);
+}
+
+/**
+ * Throws the error of EKS unless every subnet of a new profile is a private subnet in the cluster's VPC and in an
+ * availability zone with Fargate.
+ */
+export function checkSubnets(
+  named: readonly string[],
+  cluster: EmulatedCluster,
+  context: Context,
+  members: Readonly<Record<string, string>>,
+): void {
+  const { eks } = context.state.config;
+  const used = eks.emptySubnets === 'refuse' ? named : subnetsToUse(named, cluster, context.region);
+  if (used.length === 0) {
+    // AWS does not document this error message.
+    throw eksErrors.invalidParameter('Fargate Profile requires at least one private subnet.', members);
+  }
+  for (const id of used) {
+    const subnet = context.region.subnets.get(id);
+    if (subnet === undefined) {
+      // EKS returns the error message of EC2 for an unknown subnet.
+      throw eksErrors.invalidParameter(`The subnet ID '${id}' does not exist`, members);
+    }
+    if (subnet.vpcId !== cluster.vpcId) {
+      // AWS does not document this error message.
+      throw eksErrors.invalidParameter(`Subnet ${id} is not in the VPC of cluster ${cluster.name}`, members);
+    }
+    if (subnet.isPublic) {
+      throw eksErrors.invalidParameter(`Subnet ${id} provided in Fargate Profile is not a private subnet`, members);
+    }
+    if (eks.unsupportedAvailabilityZones.includes(subnet.availabilityZone)) {
+      throw eksErrors.invalidParameter(
+        `Fargate Profile creation for the Availability Zone ${subnet.availabilityZone} for Subnet ${id} is not supported`,
+        members,
+      );
+    }
+  }
+}

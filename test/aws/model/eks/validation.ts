@@ -1,0 +1,79 @@
+import type { Config } from '../config.ts';
+import { eksErrors } from '../errors.ts';
+import type { AwsError } from '../errors.ts';
+import { optionalString, recordList, stringMap } from '../input.ts';
+import type { Input } from '../input.ts';
+import type { ProfileSelector, TagMap } from '../resources.ts';
+
+const nameCharacters = /^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u;
+const namespacePattern = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
+// The name and the prefix of a Kubernetes label key, in which a Fargate profile may use the wildcards `*` and `?`.
+const labelNamePattern = /^[A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?$/;
+const labelPrefixPattern = /^[a-z0-9*?]([-a-z0-9*?.]*[a-z0-9*?])?$/;
+const labelValuePattern = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?)?$/;
+
+export function checkProfileName(name: string): void {
+  const refuse = (message: string): AwsError => eksErrors.invalidParameter(message, { fargateProfileName: name });
+  if (!nameCharacters.test(name)) {
+    throw refuse(
+      'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have any of the following characters: the set of Unicode letters, digits, hyphens and underscores.',
+    );
+  }
+  if ([...name].length > 100) {
+    throw refuse('The Fargate profile name parameter should not be greater than 100 characters.');
+  }
+  if (name.startsWith('eks-')) {
+    throw refuse("The fargate profile name starts with the reserved prefix: 'eks-'.");
+  }
+}
+
+function isLabelKey(key: string): boolean {
+  const slash = key.indexOf('/');
+  if (slash < 0) return labelNamePattern.test(key);
+  const prefix = key.slice(0, slash);
+  return prefix.length <= 253 && labelPrefixPattern.test(prefix) && labelNamePattern.test(key.slice(slash + 1));
+}
+
+export function readSelectors(input: Input, limits: Config['eks']): readonly ProfileSelector[] {
+  const selectors = recordList(input, 'selectors');
+  if (selectors.length === 0) throw eksErrors.invalidParameter('Fargate Profile requires at least one selector.');
+  if (selectors.length > limits.maxSelectorsPerProfile) {
+    throw eksErrors.invalidParameter(`Request contains more than ${limits.maxSelectorsPerProfile} Selectors`);
+  }
+  return selectors.map((selector) => {
+    const namespace = optionalString(selector, 'namespace');
+    if (namespace === undefined || namespace === '') {
+      throw eksErrors.invalidParameter(
+        'Fargate Profile must have at least one selector with at least one namespace value.',
+      );
+    }
+    if (!namespacePattern.test(namespace)) throw eksErrors.invalidParameter('The namespace provided is invalid.');
+    const labels = stringMap(selector, 'labels');
+    if (Object.keys(labels).length > limits.maxLabelsPerSelector) {
+      throw eksErrors.invalidParameter(
+        `Request contains Selector with more than ${limits.maxLabelsPerSelector} Label pairs`,
+      );
+    }
+    for (const [key, value] of Object.entries(labels)) {
+      if (!isLabelKey(key) || !labelValuePattern.test(value)) {
+        throw eksErrors.invalidParameter('Selector label provided is invalid.');
+      }
+    }
+    return { namespace, labels };
+  });
+}
+
+/**
+ * Returns why EKS refuses the tags, or undefined. AWS documents the limits of tags but not the error messages, so the
+ * product may only expect a message to contain the tag key.
+ */
+export function tagsFault(tags: TagMap): string | undefined {
+  const keys = Object.keys(tags);
+  if (keys.length > 50) return 'The number of tags exceeds the limit of 50.';
+  for (const [key, value] of Object.entries(tags)) {
+    if (key.length < 1 || key.length > 128) return `The tag key '${key}' must have 1 to 128 characters.`;
+    if (value.length > 256) return `The value of tag '${key}' must have at most 256 characters.`;
+    if (key.toLowerCase().startsWith('aws:')) return `The tag key '${key}' begins with the reserved prefix 'aws:'.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,234 @@
+import type { Context, Operations, Output } from '../context.ts';
+import { constraintViolated, iamErrors } from '../errors.ts';
+import { optionalInteger, optionalString } from '../input.ts';
+import type { Input } from '../input.ts';
+import {
+  noSuchRole,
+  optionalPath,
+  page,
+  policyExists,
+  readTags,
+  requiredName,
+  requiredText,
+  roleForRead,
+  roleForWrite,
+  roleResource,
+  rolesForRead,
+} from './common.ts';
+import { changeRole, addRole, removeBoundary } from './role-changes.ts';
+import { currentVersion } from './role-visibility.ts';
+import type { EmulatedRole, RoleVersion } from '../resources.ts';
+import { Instant } from '../time.ts';
+import { readTrustPolicy } from './trust-policy.ts';
+
+/** Percent-encodes the text as RFC 3986 demands; IAM returns policy documents in this encoding. */
+export function urlEncode(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function tagList(tags: RoleVersion['tags']): Output['Tags'] {
+  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+}
+
+function summary(role: EmulatedRole, version: RoleVersion): Output {
+  return {
+    Path: role.path,
+    RoleName: role.name,
+    RoleId: role.id,
+    Arn: role.arn,
+    CreateDate: new Instant(role.createdAt),
+    AssumeRolePolicyDocument: urlEncode(version.trustPolicy),
+    ...(version.description === '' ? {} : { Description: version.description }),
+    MaxSessionDuration: version.maxSessionDuration,
+  };
+}
+
+function view(role: EmulatedRole, version: RoleVersion): Output {
+  const boundary = version.permissionsBoundary;
+  return {
+    ...summary(role, version),
+    ...(boundary === undefined
+      ? {}
+      : { PermissionsBoundary: { PermissionsBoundaryType: 'Policy', PermissionsBoundaryArn: boundary } }),
+    ...(Object.keys(version.tags).length === 0 ? {} : { Tags: tagList(version.tags) }),
+  };
+}
+
+function readTrust(input: Input, member: string, context: Context): string {
+  const document = requiredText(input, member);
+  readTrustPolicy(document);
+  const { maxTrustPolicySize } = context.state.config.iam;
+  if (document.replace(/\s/g, '').length > maxTrustPolicySize) {
+    throw iamErrors.limitExceeded(`Cannot exceed quota for ACLSizePerRole: ${maxTrustPolicySize}`);
+  }
+  return document;
+}
+
+function readBoundary(input: Input, context: Context): string | undefined {
+  const arn = optionalString(input, 'PermissionsBoundary');
+  if (arn !== undefined && !policyExists(arn, context)) {
+    throw iamErrors.noSuchEntity(`Scope ARN: ${arn} does not exist or is not attachable.`);
+  }
+  return arn;
+}
+
+/** Reads the maximum session duration of a role: 3600 to 43200 seconds. */
+function readMaxSession(input: Input): number | undefined {
+  const seconds = optionalInteger(input, 'MaxSessionDuration');
+  if (seconds === undefined) return undefined;
+  if (seconds < 3600) {
+    const constraint = 'Member must have value greater than or equal to 3600';
+    throw constraintViolated(String(seconds), 'maxSessionDuration', constraint);
+  }
+  if (seconds > 43_200) {
+    const constraint = 'Member must have value less than or equal to 43200';
+    throw constraintViolated(String(seconds), 'maxSessionDuration', constraint);
+  }
+  return seconds;
+}
+
+function createRole(input: Input, context: Context): Output {
+  const { account, state, now, principal } = context;
+  const name = requiredName(input, 'RoleName', 64);
+  const path = optionalPath(input);
+  const trustPolicy = readTrust(input, 'AssumeRolePolicyDocument', context);
+  const permissionsBoundary = readBoundary(input, context);
+  const maxSessionDuration = readMaxSession(input);
+  const tags = readTags(input);
+  if (account.roles.has(name.toLowerCase())) {
+    throw iamErrors.entityAlreadyExists(`Role with name ${name} already exists.`);
+  }
+  if (account.roles.size >= state.config.iam.maxRoles) {
+    throw iamErrors.limitExceeded(`Cannot exceed quota for RolesPerAccount: ${state.config.iam.maxRoles}`);
+  }
+  const description = optionalString(input, 'Description');
+  const role = addRole(account, state.env, now, {
+    name,
+    path,
+    trustPolicy,
+    tags,
+    foreign: principal.foreign,
+    ...(description === undefined ? {} : { description }),
+    ...(maxSessionDuration === undefined ? {} : { maxSessionDuration }),
+    ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
+  });
+  return { Role: view(role, currentVersion(role)) };
+}
+
+function getRole(input: Input, context: Context): Output {
+  const { role, version } = roleForRead(input, context);
+  return { Role: { ...view(role, version), RoleLastUsed: {} } };
+}
+
+function listRoles(input: Input, context: Context): Output {
+  const prefix = optionalString(input, 'PathPrefix') ?? '/';
+  const roles = rolesForRead(context).filter(({ role }) => role.path.startsWith(prefix));
+  const { items, paging } = page(input, roles, context);
+  return { Roles: items.map(({ role, version }) => summary(role, version)), ...paging };
+}
+
+function deleteRole(input: Input, context: Context): Output {
+  const { account, now, state } = context;
+  const role = roleForWrite(input, context);
+  const { attachedPolicies, inlinePolicies } = currentVersion(role);
+  if ([...account.instanceProfiles.values()].some(({ roles }) => roles.includes(role.name))) {
+    throw iamErrors.deleteConflict('Cannot delete entity, must remove roles from instance profile first.');
+  }
+  if (attachedPolicies.length > 0) {
+    throw iamErrors.deleteConflict('Cannot delete entity, must detach all policies first.');
+  }
+  if (Object.keys(inlinePolicies).length > 0) {
+    throw iamErrors.deleteConflict('Cannot delete entity, must delete policies first.');
+  }
+  for (const profile of state.profilesOfRole(account, role.arn, now)) {
+    state.record({ at: now, kind: 'roleDeletedUnderProfile', subject: role.arn, detail: profile.arn });
+  }
+  account.roles.delete(role.name.toLowerCase());
+  account.ghosts.set(role.name.toLowerCase(), { role, deletedAt: now });
+  return {};
+}
+
+function updateAssumeRolePolicy(input: Input, context: Context): Output {
+  const trustPolicy = readTrust(input, 'PolicyDocument', context);
+  changeRole(roleForWrite(input, context), context.now, { trustPolicy });
+  return {};
+}
+
+function updateRole(input: Input, context: Context): Output {
+  const role = roleForWrite(input, context);
+  const description = optionalString(input, 'Description');
+  const maxSessionDuration = readMaxSession(input);
+  changeRole(role, context.now, {
+    ...(description === undefined ? {} : { description }),
+    ...(maxSessionDuration === undefined ? {} : { maxSessionDuration }),
+  });
+  return {};
+}
+
+function putBoundary(input: Input, context: Context): Output {
+  requiredText(input, 'PermissionsBoundary');
+  const permissionsBoundary = readBoundary(input, context);
+  const role = roleForWrite(input, context);
+  if (permissionsBoundary !== undefined) changeRole(role, context.now, { permissionsBoundary });
+  return {};
+}
+
+function deleteBoundary(input: Input, context: Context): Output {
+  const role = roleForWrite(input, context);
+  if (currentVersion(role).permissionsBoundary === undefined) throw noSuchRole(role.name);
+  removeBoundary(role, context.now);
+  return {};
+}
+
+function tagRole(input: Input, context: Context): Output {
+  const role = roleForWrite(input, context);
+  const added = readTags(input);
+  const replaced = new Set(Object.keys(added).map((key) => key.toLowerCase()));
+  const kept = Object.entries(currentVersion(role).tags).filter(([key]) => !replaced.has(key.toLowerCase()));
+  const tags = { ...Object.fromEntries(kept), ...added };
+  const { maxTagsPerRole } = context.state.config.iam;
+  if (Object.keys(tags).length > maxTagsPerRole) {
+    throw iamErrors.limitExceeded(`Cannot exceed quota for TagsPerRole: ${maxTagsPerRole}`);
+  }
+  changeRole(role, context.now, { tags });
+  return {};
+}
+
+function untagRole(input: Input, context: Context): Output {
+  const role = roleForWrite(input, context);
+  const keys = Array.isArray(input['TagKeys']) ? input['TagKeys'].map((key) => String(key).toLowerCase()) : [];
+  const tags = Object.fromEntries(
+    Object.entries(currentVersion(role).tags).filter(([key]) => !keys.includes(key.toLowerCase())),
+  );
+  changeRole(role, context.now, { tags });
+  return {};
+}
+
+function listRoleTags(input: Input, context: Context): Output {
+  const { version } = roleForRead(input, context);
+  const { items, paging } = page(input, Object.entries(version.tags), context);
+  return { Tags: tagList(Object.fromEntries(items)), ...paging };
+}
+
+const resource = roleResource;
+
+export const roleOperations: Operations = {
+  CreateRole: {
+    resource: (input, context) => {
+      const { partition, id } = context.account;
+      return `arn:${partition}:iam::${id}:role${optionalString(input, 'Path') ?? '/'}${optionalString(input, 'RoleName') ?? ''}`;
+    },
+    run: createRole,
+    mutates: true,
+  },
+  GetRole: { resource, run: getRole, mutates: false },
+  ListRoles: { resource, run: listRoles, mutates: false },
+  DeleteRole: { resource, run: deleteRole, mutates: true },
+  UpdateRole: { resource, run: updateRole, mutates: true },
+  UpdateAssumeRolePolicy: { resource, run: updateAssumeRolePolicy, mutates: true },
+  PutRolePermissionsBoundary: { resource, run: putBoundary, mutates: true },
+  DeleteRolePermissionsBoundary: { resource, run: deleteBoundary, mutates: true },
+  TagRole: { resource, run: tagRole, mutates: true },
+  UntagRole: { resource, run: untagRole, mutates: true },
+  ListRoleTags: { resource, run: listRoleTags, mutates: false },
+};

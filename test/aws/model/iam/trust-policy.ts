@@ -1,0 +1,146 @@
+import { isRecord } from '../input.ts';
+import { iamErrors } from '../errors.ts';
+
+/**
+ * A request to assume a role: the principal, and the values with which the conditions of the trust policy are compared.
+ */
+export interface AssumeRequest {
+  readonly principal: { readonly service: string } | { readonly arn: string; readonly account: string };
+  /** The value of each condition key; the keys are in lower case, e.g. `aws:sourcearn`. */
+  readonly context: Readonly<Record<string, string>>;
+}
+
+interface Statement {
+  readonly effect: 'Allow' | 'Deny';
+  readonly principals: readonly { readonly kind: string; readonly id: string }[];
+  readonly actions: readonly string[];
+  readonly conditions: readonly Condition[];
+}
+
+interface Condition {
+  readonly operator: string;
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+function texts(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
+  return Array.isArray(value) ? value.flatMap(texts) : [];
+}
+
+function readStatement(value: unknown): Statement {
+  if (!isRecord(value)) throw iamErrors.malformedPolicy('Syntax errors in policy.');
+  if ('Resource' in value) throw iamErrors.malformedPolicy('Has prohibited field Resource');
+  const effect = value['Effect'];
+  if (effect !== 'Allow' && effect !== 'Deny') throw iamErrors.malformedPolicy('Missing required field Effect');
+  if (value['Principal'] === undefined) throw iamErrors.malformedPolicy('Missing required field Principal');
+  if (value['Action'] === undefined) throw iamErrors.malformedPolicy('Missing required field Action');
+  const actions = texts(value['Action']);
+  if (actions.some((action) => !/^(?:sts:|\*$)/i.test(action))) {
+    throw iamErrors.malformedPolicy('AssumeRole policy may only specify STS AssumeRole actions.');
+  }
+  const principal = value['Principal'];
+  const principals =
+    principal === '*'
+      ? [{ kind: 'AWS', id: '*' }]
+      : isRecord(principal)
+        ? Object.entries(principal).flatMap(([kind, ids]) => texts(ids).map((id) => ({ kind, id })))
+        : [];
+  const conditions = Object.entries(isRecord(value['Condition']) ? value['Condition'] : {}).flatMap(
+    ([operator, byKey]) =>
+      Object.entries(isRecord(byKey) ? byKey : {}).map(([key, values]) => ({
+        operator,
+        key: key.toLowerCase(),
+        values: texts(values),
+      })),
+  );
+  return { effect, principals, actions, conditions };
+}
+
+/** Parses a trust policy; throws IAM's error MalformedPolicyDocument for an invalid one. */
+export function readTrustPolicy(document: string): readonly Statement[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(document);
+  } catch {
+    throw iamErrors.malformedPolicy('This policy contains invalid Json');
+  }
+  if (!isRecord(parsed)) throw iamErrors.malformedPolicy('Syntax errors in policy.');
+  const version = parsed['Version'];
+  if (version !== undefined && version !== '2012-10-17' && version !== '2008-10-17') {
+    throw iamErrors.malformedPolicy('The policy must contain a valid version string');
+  }
+  const statement = parsed['Statement'];
+  if (statement === undefined) throw iamErrors.malformedPolicy('Missing required field Statement');
+  return (Array.isArray(statement) ? statement : [statement]).map(readStatement);
+}
+
+/** Whether the text matches the pattern, in which `*` stands for any characters and `?` for exactly one. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 's').test(text);
+}
+
+/**
+ * Whether the ARN matches the pattern in each of its six parts: a wildcard in one of the first five parts never matches
+ * a colon.
+ */
+export function arnLike(pattern: string, arn: string): boolean {
+  const parts = (text: string): readonly string[] => {
+    const pieces = text.split(':');
+    return [...pieces.slice(0, 5), pieces.slice(5).join(':')];
+  };
+  const patterns = parts(pattern);
+  const values = parts(arn);
+  return patterns.length === values.length && patterns.every((part, index) => matchesGlob(part, values[index] ?? ''));
+}
+
+const operators: Readonly<Record<string, (expected: string, actual: string) => boolean>> = {
+  StringEquals: (expected, actual) => expected === actual,
+  StringEqualsIgnoreCase: (expected, actual) => expected.toLowerCase() === actual.toLowerCase(),
+  StringLike: matchesGlob,
+  ArnEquals: arnLike,
+  ArnLike: arnLike,
+};
+
+function holds(condition: Condition, context: AssumeRequest['context']): boolean {
+  const ifExists = condition.operator.endsWith('IfExists');
+  const operator = ifExists ? condition.operator.slice(0, -'IfExists'.length) : condition.operator;
+  const actual = context[condition.key];
+  if (actual === undefined) return ifExists;
+  if (operator.startsWith('StringNot') || operator.startsWith('ArnNot')) {
+    const positive = operators[operator.replace('Not', '')];
+    return positive !== undefined && !condition.values.some((value) => positive(value, actual));
+  }
+  const compare = operators[operator];
+  // A condition with an unknown operator does not hold, so that a test notices the operator.
+  return compare !== undefined && condition.values.some((value) => compare(value, actual));
+}
+
+function isMeant(statement: Statement, request: AssumeRequest): boolean {
+  const who = request.principal;
+  return statement.principals.some(({ kind, id }) => {
+    if ('service' in who) return kind === 'Service' && id === who.service;
+    if (kind !== 'AWS') return false;
+    const root = /^arn:[^:]+:iam::(\d{12}):root$/.exec(id);
+    return id === '*' || id === who.arn || id === who.account || root?.[1] === who.account;
+  });
+}
+
+/** Whether the trust policy of a role lets the principal of the request assume the role. */
+export function allowsAssume(document: string, request: AssumeRequest): boolean {
+  const applicable = readTrustPolicy(document).filter(
+    (statement) =>
+      statement.actions.some((action) => matchesGlob(action.toLowerCase(), 'sts:assumerole')) &&
+      isMeant(statement, request) &&
+      statement.conditions.every((condition) => holds(condition, request.context)),
+  );
+  return (
+    applicable.some((statement) => statement.effect === 'Allow') &&
+    !applicable.some((statement) => statement.effect === 'Deny')
+  );
+}

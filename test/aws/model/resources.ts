@@ -1,0 +1,171 @@
+export type EmulatedProfileStatus = 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
+export type ClusterStatus = 'CREATING' | 'ACTIVE' | 'DELETING' | 'FAILED' | 'UPDATING' | 'PENDING';
+export type AuthenticationMode = 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP';
+export type TagMap = Readonly<Record<string, string>>;
+
+export interface ProfileIssue {
+  readonly code: string;
+  readonly message: string;
+  readonly resourceIds: readonly string[];
+}
+
+export interface ProfileSelector {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The next status change of a Fargate profile, at the time `at` in milliseconds since the epoch. */
+export interface ProfileTransition {
+  readonly at: number;
+  readonly to: 'ACTIVE' | 'CREATE_FAILED' | 'DELETE_FAILED' | 'gone';
+  readonly issues: readonly ProfileIssue[];
+}
+
+export interface EmulatedProfile {
+  readonly name: string;
+  readonly arn: string;
+  readonly createdAt: number;
+  readonly podExecutionRoleArn: string;
+  readonly subnets: readonly string[];
+  readonly selectors: readonly ProfileSelector[];
+  /**
+   * Whether a test or a foreign user, and not the product, created the profile; the check `leftovers` ignores such a
+   * profile.
+   */
+  readonly foreign: boolean;
+  status: EmulatedProfileStatus;
+  tags: TagMap;
+  issues: readonly ProfileIssue[];
+  /** The next status change of the profile; undefined: the profile keeps its status. */
+  transition?: ProfileTransition;
+}
+
+export type UpdateRefusal = 'create' | 'delete' | 'deleteCluster';
+
+/**
+ * A period in which EKS refuses operations with "an update in progress", although the cluster's status shows no update.
+ */
+export interface UpdateWindow {
+  readonly until: number;
+  readonly refuses: readonly UpdateRefusal[];
+}
+
+/** An access entry of an EKS cluster, which lets the principal with this ARN join the cluster. */
+export interface EmulatedAccessEntry {
+  readonly principalArn: string;
+  /**
+   * The unique id that the role had when the entry was created; undefined for other principals. EKS shows this id nowhere.
+   * A role that is deleted and created again has another id, and the entry does not serve that role.
+   */
+  readonly principalId: string | undefined;
+  readonly arn: string;
+  readonly type: string;
+  readonly username: string;
+  readonly groups: readonly string[];
+  readonly tags: TagMap;
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  /** Whether the entry belongs to a test or to a role of a test; the check `leftovers` ignores such an entry. */
+  readonly foreign: boolean;
+}
+
+export interface EmulatedCluster {
+  readonly name: string;
+  readonly arn: string;
+  readonly createdAt: number;
+  readonly roleArn: string;
+  readonly vpcId: string;
+  readonly subnetIds: readonly string[];
+  readonly foreign: boolean;
+  readonly profiles: Map<string, EmulatedProfile>;
+  /** The access entries by the ARNs of their principals. */
+  readonly accessEntries: Map<string, EmulatedAccessEntry>;
+  /** The ARNs of the principals whose access entry a client has deleted at least once. */
+  readonly deletedAccessEntries: Set<string>;
+  /** The ARNs of the roles to which the ConfigMap aws-auth of the cluster gives access as Fargate nodes. */
+  awsAuthRoleArns: readonly string[];
+  readonly requests: Map<string, { readonly fingerprint: string; readonly profile: EmulatedProfile }>;
+  status: ClusterStatus;
+  version: string;
+  authenticationMode: AuthenticationMode;
+  tags: TagMap;
+  nodegroupRoleArns: readonly string[];
+  updates: readonly UpdateWindow[];
+  transition?: { readonly at: number; readonly to: 'ACTIVE' | 'gone' };
+}
+
+export interface Subnet {
+  readonly id: string;
+  readonly vpcId: string;
+  readonly availabilityZone: string;
+  /** Whether the subnet has a route to an internet gateway. */
+  readonly isPublic: boolean;
+}
+
+/** The EKS clusters and the subnets of one account in one region. */
+export interface EmulatedRegion {
+  readonly name: string;
+  readonly clusters: Map<string, EmulatedCluster>;
+  readonly subnets: Map<string, Subnet>;
+}
+
+/**
+ * The attributes of an IAM role that can change. Each change adds a version; because IAM is eventually consistent, a
+ * read can return an older version.
+ */
+export interface RoleVersion {
+  readonly since: number;
+  readonly trustPolicy: string;
+  readonly description: string;
+  /** The maximum duration of a session of the role, in seconds. */
+  readonly maxSessionDuration: number;
+  readonly permissionsBoundary?: string;
+  readonly tags: TagMap;
+  readonly attachedPolicies: readonly string[];
+  readonly inlinePolicies: Readonly<Record<string, string>>;
+}
+
+export interface EmulatedRole {
+  readonly name: string;
+  readonly path: string;
+  readonly arn: string;
+  /** The unique id `AROA…` of the role; a role that is created again under the same name has another id. */
+  readonly id: string;
+  readonly createdAt: number;
+  readonly foreign: boolean;
+  /** The states of the role after each of its changes, oldest first; there is always at least one. */
+  versions: readonly RoleVersion[];
+}
+
+export interface InstanceProfile {
+  readonly name: string;
+  readonly arn: string;
+  readonly id: string;
+  readonly path: string;
+  readonly createdAt: number;
+  roles: readonly string[];
+}
+
+export interface EmulatedAccount {
+  readonly id: string;
+  readonly partition: string;
+  readonly regions: Map<string, EmulatedRegion>;
+  /** The roles by their names in lower case, because IAM does not distinguish names that differ only in case. */
+  readonly roles: Map<string, EmulatedRole>;
+  /**
+   * Deleted roles that reads still find for some time, because IAM is eventually consistent. The keys are the role
+   * names in lower case.
+   */
+  readonly ghosts: Map<string, { readonly role: EmulatedRole; readonly deletedAt: number }>;
+  /** The ARNs of the account's customer managed policies. */
+  readonly policies: Set<string>;
+  readonly instanceProfiles: Map<string, InstanceProfile>;
+}
+
+/** An event that AWS allows and that the product must never cause: the deletion of a role that a profile still uses. */
+export interface Incident {
+  readonly at: number;
+  readonly kind: 'roleDeletedUnderProfile';
+  readonly subject: string;
+  readonly detail: string;
+}

@@ -1,0 +1,198 @@
+import { AwsError } from '../errors.ts';
+import { matchesGlob } from '../iam/trust-policy.ts';
+import type { ModelEnv } from '../env.ts';
+import { partitionOf } from '../partition.ts';
+
+export type Service = 'eks' | 'iam' | 'sts';
+
+export interface RoleSession {
+  readonly roleArn: string;
+  readonly token: string;
+  /** The time when the session expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly inlinePolicy?: string;
+  readonly policyArns: readonly string[];
+}
+
+/** The IAM user or role session that owns an access key id. */
+export interface Principal {
+  readonly accessKeyId: string;
+  readonly arn: string;
+  readonly userId: string;
+  readonly account: string;
+  readonly partition: string;
+  /**
+   * Whether the principal stands for a foreign user and not for the product. The check `leftovers` ignores the
+   * resources of foreign users.
+   */
+  readonly foreign: boolean;
+  readonly session?: RoleSession;
+}
+
+export interface AccessKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly arn: string;
+  readonly account: string;
+}
+
+export interface KeyRequest {
+  readonly account: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly userName?: string;
+  readonly partition?: string;
+  readonly foreign?: boolean;
+}
+
+/**
+ * An action that the AWS emulator denies. `principal` is a glob over the access key id, ARN or account id of the
+ * caller, or over the role ARN of a session; `action` and `resource` are globs as in an IAM policy.
+ */
+export interface Denial {
+  readonly principal: string;
+  readonly action: string;
+  readonly resource?: string;
+  /** Whether the error message of AWS names an explicit Deny instead of a missing Allow. */
+  readonly explicit?: boolean;
+}
+
+export interface PresentedCredentials {
+  readonly accessKeyId: string;
+  readonly sessionToken?: string;
+  /**
+   * The region of the AWS endpoint that gets the credentials; undefined: the region is not checked. An access key is
+   * invalid in the regions of another partition.
+   */
+  readonly region?: string;
+}
+
+export class Principals {
+  readonly #env: ModelEnv;
+  readonly #byKey = new Map<string, Principal>();
+  #denials: readonly Denial[] = [];
+  readonly #disabledRegions = new Set<string>();
+
+  constructor(env: ModelEnv) {
+    this.#env = env;
+  }
+
+  register(request: KeyRequest): AccessKey {
+    const accessKeyId = request.accessKeyId ?? this.#env.id('AKIA', 20);
+    const partition = request.partition ?? 'aws';
+    const userName = request.userName ?? accessKeyId.toLowerCase();
+    const arn = `arn:${partition}:iam::${request.account}:user/${userName}`;
+    this.#byKey.set(accessKeyId, {
+      accessKeyId,
+      arn,
+      userId: this.#env.id('AIDA', 21),
+      account: request.account,
+      partition,
+      foreign: request.foreign ?? false,
+    });
+    const secretAccessKey = request.secretAccessKey ?? this.#env.id('', 40);
+    return { accessKeyId, secretAccessKey, arn, account: request.account };
+  }
+
+  remove(accessKeyId: string): void {
+    this.#byKey.delete(accessKeyId);
+  }
+
+  addSession(principal: Principal): void {
+    this.#byKey.set(principal.accessKeyId, principal);
+  }
+
+  expireSessions(now: number): void {
+    for (const [key, principal] of this.#byKey) {
+      if (principal.session === undefined) continue;
+      this.#byKey.set(key, { ...principal, session: { ...principal.session, expiresAt: now } });
+    }
+  }
+
+  list(): readonly Principal[] {
+    return [...this.#byKey.values()];
+  }
+
+  /** Enables or disables a region for all accounts. A region that is not enabled does not know any credentials. */
+  setRegionEnabled(region: string, enabled: boolean): void {
+    if (enabled) this.#disabledRegions.delete(region);
+    else this.#disabledRegions.add(region);
+  }
+
+  deny(denial: Denial): void {
+    this.#denials = [...this.#denials, denial];
+  }
+
+  /** Removes the denials of this action; without an argument, removes all denials. */
+  allow(action?: string): void {
+    this.#denials = action === undefined ? [] : this.#denials.filter((denial) => denial.action !== action);
+  }
+
+  /**
+   * Returns the principal that owns the credentials. Throws the error of the AWS service for unknown or expired
+   * credentials.
+   */
+  authenticate(service: Service, key: PresentedCredentials, now: number): Principal {
+    const principal = this.#byKey.get(key.accessKeyId);
+    const here =
+      key.region === undefined ||
+      (partitionOf(key.region) === principal?.partition && !this.#disabledRegions.has(key.region));
+    if (principal === undefined || !here || principal.session?.token !== key.sessionToken) {
+      throw new AwsError(
+        service === 'eks' ? 'UnrecognizedClientException' : 'InvalidClientTokenId',
+        403,
+        'The security token included in the request is invalid.',
+      );
+    }
+    if (principal.session !== undefined && principal.session.expiresAt <= now) {
+      throw new AwsError(
+        service === 'eks' ? 'ExpiredTokenException' : 'ExpiredToken',
+        403,
+        'The security token included in the request is expired',
+      );
+    }
+    return principal;
+  }
+
+  #denialOf(principal: Principal, action: string, resource: string): Denial | undefined {
+    const names = [principal.accessKeyId, principal.arn, principal.account, principal.session?.roleArn];
+    return this.#denials.find(
+      (denial) =>
+        matchesGlob(denial.action.toLowerCase(), action.toLowerCase()) &&
+        matchesGlob(denial.resource ?? '*', resource) &&
+        names.some((name) => name !== undefined && matchesGlob(denial.principal, name)),
+    );
+  }
+
+  isDenied(principal: Principal, action: string, resource: string): boolean {
+    return this.#denialOf(principal, action, resource) !== undefined;
+  }
+
+  /** Throws the AccessDenied error of the AWS service if a denial matches the action. */
+  authorize(service: Service, principal: Principal, action: string, resource: string): void {
+    const denial = this.#denialOf(principal, action, resource);
+    if (denial === undefined) return;
+    if (denial.explicit !== true) throw missingAllow(service, principal, action, resource);
+    throw accessDenied(service, principal, action, resource, 'with an explicit deny in an identity-based policy');
+  }
+}
+
+/** The error of the AWS service for an action that no policy allows. */
+export function missingAllow(service: Service, principal: Principal, action: string, resource: string): AwsError {
+  const because = `because no identity-based policy allows the ${action} action`;
+  return accessDenied(service, principal, action, resource, because);
+}
+
+function accessDenied(
+  service: Service,
+  { arn }: Principal,
+  action: string,
+  resource: string,
+  because: string,
+): AwsError {
+  return new AwsError(
+    service === 'eks' ? 'AccessDeniedException' : 'AccessDenied',
+    403,
+    `User: ${arn} is not authorized to perform: ${action} on resource: ${resource} ${because}`,
+  );
+}

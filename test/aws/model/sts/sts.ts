@@ -1,0 +1,137 @@
+import type { Context, Operations, Output } from '../context.ts';
+import { constraintViolated, iamErrors } from '../errors.ts';
+import { optionalInteger, optionalString, recordList } from '../input.ts';
+import type { Input } from '../input.ts';
+import { requiredText } from '../iam/common.ts';
+import { versionVisibleAfter } from '../iam/role-visibility.ts';
+import { Instant } from '../time.ts';
+import { allowsAssume } from '../iam/trust-policy.ts';
+
+function getCallerIdentity(_input: Input, { principal }: Context): Output {
+  return { UserId: principal.userId, Account: principal.account, Arn: principal.arn };
+}
+
+function checkLength(text: string, member: string, shortest: number, longest: number): void {
+  if (text.length < shortest) {
+    throw constraintViolated(text, member, `Member must have length greater than or equal to ${shortest}`);
+  }
+  if (text.length > longest) {
+    throw constraintViolated(text, member, `Member must have length less than or equal to ${longest}`);
+  }
+}
+
+function readSessionName(input: Input): string {
+  const name = optionalString(input, 'RoleSessionName');
+  if (name === undefined) throw constraintViolated(null, 'roleSessionName', 'Member must not be null');
+  checkLength(name, 'roleSessionName', 2, 64);
+  if (!/^[\w+=,.@-]*$/.test(name)) {
+    const constraint = 'Member must satisfy regular expression pattern: [\\w+=,.@-]*';
+    throw constraintViolated(name, 'roleSessionName', constraint);
+  }
+  return name;
+}
+
+/** Reads the duration of the session that AssumeRole creates, in seconds. */
+function readDuration(input: Input): number {
+  const seconds = optionalInteger(input, 'DurationSeconds') ?? 3600;
+  if (seconds < 900) {
+    const constraint = 'Member must have value greater than or equal to 900';
+    throw constraintViolated(String(seconds), 'durationSeconds', constraint);
+  }
+  if (seconds > 43_200) {
+    const constraint = 'Member must have value less than or equal to 43200';
+    throw constraintViolated(String(seconds), 'durationSeconds', constraint);
+  }
+  return seconds;
+}
+
+function readInlinePolicy(input: Input): string | undefined {
+  const policy = optionalString(input, 'Policy');
+  if (policy === undefined) return undefined;
+  checkLength(policy, 'policy', 1, 2048);
+  try {
+    JSON.parse(policy);
+  } catch {
+    throw iamErrors.malformedPolicy('The policy is not in the valid JSON format.');
+  }
+  return policy;
+}
+
+function assumeRole(input: Input, context: Context): Output {
+  const { state, principals, principal, now } = context;
+  const roleArn = requiredText(input, 'RoleArn');
+  const sessionName = readSessionName(input);
+  const seconds = readDuration(input);
+  const inlinePolicy = readInlinePolicy(input);
+  const policyArns = recordList(input, 'PolicyArns').map((item) => optionalString(item, 'arn') ?? '');
+  const externalId = optionalString(input, 'ExternalId');
+  if (externalId !== undefined) checkLength(externalId, 'externalId', 2, 1224);
+
+  // STS returns the same error for a missing role and for a role that does not trust the caller.
+  const denied = iamErrors.accessDenied(
+    `User: ${principal.arn} is not authorized to perform: sts:AssumeRole on resource: ${roleArn}`,
+  );
+  const parts = /^arn:([^:]+):iam::(\d{12}):role\/(?:.*\/)?([^/]+)$/.exec(roleArn);
+  if (parts === null) throw iamErrors.validation(`${roleArn} is invalid`);
+  const account = state.accounts.get(parts[2] ?? '');
+  const role = account?.roles.get((parts[3] ?? '').toLowerCase());
+  if (account === undefined || role === undefined || role.arn !== roleArn || parts[1] !== principal.partition) {
+    throw denied;
+  }
+  const version = versionVisibleAfter(role, state.config.iam.trustVisibleToStsMs, now);
+  const trusted =
+    version !== undefined &&
+    allowsAssume(version.trustPolicy, {
+      principal: { arn: principal.session?.roleArn ?? principal.arn, account: principal.account },
+      context: {
+        'aws:principalarn': principal.session?.roleArn ?? principal.arn,
+        'aws:principalaccount': principal.account,
+        'sts:rolesessionname': sessionName,
+        ...(externalId === undefined ? {} : { 'sts:externalid': externalId }),
+      },
+    });
+  if (!trusted) throw denied;
+  if (principal.session !== undefined && seconds > 3600) {
+    throw iamErrors.validation(
+      'The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining',
+    );
+  }
+  if (seconds > version.maxSessionDuration) {
+    throw iamErrors.validation('The requested DurationSeconds exceeds the MaxSessionDuration set for this role.');
+  }
+
+  const expiresAt = now + seconds * 1000;
+  const session = {
+    accessKeyId: state.env.id('ASIA', 20),
+    arn: `arn:${account.partition}:sts::${account.id}:assumed-role/${role.name}/${sessionName}`,
+    userId: `${role.id}:${sessionName}`,
+    account: account.id,
+    partition: account.partition,
+    foreign: principal.foreign,
+    session: {
+      roleArn,
+      token: state.env.id('', 64),
+      expiresAt,
+      policyArns,
+      ...(inlinePolicy === undefined ? {} : { inlinePolicy }),
+    },
+  };
+  principals.addSession(session);
+  return {
+    Credentials: {
+      AccessKeyId: session.accessKeyId,
+      SecretAccessKey: state.env.id('', 40),
+      SessionToken: session.session.token,
+      Expiration: new Instant(expiresAt),
+    },
+    AssumedRoleUser: { AssumedRoleId: session.userId, Arn: session.arn },
+    ...(inlinePolicy === undefined ? {} : { PackedPolicySize: Math.ceil((inlinePolicy.length / 2048) * 100) }),
+  };
+}
+
+export const stsOperations: Operations = {
+  // GetCallerIdentity needs no permission: AWS answers even under an explicit Deny
+  // (https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html).
+  GetCallerIdentity: { resource: () => '*', run: getCallerIdentity, mutates: false },
+  AssumeRole: { resource: (input) => optionalString(input, 'RoleArn') ?? '*', run: assumeRole, mutates: false },
+};

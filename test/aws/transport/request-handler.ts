@@ -1,0 +1,115 @@
+import { Readable } from 'node:stream';
+import type { Emulator } from '../emulator.ts';
+import type { ClientOutcome } from '../faults.ts';
+import type { WireRequest } from '../wire/http.ts';
+
+// The types of @smithy/types that an HTTP handler of the AWS SDK needs. They are declared here so that the tests depend
+// only on the SDK clients.
+interface SdkRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | string[] | null>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface SdkResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array | Readable;
+}
+
+interface HandlerOptions {
+  readonly abortSignal?: Pick<AbortSignal, 'aborted'> & Partial<Pick<AbortSignal, 'addEventListener' | 'reason'>>;
+}
+
+/**
+ * Replaces the HTTP handler of the AWS SDK, so that a client of the SDK calls an AWS emulator in the same process. A
+ * client gets the handler as its option `requestHandler`. The handler has no timeout; a call without an answer waits
+ * for its abort signal.
+ */
+export class EmulatorRequestHandler {
+  readonly metadata = { handlerProtocol: 'http/1.1' };
+  readonly #emulator: Emulator;
+
+  constructor(emulator: Emulator) {
+    this.#emulator = emulator;
+  }
+
+  async handle(request: SdkRequest, options: HandlerOptions = {}): Promise<{ response: SdkResponse }> {
+    const { abortSignal } = options;
+    if (abortSignal?.aborted === true) throw abortError(abortSignal.reason);
+    const aborted = new Promise<never>((_, reject) => {
+      abortSignal?.addEventListener?.('abort', () => reject(abortError(abortSignal.reason)), { once: true });
+    });
+    // An abort ends only the client's waiting: the AWS emulator still executes the call.
+    const exchange = this.#emulator.handle(toWire(request));
+    const received = await Promise.race([exchange, aborted]);
+    return { response: await toSdk(received, aborted) };
+  }
+
+  updateHttpClientConfig(): void {
+    // The handler has no configuration to update.
+  }
+
+  httpHandlerConfigs(): Record<string, never> {
+    return {};
+  }
+
+  destroy(): void {
+    // The handler has no resources to release.
+  }
+}
+
+async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<SdkResponse> {
+  switch (exchange.kind) {
+    case 'answer': {
+      const { status, headers, body } = exchange.answered.response;
+      return { statusCode: status, headers: { ...headers }, body: new TextEncoder().encode(body) };
+    }
+    case 'silence':
+      return aborted;
+    case 'reset':
+      // The HTTP handler of the SDK throws the same error when a connection is reset.
+      throw Object.assign(new Error('read ECONNRESET'), {
+        name: 'TimeoutError',
+        code: 'ECONNRESET',
+        syscall: 'read',
+      });
+    case 'stall': {
+      const { status, headers, body } = exchange.answered.response;
+      const stream = new Readable({ read: () => undefined });
+      stream.push(body.slice(0, body.length / 2));
+      aborted.catch((error: Error) => stream.destroy(error));
+      return { statusCode: status, headers: { ...headers }, body: stream };
+    }
+  }
+}
+
+function abortError(reason: unknown): Error {
+  return Object.assign(new Error('Request aborted', reason instanceof Error ? { cause: reason } : {}), {
+    name: 'AbortError',
+  });
+}
+
+function toWire(request: SdkRequest): WireRequest {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    for (const item of Array.isArray(value) ? value : [value ?? '']) query.append(name, item);
+  }
+  const headers = Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return {
+    method: request.method,
+    path: request.path,
+    query,
+    headers: Object.fromEntries(headers),
+    body: bodyText(request.body),
+  };
+}
+
+function bodyText(body: unknown): string {
+  if (body === undefined || body === null) return '';
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
+  throw new Error('a request body that is a stream is not supported');
+}

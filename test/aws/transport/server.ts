@@ -1,0 +1,117 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Emulator } from '../emulator.ts';
+import type { EmulatorOptions } from '../emulator.ts';
+import type { ClientOutcome } from '../faults.ts';
+import type { WireRequest } from '../wire/http.ts';
+
+export interface EmulatorServer {
+  readonly emulator: Emulator;
+  /** The URL `http://127.0.0.1:<port>`, for the endpoint settings of the AWS SDK. */
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+const adminPrefix = '/_emulator/';
+
+/**
+ * Starts an HTTP server on the loopback interface that serves the emulated AWS. The server also offers each admin
+ * function as `POST /_emulator/<function>`, which takes one JSON value and returns one.
+ */
+export async function startServer(
+  options: EmulatorOptions & { readonly port?: number; readonly emulator?: Emulator } = {},
+): Promise<EmulatorServer> {
+  const emulator = options.emulator ?? new Emulator(options);
+  const server = createServer((request, response) => {
+    serve(emulator, request, response).catch((error: unknown) => {
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' });
+      response.end(`emulator failed: ${message}`);
+    });
+  });
+  // The manager and the tests keep connections open between requests that can be many seconds apart.
+  server.keepAliveTimeout = 120_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    emulator,
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(emulator: Emulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  // The code splits the request target itself, because a URL object would normalise the path.
+  const target = request.url ?? '/';
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+  if (path.startsWith(adminPrefix)) {
+    await serveAdmin(emulator, path.slice(adminPrefix.length), body, response);
+    return;
+  }
+  const wire: WireRequest = { method: request.method ?? 'GET', path, query, headers: plainHeaders(request), body };
+  send(await emulator.handle(wire), request, response);
+}
+
+function plainHeaders(request: IncomingMessage): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  );
+}
+
+function send(exchange: ClientOutcome, request: IncomingMessage, response: ServerResponse): void {
+  switch (exchange.kind) {
+    case 'answer': {
+      const { status, headers, body } = exchange.answered.response;
+      response.writeHead(status, headers);
+      response.end(body);
+      return;
+    }
+    case 'silence':
+      return;
+    case 'reset':
+      request.socket.resetAndDestroy();
+      return;
+    case 'stall': {
+      const { status, headers, body } = exchange.answered.response;
+      response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) });
+      response.write(body.slice(0, body.length / 2));
+      return;
+    }
+  }
+}
+
+async function serveAdmin(emulator: Emulator, name: string, body: string, response: ServerResponse): Promise<void> {
+  const reply = (status: number, value: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(value ?? null));
+  };
+  const functions: Readonly<Record<string, (input: never) => unknown>> = emulator.admin;
+  const call = Object.hasOwn(functions, name) ? functions[name] : undefined;
+  if (call === undefined) {
+    reply(404, { error: `no admin function ${name}; there are ${Object.keys(functions).join(', ')}` });
+    return;
+  }
+  try {
+    const input: unknown = body === '' ? {} : JSON.parse(body);
+    // The input needs no check, because only tests of this repository call admin functions, through the types in
+    // remote.ts.
+    reply(200, await call(input as never));
+  } catch (error) {
+    reply(400, { error: error instanceof Error ? error.message : String(error) });
+  }
+}

@@ -1,0 +1,96 @@
+import type { ApiClient, RawObject } from '../../envtest/clients/api.ts';
+import { eventually } from '../../support/eventually.ts';
+import { describeObjectChanges } from './object-changes.ts';
+import type { Printer } from './printer.ts';
+import { CommandTimer } from './command-timer.ts';
+
+const KINDS = {
+  Cluster: '/apis/cluster.x-k8s.io/v1beta2/clusters',
+  AWSManagedControlPlane: '/apis/controlplane.cluster.x-k8s.io/v1beta2/awsmanagedcontrolplanes',
+  AWSManagedCluster: '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsmanagedclusters',
+  AWSFargateProfile: '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles',
+} as const;
+export type WatchedKind = keyof typeof KINDS;
+
+/** The widths of the columns for the seconds and for the object, in characters. */
+const WIDTHS = [10, 49];
+
+/** Prints each change of the objects of a cluster on one line, with the seconds since the last command. */
+export class ClusterProgress {
+  readonly #api: ApiClient;
+  readonly #printer: Printer;
+  readonly #since: CommandTimer;
+  readonly #objects = new Map<string, RawObject>();
+
+  constructor(api: ApiClient, printer: Printer) {
+    this.#api = api;
+    this.#printer = printer;
+    this.#since = new CommandTimer(printer);
+  }
+
+  /** Watches the objects of the cluster and prints their changes until `signal` is aborted. */
+  async follow(signal: AbortSignal): Promise<void> {
+    await Promise.all((Object.keys(KINDS) as WatchedKind[]).map((kind) => this.#follow(kind, signal)));
+  }
+
+  /**
+   * Runs a command. The seconds in the output count from its start. Changes of objects during the command are printed
+   * after the output of the command.
+   */
+  runCommand(command: () => Promise<void>): Promise<void> {
+    return this.#since.runCommand(command);
+  }
+
+  print(who: string, words: string): void {
+    this.#since.show((seconds) => this.#printer.row([seconds, who, words], WIDTHS, ['dim']));
+  }
+
+  /**
+   * Waits until `isMet` returns true for the objects of the given kinds. The error after a timeout names the objects of
+   * these kinds that exist at that time.
+   */
+  async until(
+    what: string,
+    timeoutMs: number,
+    kinds: readonly WatchedKind[],
+    isMet: (objects: readonly RawObject[]) => boolean,
+  ): Promise<void> {
+    const objects = (): readonly RawObject[] =>
+      [...this.#objects]
+        .filter(([name]) => kinds.some((kind) => name.startsWith(`${kind} `)))
+        .map(([, object]) => object);
+    const attempt = (): boolean => {
+      if (isMet(objects())) return true;
+      throw new Error(
+        `there are ${
+          objects()
+            .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+            .join(', ') || 'none'
+        }`,
+      );
+    };
+    await eventually(attempt, { what, timeoutMs });
+  }
+
+  async #follow(kind: WatchedKind, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { items, metadata } = await this.#api.list(KINDS[kind]);
+      const names = items.map((item) => `${kind} ${item.metadata.name}`);
+      for (const name of this.#objects.keys())
+        if (name.startsWith(`${kind} `) && !names.includes(name)) this.#learn(name);
+      for (const [index, item] of items.entries()) this.#learn(names[index] ?? '', item);
+      const query = { resourceVersion: metadata.resourceVersion };
+      for await (const { type, object } of this.#api.watch(KINDS[kind], query, signal)) {
+        if (type === 'ERROR') break;
+        this.#learn(`${kind} ${object.metadata.name}`, type === 'DELETED' ? undefined : object);
+      }
+    }
+  }
+
+  #learn(name: string, object?: RawObject): void {
+    const changes = describeObjectChanges(this.#objects.get(name), object);
+    if (object === undefined) this.#objects.delete(name);
+    else this.#objects.set(name, object);
+    for (const words of changes) this.print(name, words);
+  }
+}

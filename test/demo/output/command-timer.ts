@@ -1,0 +1,39 @@
+import type { Printer } from './printer.ts';
+
+/**
+ * Measures the seconds since the start of the last command. Output of the method `show` during a command is printed
+ * after the command has ended.
+ */
+export class CommandTimer {
+  readonly #printer: Printer;
+  #startedAt = performance.now();
+  #held: (() => void)[] | undefined;
+
+  constructor(printer: Printer) {
+    this.#printer = printer;
+  }
+
+  /** Runs a command, and measures seconds from its start until the start of the next command. */
+  async runCommand(command: () => Promise<void>): Promise<void> {
+    this.#startedAt = performance.now();
+    this.#held = [];
+    try {
+      await command();
+    } finally {
+      const held = this.#held;
+      this.#held = undefined;
+      this.#printer.line();
+      for (const show of held) show();
+    }
+  }
+
+  /**
+   * Calls the given function at once or, while a command runs, after the command has ended. The function gets the time
+   * between the start of the last command and the call of this method.
+   */
+  show(show: (seconds: string) => void): void {
+    const seconds = `${((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(6)} s`;
+    if (this.#held === undefined) show(seconds);
+    else this.#held.push(() => show(seconds));
+  }
+}

@@ -1,0 +1,47 @@
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
+import { FINALIZER } from '../../world/aws/capa-resources.ts';
+
+/** The names under which the demo prints the owners of finalizers. */
+const OWNERS: Readonly<Record<string, string>> = {
+  [CONTROL_PLANE_FINALIZER]: 'this provider',
+  [FINALIZER]: 'this provider',
+  [CAPA_FINALIZER]: 'the AWS provider',
+  'cluster.cluster.x-k8s.io': 'Cluster API',
+};
+
+const describeOwners = (finalizers: readonly string[]): string =>
+  finalizers.map((each) => OWNERS[each] ?? each).join(' and ');
+
+/**
+ * Describes the changes between two versions of an object, with one sentence for each change. `after` is undefined when
+ * the object no longer exists.
+ */
+export function describeObjectChanges(before: RawObject | undefined, after: RawObject | undefined): readonly string[] {
+  if (after === undefined) return before === undefined ? [] : ['is gone'];
+  const { deletionTimestamp, finalizers = [] } = after.metadata;
+  const isNew = before?.metadata.deletionTimestamp === undefined && deletionTimestamp !== undefined;
+  const lost = (before?.metadata.finalizers ?? []).filter((each) => !finalizers.includes(each));
+  const type = deletionTimestamp === undefined ? 'Ready' : 'Deleting';
+  const words = conditionMessage(after, type);
+  return [
+    ...(isNew
+      ? [`is being deleted${finalizers.length === 0 ? '' : `; has finalizers of ${describeOwners(finalizers)}`}`]
+      : []),
+    ...(deletionTimestamp !== undefined && lost.length > 0
+      ? [`has lost the finalizer of ${describeOwners(lost)}`]
+      : []),
+    ...(words === undefined || words === (before && conditionMessage(before, type)) ? [] : [`says: ${words}`]),
+  ];
+}
+
+/**
+ * Returns the message of a condition; undefined when the object does not have the condition, when the condition has no
+ * message, or when the Deleting condition is not True.
+ */
+function conditionMessage({ status }: RawObject, type: string): string | undefined {
+  const found = status?.conditions?.find((condition) => condition.type === type);
+  if (found === undefined || (type === 'Deleting' && found.status !== 'True')) return undefined;
+  return found.message === undefined || found.message === '' ? undefined : found.message;
+}

@@ -1,0 +1,122 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { leftovers } from '../aws/admin/expect-nothing-left.ts';
+import { kubectl } from '../envtest/clients/kubectl.ts';
+import { listAwsResources } from './output/aws-resources.ts';
+import type { ProfileProgress } from './output/profile-progress.ts';
+import type { Printer } from './output/printer.ts';
+import type { ProfileWatcher } from './profile-watcher.ts';
+import { lastLogLines, createEksClusters, type DemoEnvironment } from './environment.ts';
+
+export const CLUSTER_MANIFEST = fileURLToPath(new URL('cluster.yaml', import.meta.url));
+const SAMPLE_MANIFESTS = fileURLToPath(new URL('../../config/samples', import.meta.url));
+
+/** The time limits of steps that usually take seconds. They are long enough for a busy machine. */
+const READY_WITHIN_MS = 60_000;
+const GONE_WITHIN_MS = 60_000;
+
+/** The values that all steps of the demo use. */
+export interface DemoContext {
+  readonly printer: Printer;
+  readonly environment: DemoEnvironment;
+  readonly profiles: ProfileWatcher;
+  readonly progress: ProfileProgress;
+}
+
+/** @throws when the AWSFargateProfile does not become Ready within the time limit */
+export async function showProfileCreation(context: DemoContext): Promise<void> {
+  const { printer, environment, profiles, progress } = context;
+  printer.heading('Create a Cluster with its control plane');
+  await runKubectl(context, ['apply', '-f', relativePath(CLUSTER_MANIFEST)]);
+  await createEksClusters(environment, CLUSTER_MANIFEST);
+
+  printer.heading('Create an AWSFargateProfile for the Cluster');
+  await progress.runCommand(() => runKubectl(context, ['apply', '-f', relativePath(SAMPLE_MANIFESTS)]));
+  await withManagerLog(environment, profiles.untilReady(READY_WITHIN_MS));
+
+  printer.heading('Resources in AWS');
+  printAwsResources(printer, listAwsResources(await environment.aws.snapshot()));
+
+  printer.heading('Status in Kubernetes');
+  await runKubectl(context, ['get', 'awsfargateprofiles']);
+  printer.line();
+  await runKubectl(context, ['describe', 'awsfargateprofiles']);
+}
+
+/** @throws when the AWSFargateProfile still exists after the time limit, or when its resources still exist in AWS */
+export async function showProfileDeletion(context: DemoContext): Promise<void> {
+  const { printer, environment, profiles, progress } = context;
+  printer.heading('Delete the AWSFargateProfile');
+  await progress.runCommand(() =>
+    runKubectl(context, ['delete', '-f', relativePath(SAMPLE_MANIFESTS), '--wait=false']),
+  );
+  await withManagerLog(environment, profiles.untilGone(GONE_WITHIN_MS));
+
+  printer.heading('Remaining resources in AWS');
+  const snapshot = await environment.aws.snapshot();
+  printAwsResources(printer, listAwsResources(snapshot));
+  const left = leftovers(snapshot);
+  if (left.length > 0) throw new Error(`the object is deleted, but AWS still has: ${left.join(', ')}`);
+
+  printer.heading('Remaining objects in Kubernetes');
+  await runKubectl(context, ['get', 'awsfargateprofiles']);
+}
+
+/** Prints commands that the user can try while the demo keeps running. */
+export async function showNextSteps({ printer, environment }: DemoContext): Promise<void> {
+  const { controlPlane, aws, awsUrl, manager } = environment;
+  const { region, cluster, name } = (await aws.profiles())[0] ?? {};
+  printer.heading('Try these commands in another terminal');
+  printer.line(`  export KUBECONFIG=${controlPlane.kubeconfigPath}`);
+  printer.line(`  alias kubectl=${controlPlane.kubectlPath}`);
+  printer.line(`  emulator=${awsUrl}/_emulator`);
+  const suggestions: readonly (readonly [words: string, command: string])[] = [
+    ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],
+    ['Change a tag, then a subnet (which EKS cannot change)', 'kubectl edit awsfp web'],
+    ['List the profiles in AWS (roles and calls work the same way)', 'curl -s $emulator/profiles | jq'],
+    [
+      'Delete the profile in AWS; the manager creates it again within seconds',
+      `curl -s $emulator/removeProfile -d '${JSON.stringify({ region, cluster, name })}'`,
+    ],
+    ['Follow the log of the manager, with each AWS call', `tail -f ${manager.logPath}`],
+    ['Delete the profile and its role', 'kubectl delete awsfp web'],
+  ];
+  for (const [words, command] of suggestions) {
+    printer.line();
+    printer.line(`  # ${words}`);
+    printer.line(`  ${command}`);
+  }
+  printer.line('\nChanges of profiles appear below. Ctrl-C ends everything and removes all files.\n');
+}
+
+function printAwsResources(printer: Printer, resources: ReturnType<typeof listAwsResources>): void {
+  for (const resource of resources) {
+    printer.line();
+    for (const [label, values] of resource) {
+      for (const [index, value] of values.entries()) printer.row([index === 0 ? `  ${label}` : '', value], [20]);
+    }
+  }
+}
+
+/** Runs kubectl, and prints the kubectl command line and its output. */
+export async function runKubectl(
+  { printer, environment }: Pick<DemoContext, 'printer' | 'environment'>,
+  args: readonly string[],
+): Promise<void> {
+  printer.command(`kubectl ${args.join(' ')}`);
+  const { code, stdout, stderr } = await kubectl(environment.controlPlane, args);
+  printer.line(`${stdout}${stderr}`.trimEnd());
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with exit code ${code}`);
+}
+
+export async function withManagerLog(environment: DemoEnvironment, waiting: Promise<void>): Promise<void> {
+  try {
+    await waiting;
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    throw new Error(`${words}\n${lastLogLines(environment.manager)}`, { cause: error });
+  }
+}
+
+/** Returns the path relative to the current directory, as a user would type it. */
+export const relativePath = (path: string): string => relative(process.cwd(), path);

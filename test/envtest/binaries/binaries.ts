@@ -1,0 +1,187 @@
+import { access, constants, mkdir, readdir, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ENVTEST_INDEX_URL, downloadArchive } from './archive.ts';
+import { buildFromGo, goVersion } from './gobuild.ts';
+import { withLock } from './lock.ts';
+import { CLUSTER_API_VERSION, KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
+
+const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
+const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
+export const BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
+
+export type BinaryName = (typeof BINARIES)[number];
+
+/** Receives lines about the progress of downloads and builds of binaries. */
+export type ProgressReporter = (line: string) => void;
+
+export interface ResolveOptions {
+  readonly report?: ProgressReporter;
+  readonly env?: NodeJS.ProcessEnv;
+  /** The URL of the index of envtest archives; default: the official index. */
+  readonly indexUrl?: string;
+}
+
+export class BinariesMissing extends Error {
+  constructor(missing: readonly BinaryName[], tried: readonly string[]) {
+    super(
+      [
+        `no ${missing.join(', ')} for the test control plane (Kubernetes ${KUBERNETES_VERSION}, ${PLATFORM}).`,
+        'To get them, do one of these:',
+        '  - set KUBEBUILDER_ASSETS to a folder that holds them (setup-envtest creates one),',
+        `  - allow a download from ${new URL(ENVTEST_INDEX_URL).host} and github.com (etcd, kube-apiserver, kubectl only),`,
+        '  - install Go (https://go.dev/dl), which builds them from Go modules, once.',
+        'These sources failed:',
+        ...tried.map((line) => `  - ${line}`),
+      ].join('\n'),
+    );
+    this.name = 'BinariesMissing';
+  }
+}
+
+/** Returns the cache directory for the binaries. All checkouts of this project on a machine share it. */
+export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
+  const base = env.XDG_CACHE_HOME ? env.XDG_CACHE_HOME : join(env.HOME ?? homedir(), '.cache');
+  return join(base, 'cluster-api-provider-aws-fargate', 'envtest');
+}
+
+/**
+ * Returns the paths of binaries. Looks for each binary in the folder KUBEBUILDER_ASSETS, then in the cache. Downloads
+ * missing binaries in the official envtest archive, or else builds them with Go, and puts them into the cache.
+ * @throws {BinariesMissing} if a binary can be neither found, downloaded nor built
+ */
+export async function resolveBinaries<N extends BinaryName>(
+  names: readonly N[],
+  options: ResolveOptions = {},
+): Promise<Record<N, string>> {
+  const { report = reportToStderr, env = process.env, indexUrl = ENVTEST_INDEX_URL } = options;
+  const tried: string[] = [];
+  let found = await findInstalled(names, env);
+  tried.push(
+    env.KUBEBUILDER_ASSETS
+      ? `KUBEBUILDER_ASSETS (${env.KUBEBUILDER_ASSETS}) does not have all of them`
+      : 'KUBEBUILDER_ASSETS is not set',
+  );
+  if (isComplete(found, names)) return found;
+
+  const root = cacheRoot(env);
+  await mkdir(root, { recursive: true });
+  return withLock(
+    join(root, 'lock'),
+    async () => {
+      found = await findInstalled(names, env);
+      tried.push(`the cache ${root} does not have all of them`);
+      if (isComplete(found, names)) return found;
+      await removeLeftovers(root);
+
+      const fromArchive = names.filter((name) => !(name in found) && isInArchive(name));
+      if (fromArchive.length > 0) {
+        const problem = await downloadArchive({ indexUrl, root, report });
+        if (problem !== undefined) tried.push(`the envtest archive: ${problem}`);
+        found = await findInstalled(names, env);
+        if (isComplete(found, names)) return found;
+      }
+
+      const go = await goVersion(env);
+      if (go === undefined) {
+        tried.push('no Go toolchain: "go version" does not run');
+      } else {
+        report(`${go} builds the missing binaries from Go modules`);
+        for (const name of names.filter((candidate) => !(candidate in found))) {
+          await buildFromGo({ name, directory: directoryOf(root, name), env, report });
+        }
+        found = await findInstalled(names, env);
+        if (isComplete(found, names)) return found;
+      }
+      throw new BinariesMissing(
+        names.filter((name) => !(name in found)),
+        tried,
+      );
+    },
+    { onWait: (owner) => report(`waiting for another process that gets the binaries (${owner})`) },
+  );
+}
+
+/** Returns the paths of those binaries that are in the folder KUBEBUILDER_ASSETS or in the cache. */
+async function findInstalled<N extends BinaryName>(
+  names: readonly N[],
+  env: NodeJS.ProcessEnv,
+): Promise<Partial<Record<N, string>>> {
+  const found: Partial<Record<N, string>> = {};
+  const root = cacheRoot(env);
+  const kubernetes = await kubernetesDirectories(root);
+  for (const name of names) {
+    const cached = isClusterApi(name) ? [directoryOf(root, name)] : kubernetes;
+    const folders = env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS, ...cached] : cached;
+    for (const folder of folders) {
+      const path = join(folder, name);
+      if (await isExecutable(path)) {
+        found[name] = path;
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+/**
+ * Returns the folders of the cache to search for Kubernetes binaries. The first folder is for the version in go.mod.
+ * The other folders are for other patch releases of the same minor version, because not every patch release has an
+ * envtest archive.
+ */
+async function kubernetesDirectories(root: string): Promise<string[]> {
+  const [major, minor] = versionParts(KUBERNETES_VERSION);
+  const pinned = `${KUBERNETES_VERSION}-${PLATFORM}`;
+  const entries = await readdir(root).catch(() => []);
+  const otherPatches = entries.filter(
+    (entry) => entry.startsWith(`v${major}.${minor}.`) && entry.endsWith(`-${PLATFORM}`) && entry !== pinned,
+  );
+  otherPatches.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+  return [pinned, ...otherPatches].map((entry) => join(root, entry));
+}
+
+function directoryOf(root: string, name: BinaryName): string {
+  return join(
+    root,
+    isClusterApi(name) ? `cluster-api-${CLUSTER_API_VERSION}-${PLATFORM}` : `${KUBERNETES_VERSION}-${PLATFORM}`,
+  );
+}
+
+function isClusterApi(name: BinaryName): boolean {
+  return CLUSTER_API_BINARIES.some((candidate) => candidate === name);
+}
+
+function isInArchive(name: BinaryName): boolean {
+  return !isClusterApi(name) && name !== 'kube-controller-manager';
+}
+
+function isComplete<N extends BinaryName>(
+  found: Partial<Record<N, string>>,
+  names: readonly N[],
+): found is Record<N, string> {
+  return names.every((name) => found[name] !== undefined);
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Removes temporary folders from the cache. The caller must hold the lock of the cache: then no running process uses
+ * these folders, and they were left by processes that were killed.
+ */
+async function removeLeftovers(root: string): Promise<void> {
+  const entries = await readdir(root);
+  await Promise.all(
+    entries
+      .filter((entry) => entry.startsWith('tmp-'))
+      .map((entry) => rm(join(root, entry), { recursive: true, force: true })),
+  );
+}
+
+export function reportToStderr(line: string): void {
+  process.stderr.write(`envtest: ${line}\n`);
+}

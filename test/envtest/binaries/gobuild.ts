@@ -1,0 +1,142 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { BinaryName } from './binaries.ts';
+import { CLUSTER_API_VERSION, KUBERNETES_VERSION, versionParts } from './versions.ts';
+
+const MODULE_DIRECTORY = dirname(dirname(fileURLToPath(import.meta.url)));
+const PROGRESS_INTERVAL_MS = 60_000;
+/** How many characters from the end of the output of `go` an error message shows. */
+const MAX_OUTPUT = 4_000;
+
+interface Recipe {
+  readonly what: string;
+  /**
+   * The build time of the binary on 2 cores. kube-apiserver is built first, with an empty Go build cache, and the later
+   * builds use the cache of the earlier ones.
+   */
+  readonly duration: string;
+  /** Returns the arguments of `go`, and the name of the file that `go` then writes to the given directory. */
+  command(directory: string): { readonly args: readonly string[]; readonly product: string };
+}
+
+/**
+ * Returns linker flags that set the version in a binary, as in its official release. Without these flags a build from
+ * Go modules has no version, but clusterctl and kubectl compare versions.
+ */
+function linkerFlags(version: string, packagePath: string): string {
+  const [major, minor] = versionParts(version);
+  const stamp = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  return ['-s', '-w', ...Object.entries(stamp).map(([name, value]) => `-X ${packagePath}.${name}=${value}`)].join(' ');
+}
+
+function fromOwnModule(name: BinaryName, duration: string): Recipe {
+  return {
+    what: `${name} ${KUBERNETES_VERSION}`,
+    duration,
+    command: (directory) => ({
+      // prettier-ignore
+      args: [
+        'build', '-mod=readonly', '-trimpath', '-buildvcs=false',
+        '-ldflags', linkerFlags(KUBERNETES_VERSION, 'k8s.io/component-base/version'),
+        '-o', join(directory, name), `./cmd/${name}`,
+      ],
+      product: name,
+    }),
+  };
+}
+
+function fromClusterApi(name: BinaryName, duration: string, packagePath: string, product: string): Recipe {
+  return {
+    what: `${name} of Cluster API ${CLUSTER_API_VERSION}`,
+    duration,
+    command: () => ({
+      // prettier-ignore
+      args: [
+        'install', '-trimpath', '-buildvcs=false',
+        '-ldflags', linkerFlags(CLUSTER_API_VERSION, 'sigs.k8s.io/cluster-api/version'),
+        `${packagePath}@${CLUSTER_API_VERSION}`,
+      ],
+      product,
+    }),
+  };
+}
+
+const RECIPES: Record<BinaryName, Recipe> = {
+  'kube-apiserver': fromOwnModule('kube-apiserver', 'about 3 minutes'),
+  etcd: fromOwnModule('etcd', 'about 10 seconds'),
+  kubectl: fromOwnModule('kubectl', 'about 20 seconds'),
+  'kube-controller-manager': fromOwnModule('kube-controller-manager', 'about a minute'),
+  'cluster-api-manager': fromClusterApi(
+    'cluster-api-manager',
+    'about 2 minutes',
+    'sigs.k8s.io/cluster-api',
+    'cluster-api',
+  ),
+  clusterctl: fromClusterApi('clusterctl', 'about 20 seconds', 'sigs.k8s.io/cluster-api/cmd/clusterctl', 'clusterctl'),
+};
+
+export interface BuildOptions {
+  readonly name: BinaryName;
+  /** The directory for the finished binary. An incomplete binary is never in it. */
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly report: (line: string) => void;
+}
+
+/** Returns the output of `go version`; undefined if Go is not installed. */
+export async function goVersion(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  return promisify(execFile)('go', ['version'], { env }).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
+}
+
+/** Builds a binary from Go modules and writes it to the given directory. */
+export async function buildFromGo({ name, directory, env, report }: BuildOptions): Promise<void> {
+  const recipe = RECIPES[name];
+  const started = performance.now();
+  const elapsed = (): string => `${Math.round((performance.now() - started) / 1000)} s`;
+  report(
+    `building ${recipe.what} from Go modules, once; usually ${recipe.duration} on 2 cores, more where modules must be downloaded…`,
+  );
+  await mkdir(directory, { recursive: true });
+  // The temporary directory is in the file system of the target directory, so that the rename of the finished binary is
+  // atomic.
+  const temporary = await mkdtemp(join(dirname(directory), 'tmp-build-'));
+  const progress = setInterval(() => report(`… still building ${name}, ${elapsed()}`), PROGRESS_INTERVAL_MS);
+  try {
+    const { args, product } = recipe.command(temporary);
+    await runGo(args, { ...env, ...buildEnvironment(temporary) });
+    await rename(join(temporary, product), join(directory, name));
+  } catch (error) {
+    throw new Error(`building ${recipe.what} from Go modules`, { cause: error });
+  } finally {
+    clearInterval(progress);
+    await rm(temporary, { recursive: true, force: true });
+  }
+  report(`built ${recipe.what}, ${elapsed()}`);
+}
+
+/**
+ * Overrides the Go settings of the user that would change the build, such as workspaces, cross compilation and
+ * vendoring.
+ */
+function buildEnvironment(bin: string): NodeJS.ProcessEnv {
+  return { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '', GOOS: undefined, GOARCH: undefined, GOBIN: bin };
+}
+
+async function runGo(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn('go', args, { cwd: MODULE_DIRECTORY, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-MAX_OUTPUT);
+    });
+  }
+  const closed: unknown[] = await once(child, 'close');
+  if (closed[0] !== 0) throw new Error(`go ${args[0]} exited with ${String(closed[0])}:\n${output}`);
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { ProgramResult } from '../../support/run-program.ts';
+import { runProgram } from '../../support/run-program.ts';
+import type { ControlPlane } from '../control-plane/controlplane.ts';
+
+const TIMEOUT_MS = 60_000;
+
+export interface KubectlOptions {
+  readonly stdin?: string;
+  /** kubectl uses the kubeconfig of this user of the control plane; default: of the administrator. */
+  readonly user?: string;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Runs the real kubectl, and returns its exit code and output. A nonzero exit code is not an error.
+ * @throws if kubectl does not exit within `timeoutMs`
+ */
+export function kubectl(
+  controlPlane: ControlPlane,
+  args: readonly string[],
+  { stdin = '', user, timeoutMs = TIMEOUT_MS }: KubectlOptions = {},
+): Promise<ProgramResult> {
+  const kubeconfig = user === undefined ? controlPlane.kubeconfigPath : controlPlane.user(user).kubeconfigPath;
+  // Because of KUBERC and KUBECACHEDIR, kubectl ignores the preferences (kuberc) in the home directory, and keeps its
+  // discovery cache in the directory of the control plane.
+  const env = {
+    ...process.env,
+    KUBECONFIG: kubeconfig,
+    KUBERC: 'off',
+    KUBECACHEDIR: join(controlPlane.dir, 'kubectl-cache'),
+  };
+  return runProgram(controlPlane.kubectlPath, args, { name: 'kubectl', env, stdin, timeoutMs });
+}

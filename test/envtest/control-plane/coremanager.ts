@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { cp, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { resolveBinaries, reportToStderr, type ProgressReporter } from '../binaries/binaries.ts';
+import { cachedFromClusterApi } from '../binaries/clusterapi-module.ts';
+import type { ControlPlane } from './controlplane.ts';
+import { applyCrds, loadCrds, type CrdManifest } from '../clients/crds.ts';
+import { freePorts } from './ports.ts';
+import { waitUntilUp, type ServerProcess } from './process.ts';
+
+/**
+ * The labels that a release of Cluster API adds to its CRDs. Each label names a contract version of Cluster API, and
+ * its value is the API version of the CRD for that contract.
+ */
+const CONTRACT_LABELS = { 'cluster.x-k8s.io/v1beta1': 'v1beta1', 'cluster.x-k8s.io/v1beta2': 'v1beta2' };
+
+/**
+ * Starts the real core manager of Cluster API. First applies the real CRDs of Cluster API, which replace the simplified
+ * CRD of Cluster. The API server does not call the webhooks of the core manager, so it validates objects only against
+ * the schema, and sets no defaults from webhooks. Resolves when the core manager is ready.
+ * @throws {BinariesMissing} if the core manager is not in the cache and Go is not installed
+ */
+export async function startCoreManager(
+  controlPlane: ControlPlane,
+  report: ProgressReporter = reportToStderr,
+): Promise<ServerProcess> {
+  const { 'cluster-api-manager': file } = await resolveBinaries(['cluster-api-manager'], { report });
+  await applyCrds(controlPlane.api, ...(await coreCrds()));
+  const [webhookPort, healthPort, diagnosticsPort] = await freePorts(3);
+  const manager = await controlPlane.run({
+    name: 'cluster-api-manager',
+    file,
+    // prettier-ignore
+    args: [
+      '--kubeconfig', controlPlane.kubeconfigPath, '--leader-elect=false',
+      '--health-addr', `127.0.0.1:${healthPort}`,
+      '--diagnostics-address', `127.0.0.1:${diagnosticsPort}`, '--insecure-diagnostics',
+      // The core manager does not start without a certificate for its webhooks, although the API server calls none of
+      // its webhooks. The core manager gets the certificate of the API server.
+      '--webhook-port', String(webhookPort), '--webhook-cert-dir', dirname(controlPlane.caPath),
+      '--webhook-cert-name', 'apiserver.crt', '--webhook-key-name', 'apiserver.key',
+      '--skip-crd-migration-phases', 'StorageVersionMigration,CleanupManagedFields',
+    ],
+  });
+  const readyz = `http://127.0.0.1:${healthPort}/readyz`;
+  try {
+    await waitUntilUp([manager], `${readyz} answering 200`, async () => (await fetch(readyz)).ok);
+  } catch (error) {
+    throw new Error(`starting the core manager of Cluster API:\n${manager.tail()}`, { cause: error });
+  }
+  return manager;
+}
+
+/** The CRDs of Cluster API, with the labels that a release of Cluster API adds. */
+export async function coreCrds(): Promise<CrdManifest[]> {
+  const crds = await loadCrds(await cachedFromClusterApi('crds', copyCrds));
+  return crds.map((crd) => ({
+    ...crd,
+    metadata: { ...crd.metadata, labels: { 'cluster.x-k8s.io/provider': 'cluster-api', ...CONTRACT_LABELS } },
+  }));
+}
+
+const copyCrds = (module: string, directory: string): Promise<void> =>
+  cp(join(module, 'config', 'crd', 'bases'), directory, { recursive: true });
+
+/**
+ * Returns a directory with the files that clusterctl reads from a release of Cluster API: core-components.yaml and
+ * metadata.yaml.
+ * @throws {BinariesMissing} if the files are not in the cache and Go is not installed
+ */
+export const coreRelease = (): Promise<string> =>
+  cachedFromClusterApi('release', async (module, directory) => {
+    const { kubectl } = await resolveBinaries(['kubectl']);
+    const { stdout } = await promisify(execFile)(kubectl, ['kustomize', join(module, 'config', 'default')], {
+      maxBuffer: 10e6,
+    });
+    await writeFile(join(directory, 'core-components.yaml'), stdout);
+    await cp(join(module, 'metadata.yaml'), join(directory, 'metadata.yaml'));
+  });

@@ -1,0 +1,70 @@
+import type { ApiClient } from '../clients/api.ts';
+import type { EtcdContents } from './etcd.ts';
+
+/** The etcd keys of the Leases that the API server itself holds and renews continuously. */
+const OWN_LEASES = /^\/registry\/(leases\/kube-system\/apiserver-|peerserverleases\/)/;
+/**
+ * The prefix of the etcd keys of APIServices. The API server creates and deletes an APIService for each served version
+ * of a CRD, a moment after the CRD is created or deleted.
+ */
+const API_SERVICES = '/registry/apiregistration.k8s.io/apiservices/';
+
+/**
+ * Compares the etcd keys that were found with the expected keys. Returns a description of each key that is additional,
+ * changed or missing. Ignores the Leases that the API server itself holds.
+ */
+export function differencesOf(expected: EtcdContents, found: EtcdContents): readonly string[] {
+  const keys = [...new Set([...found.keys(), ...expected.keys()])];
+  return keys
+    .filter((key) => expected.get(key) !== found.get(key) && !OWN_LEASES.test(key))
+    .map((key) => {
+      if (!expected.has(key)) return `${key} is left over`;
+      return found.has(key) ? `${key} has changed` : `${key} is missing`;
+    });
+}
+
+/**
+ * Returns the changes that give etcd the expected contents: each changed key with its expected value, or with undefined
+ * if the key must be deleted. The changes do not delete APIServices: the API server itself deletes an APIService after
+ * its CRD, and until then would create the APIService again.
+ */
+export function changesTo(expected: EtcdContents, found: EtcdContents): ReadonlyMap<string, string | undefined> {
+  const extra = [...found.keys()].filter((key) => !expected.has(key) && !key.startsWith(API_SERVICES));
+  const changed = [...expected].filter(([key, value]) => found.get(key) !== value);
+  const all = [...extra.map((key) => [key, undefined] as const), ...changed];
+  return new Map(all.filter(([key]) => !OWN_LEASES.test(key)));
+}
+
+interface Discovery {
+  readonly groups: readonly {
+    readonly preferredVersion: { readonly groupVersion: string };
+    readonly versions: readonly { readonly groupVersion: string }[];
+  }[];
+}
+
+interface Resources {
+  readonly resources: readonly { readonly name: string; readonly verbs: readonly string[] }[];
+}
+
+/**
+ * Lists what the API server serves: the path of each API version, the path of each kind, and the namespace and name of
+ * each object.
+ */
+export async function readServed(api: ApiClient): Promise<readonly string[]> {
+  const { groups } = await api.get<Discovery>('/apis');
+  const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`));
+  const lists = await Promise.all(['/api/v1', ...versions].map((version) => readVersion(api, version)));
+  return lists.flat();
+}
+
+async function readVersion(api: ApiClient, version: string): Promise<readonly string[]> {
+  const { resources } = await api.get<Resources>(version);
+  const paths = resources.filter(({ verbs }) => verbs.includes('list')).map(({ name }) => `${version}/${name}`);
+  const lists = await Promise.all(
+    paths.map(async (path) => {
+      const { items } = await api.list(path);
+      return items.map(({ metadata: { namespace = '', name } }) => `${path} ${namespace}/${name}`);
+    }),
+  );
+  return [version, ...paths, ...lists.flat()];
+}

@@ -1,0 +1,241 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eventually } from '../../support/eventually.ts';
+import type { ApiClient } from '../clients/api.ts';
+import { startControlPlane, startControllerManager, type ControlPlane } from './controlplane.ts';
+import type { User } from './credentials.ts';
+import { readAllKeys, writeKeys, type EtcdContents } from './etcd.ts';
+import { changesTo, differencesOf, readServed } from './inventory.ts';
+import type { ServerProcess } from './process.ts';
+
+/**
+ * The highest number of unused control planes that the pool keeps. If a test file used two control planes at the same
+ * time, the pool keeps one of them and stops the other.
+ */
+const MAX_IDLE = 1;
+const RESET_MS = 20_000;
+/**
+ * The etcd keys of webhook configurations and of RBAC roles and role bindings. The API server reads their objects from
+ * internal caches, and tests cannot see when these caches have changed.
+ */
+const READ_FROM_CACHES = /^\/registry\/(validating|mutating|clusterrole|role)/;
+
+/**
+ * The user name of the service account that `config/rbac` gives to the manager. Every control plane of the pool has
+ * this user.
+ */
+export const MANAGER_ACCOUNT = 'system:serviceaccount:capaf-system:capaf-manager';
+const USERS: readonly User[] = [
+  { name: MANAGER_ACCOUNT, groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'] },
+];
+
+/**
+ * Objects, e.g. CRDs, that a control plane of the pool has at the start of a test file, and keeps for the next test
+ * file that needs the same set-up.
+ */
+export interface SetUp {
+  readonly name: string;
+  apply(api: ApiClient): Promise<void>;
+}
+
+export const EMPTY_SET_UP: SetUp = { name: 'empty', apply: () => Promise.resolve() };
+
+/**
+ * The contents of etcd, and the list of all objects that the API server serves. It shows whether a test file has left
+ * something behind.
+ */
+export interface Inventory {
+  readonly contents: EtcdContents;
+  readonly served: readonly string[];
+}
+
+type Source = Pick<ControlPlane, 'etcdUrl' | 'api'>;
+
+/** A control plane of the pool between two test files. It has only the objects of its set-up. */
+interface Pooled {
+  readonly controlPlane: ControlPlane;
+  readonly setUp: SetUp;
+  readonly inventory: Inventory;
+  /** The inventory of the control plane before a set-up was applied to it. */
+  readonly fresh: Inventory;
+}
+
+const idle: Pooled[] = [];
+
+/**
+ * Takes a control plane from the pool of this test process, or starts one if the pool is empty. Only one test file uses
+ * a control plane at a time. `stop()` of the control plane stops the processes that the test file has started, restores
+ * all keys of etcd, compares etcd and the API server with the inventory of the set-up, and returns the control plane to
+ * the pool. If the test file has stopped the API server, or has changed webhooks or RBAC objects, `stop()` stops the
+ * control plane instead.
+ *
+ * @throws {Error} only from `stop()` of the control plane: if it differs from the inventory, with a list of the
+ * differences
+ */
+export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
+  const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
+  return use(pooled, await mkdtemp(join(pooled.controlPlane.dir, 'use-')));
+}
+
+async function takeIdle(setUp: SetUp): Promise<Pooled | undefined> {
+  const taken = idle.find((each) => each.setUp.name === setUp.name) ?? idle[0];
+  if (taken === undefined) return undefined;
+  idle.splice(idle.indexOf(taken), 1);
+  const { controlPlane } = taken;
+  controlPlane.keepAlive(true);
+  try {
+    await controlPlane.api.get('/readyz');
+    return taken;
+  } catch (error) {
+    // The API server stopped answering while no test used the control plane, so no test fails because of that. A
+    // message on stderr shows the failure.
+    console.error(`A control plane ended while it was idle: ${String(error)}\n${controlPlane.logs()}`);
+    await controlPlane.stop();
+    return undefined;
+  }
+}
+
+async function start(): Promise<Pooled> {
+  const controlPlane = await startControlPlane({ users: USERS });
+  await waitUntilInitialized(controlPlane.api);
+  const fresh = await inventoryOf(controlPlane);
+  return { controlPlane, setUp: EMPTY_SET_UP, inventory: fresh, fresh };
+}
+
+/** The paths of objects that a new API server creates shortly after it is ready. */
+const INITIAL_OBJECTS = [
+  ...['default', 'kube-node-lease', 'kube-public', 'kube-system'].map((name) => `/api/v1/namespaces/${name}`),
+  '/api/v1/namespaces/default/services/kubernetes',
+  '/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking',
+];
+/**
+ * The path of a ServiceCIDR that a new API server creates shortly after it is ready, and whose condition Ready it then
+ * sets to True.
+ */
+const SERVICE_CIDR = '/apis/networking.k8s.io/v1/servicecidrs/kubernetes';
+
+async function waitUntilInitialized(api: ApiClient): Promise<void> {
+  await eventually(
+    async () => {
+      for (const path of INITIAL_OBJECTS) await api.get(path);
+      const { status } = await api.get(SERVICE_CIDR);
+      return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+    },
+    { what: 'the initial objects of the API server', timeoutMs: RESET_MS },
+  );
+}
+
+/** Gives a control plane of the pool another set-up: removes the objects of its old set-up, and applies the new one. */
+async function prepare(pooled: Pooled, setUp: SetUp): Promise<Pooled> {
+  if (pooled.setUp.name === setUp.name) return pooled;
+  const { controlPlane, fresh } = pooled;
+  try {
+    if (pooled.setUp !== EMPTY_SET_UP) await reset(controlPlane, fresh);
+    await setUp.apply(controlPlane.api);
+    return { ...pooled, setUp, inventory: await inventoryOf(controlPlane) };
+  } catch (error) {
+    throw await stopAfterFailure(controlPlane, `replacing the set-up "${pooled.setUp.name}" by "${setUp.name}"`, error);
+  }
+}
+
+function use(pooled: Pooled, dir: string): ControlPlane {
+  const { controlPlane } = pooled;
+  const processes: ServerProcess[] = [];
+  const api = controlPlane.api.withToken(controlPlane.token);
+  let wasStopped = false;
+  let returned: Promise<void> | undefined;
+  const run: ControlPlane['run'] = async (options) => {
+    const process_ = await controlPlane.run({ logDirectory: dir, ...options });
+    processes.push(process_);
+    return process_;
+  };
+  return {
+    ...controlPlane,
+    dir,
+    api,
+    run,
+    startControllerManager: () => startControllerManager(run, controlPlane.kubeconfigPath),
+    stopApiServer: (signal) => {
+      wasStopped = true;
+      return controlPlane.stopApiServer(signal);
+    },
+    compactHistory: () => {
+      wasStopped = true;
+      return controlPlane.compactHistory();
+    },
+    stop: () => {
+      returned ??= (async () => {
+        api.close();
+        await Promise.all(processes.map((each) => each.stop('SIGKILL')));
+        await rm(dir, { recursive: true, force: true });
+        if (wasStopped) await controlPlane.stop();
+        else await giveBack(pooled);
+      })();
+      return returned;
+    },
+  };
+}
+
+async function giveBack(pooled: Pooled): Promise<void> {
+  const { controlPlane, inventory, fresh } = pooled;
+  try {
+    const changed = [...changesTo(inventory.contents, await readAllKeys(controlPlane.etcdUrl)).keys()];
+    if (idle.length === MAX_IDLE || changed.some((key) => READ_FROM_CACHES.test(key))) {
+      await controlPlane.stop();
+      return;
+    }
+    const isKept = changed.every((key) => fresh.contents.has(key) || !inventory.contents.has(key));
+    const next = isKept ? pooled : { ...pooled, setUp: EMPTY_SET_UP, inventory: fresh };
+    await reset(controlPlane, next.inventory);
+    controlPlane.api.close();
+    controlPlane.keepAlive(false);
+    idle.push(next);
+  } catch (error) {
+    throw await stopAfterFailure(controlPlane, 'giving back a control plane', error);
+  }
+}
+
+/**
+ * Stops a control plane that cannot be used again after an error. Returns an error with the logs of the control plane
+ * and with the original error as cause.
+ */
+async function stopAfterFailure(controlPlane: ControlPlane, doing: string, cause: unknown): Promise<Error> {
+  const logs = controlPlane.logs();
+  await controlPlane.stop();
+  return new Error(`${doing}: ${cause instanceof Error ? cause.message : String(cause)}\n${logs}`, { cause });
+}
+
+export async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> {
+  return { contents: await readAllKeys(etcdUrl), served: await readServed(api) };
+}
+
+/**
+ * Restores the keys of etcd to those of an inventory, and waits until the API server serves what the inventory lists.
+ */
+async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<void> {
+  await writeKeys(etcdUrl, changesTo(inventory.contents, await readAllKeys(etcdUrl)));
+  await expectInventory({ etcdUrl, api }, inventory);
+}
+
+/**
+ * Waits until the keys of etcd and the objects that the API server serves are those of an inventory.
+ * @throws {Error} after `timeoutMs`, with a list of the differences
+ */
+export async function expectInventory(
+  { etcdUrl, api }: Source,
+  inventory: Inventory,
+  timeoutMs = RESET_MS,
+): Promise<void> {
+  await eventually(
+    async () => {
+      const served = new Set(await readServed(api));
+      const differences = [
+        ...differencesOf(inventory.contents, await readAllKeys(etcdUrl)),
+        ...[...served].filter((each) => !inventory.served.includes(each)).map((each) => `${each} is still served`),
+        ...inventory.served.filter((each) => !served.has(each)).map((each) => `${each} is no longer served`),
+      ];
+      if (differences.length > 0) throw new Error(`\n${differences.join('\n')}`);
+    },
+    { what: 'the reset of the control plane', timeoutMs },
+  );
+}

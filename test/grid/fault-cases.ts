@@ -1,0 +1,89 @@
+import type { FaultKind } from '../aws/faults.ts';
+import type { NthCall } from './subject.ts';
+import { nthCallText } from './subject.ts';
+
+/**
+ * The faults that the tests inject into an AWS call. With `kill`, the test kills the manager after the call took effect
+ * in AWS and before the manager gets the answer.
+ */
+export const FAULTS = [
+  '500-before',
+  '500-after',
+  'no-answer-after',
+  'reset',
+  'reset-after',
+  'throttle',
+  'html-503',
+  'kill',
+] as const satisfies readonly (FaultKind | 'kill')[];
+export type FaultName = (typeof FAULTS)[number];
+
+/** One AWS call of a test scenario, and the fault that the test injects into this call. */
+export interface FaultCase {
+  readonly scenario: string;
+  readonly call: NthCall;
+  readonly fault: FaultName;
+}
+
+export const faultCaseText = ({ scenario, call, fault }: FaultCase): string =>
+  `${scenario}, ${nthCallText(call)}, ${fault}`;
+
+/**
+ * Returns one fault case for each pair of an AWS call and a fault. The argument contains, by scenario name, the AWS
+ * operations in the order of the AWS calls.
+ */
+export function allFaultCases(calls: ReadonlyMap<string, readonly string[]>): readonly FaultCase[] {
+  return [...calls].flatMap(([scenario, operations]) =>
+    operations.flatMap((operation, index) => {
+      const nth = operations.slice(0, index + 1).filter((each) => each === operation).length;
+      return FAULTS.map((fault): FaultCase => ({ scenario, call: { operation, nth }, fault }));
+    }),
+  );
+}
+
+/**
+ * Returns a sample of the fault cases, which is always the same for the same seed. The sample contains each fault, each
+ * AWS operation, each scenario, and a kill of the manager in each scenario.
+ */
+export function sampleFaultCases(faultCases: readonly FaultCase[], seed: number): readonly FaultCase[] {
+  const left = shuffled(faultCases, seed);
+  const missing = new Set(left.flatMap(featuresOf));
+  const chosen: FaultCase[] = [];
+  while (missing.size > 0) {
+    const gain = (faultCase: FaultCase): number =>
+      featuresOf(faultCase).filter((feature) => missing.has(feature)).length;
+    const best = left.reduce((former, faultCase) => (gain(faultCase) > gain(former) ? faultCase : former));
+    for (const feature of featuresOf(best)) missing.delete(feature);
+    chosen.push(best);
+  }
+  return chosen;
+}
+
+const featuresOf = ({ scenario, call, fault }: FaultCase): readonly string[] => [
+  `fault ${fault}`,
+  `operation ${call.operation}`,
+  `scenario ${scenario}`,
+  ...(fault === 'kill' ? [`killed in ${scenario}`] : []),
+];
+
+function shuffled<A>(items: readonly A[], seed: number): readonly A[] {
+  const draw = mulberry32(seed);
+  return items
+    .map((item) => ({ item, rank: draw() }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ item }) => item);
+}
+
+/**
+ * Returns a generator of pseudorandom numbers in [0, 1) with the algorithm mulberry32:
+ * https://github.com/cprosche/mulberry32
+ */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,346 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { IAMClient } from '@aws-sdk/client-iam';
+import { EKSClient } from '@aws-sdk/client-eks';
+import type { CallRecord } from '../aws/call-log.ts';
+import type { EmulatedProfileStatus } from '../aws/model/resources.ts';
+import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
+import type { AccessEntryView, ProfileView, RoleView } from '../aws/admin/views.ts';
+import type { RawObject, RawWatchEvent } from '../envtest/clients/api.ts';
+import { STATIC_IDENTITY, createStaticIdentity } from '../world/aws/identities.ts';
+import type { World } from '../world/world.ts';
+import { REGION, fargateProfile } from '../world/world.ts';
+import type { AwsSnapshot } from './status-checker.ts';
+import { StatusChecker, findCondition } from './status-checker.ts';
+import { findMissingRecords } from './write-ahead.ts';
+
+const CLUSTER = 'c';
+const NAME = 'web';
+/** The health issues that the emulated EKS shows for a Fargate profile with the status CREATE_FAILED. */
+const ISSUES = [{ code: 'InternalFailure', message: 'An internal error occurred', resourceIds: [] }];
+
+/** The n-th call of one AWS operation, counted from 1. */
+export interface NthCall {
+  readonly operation: string;
+  readonly nth: number;
+}
+
+export const nthCallText = ({ operation, nth }: NthCall): string => `${operation}#${nth}`;
+
+export interface AwsResources {
+  readonly profiles: readonly ProfileView[];
+  readonly roles: readonly RoleView[];
+  readonly accessEntries: readonly AccessEntryView[];
+}
+
+/**
+ * A test subject: one AWSFargateProfile with its own namespace, cluster, AWS account and credentials. So a fault in the
+ * AWS calls for one test subject does not affect another test subject.
+ *
+ * The emulated EKS finishes the creation or deletion of a Fargate profile after reads, not after a time: the first read
+ * shows CREATING or DELETING, and the second read shows the result. So the manager makes the same AWS calls on a busy
+ * machine as on an idle machine.
+ */
+export class GridSubject {
+  readonly id: string;
+  readonly account: string;
+  readonly checker = new StatusChecker();
+  readonly eksCluster: string;
+  readonly profileName: string;
+  /** AWS clients of another user of the same AWS account. */
+  readonly foreignClients: { readonly eks: EKSClient; readonly iam: IAMClient };
+  /**
+   * The final statuses of the next Fargate profiles that EKS creates, in order. When the list is empty, the final
+   * status is ACTIVE.
+   */
+  readonly createResults: EmulatedProfileStatus[] = [];
+  /** How often each Fargate profile and each IAM role was created, by the name of the resource. */
+  readonly createCounts = new Map<string, number>();
+  accessKeyId = '';
+  readonly #world: World;
+  readonly #calls: CallRecord[] = [];
+  readonly #violations: string[] = [];
+  #seenTransition = '';
+  #held: { readonly call: NthCall; seen: number; readonly hold: () => Promise<void> } | undefined;
+  #reconcileCount = 0;
+  /**
+   * How often the AWSFargateProfile or AWS may have changed so far. The method `until` checks again only when this
+   * number has grown.
+   */
+  #changeCount = 0;
+
+  constructor(world: World, number: number) {
+    this.#world = world;
+    this.id = `grid-${number}`;
+    this.account = String(100_000_000_000 + number);
+    this.eksCluster = `${this.id}_${CLUSTER}-control-plane`;
+    this.profileName = `${this.id}_${NAME}`;
+    const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: this.account, foreign: true });
+    const config = {
+      region: REGION,
+      credentials: { accessKeyId, secretAccessKey },
+      requestHandler: new EmulatorRequestHandler(world.aws),
+    };
+    this.foreignClients = { eks: new EKSClient(config), iam: new IAMClient(config) };
+  }
+
+  /** Creates everything that the AWSFargateProfile needs, but not the AWSFargateProfile itself. */
+  async setUp(): Promise<void> {
+    const { account, id } = this;
+    await this.#world.createNamespace(id);
+    this.accessKeyId = (await createStaticIdentity(this.#world, id, account)).accessKeyId;
+    await this.#world.createEksCluster(CLUSTER, {
+      namespace: id,
+      account,
+      identityRef: { kind: STATIC_IDENTITY, name: id },
+    });
+  }
+
+  /** Removes the EKS cluster, so that the manager does not list the Fargate profiles of this AWS account any more. */
+  tearDown(): void {
+    this.#world.aws.admin.removeCluster({ account: this.account, name: this.eksCluster });
+    this.foreignClients.eks.destroy();
+    this.foreignClients.iam.destroy();
+  }
+
+  async apply(spec: object): Promise<void> {
+    await this.#world.apply(fargateProfile(NAME, { clusterName: CLUSTER, ...spec }, { namespace: this.id }));
+  }
+
+  async patch(patch: object): Promise<void> {
+    await this.#world.patch(NAME, patch, this.id);
+  }
+
+  /**
+   * Changes an annotation of the AWSFargateProfile, so that the manager compares it with AWS now and not only at the
+   * next periodic resync.
+   */
+  async triggerResync(): Promise<void> {
+    this.#reconcileCount += 1;
+    await this.patch({ metadata: { annotations: { 'tests.example.com/look': String(this.#reconcileCount) } } });
+  }
+
+  async delete(): Promise<void> {
+    await this.#world.delete(NAME, this.id);
+  }
+
+  /** Deletes the Fargate profile in the AWS emulator, without the manager. */
+  removeProfileInAws(): void {
+    this.#world.aws.admin.removeProfile({ account: this.account, cluster: this.eksCluster, name: this.profileName });
+    this.#recordSnapshot();
+  }
+
+  /** Deletes the pod execution role in the AWS emulator, without the manager. */
+  removeRoleInAws(): void {
+    const { account } = this;
+    for (const { name } of this.ownResources().roles) this.#world.aws.admin.removeRole({ account, name });
+    this.#recordSnapshot();
+  }
+
+  /** Adds to the EKS cluster a Fargate profile that the manager does not own. */
+  putForeignProfile(name: string, podExecutionRoleArn: string): void {
+    const { account, eksCluster: cluster } = this;
+    this.#world.aws.admin.putProfile({ account, cluster, name, podExecutionRoleArn });
+  }
+
+  /** The profiles and roles of the AWS account that no foreign user created. */
+  ownResources(): AwsResources {
+    return this.#resourcesWhere(({ foreign }) => !foreign);
+  }
+
+  /** The profiles and roles of the AWS account that foreign users created. */
+  foreignResources(): AwsResources {
+    return this.#resourcesWhere(({ foreign }) => foreign);
+  }
+
+  /** The AWS calls with the access key of this test subject, in order. */
+  get calls(): readonly CallRecord[] {
+    return this.#calls;
+  }
+
+  /**
+   * Contradictions between the status of the AWSFargateProfile and AWS, and AWS calls that the manager sent before the
+   * AWSFargateProfile had the necessary status.
+   */
+  get violations(): readonly string[] {
+    return [...this.#violations, ...this.checker.violations];
+  }
+
+  /** The newest version of the AWSFargateProfile; `undefined` while it does not exist. */
+  get object(): RawObject | undefined {
+    return this.checker.latest;
+  }
+
+  /**
+   * Whether the newest version of the AWSFargateProfile has a condition with the given values, and with the current
+   * generation as the observedGeneration of the condition.
+   */
+  hasCondition(type: string, status: string, reason?: string): boolean {
+    const { object } = this;
+    const found = object && findCondition(object, type);
+    return (
+      found?.status === status &&
+      (reason === undefined || found.reason === reason) &&
+      found.observedGeneration === object?.metadata.generation
+    );
+  }
+
+  /**
+   * Waits until the given function returns true. Calls this function only when the AWSFargateProfile or AWS may have
+   * changed.
+   */
+  async until(what: string, isMet: () => boolean, timeoutMs = 60_000): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    for (let seen = -1; ;) {
+      if (seen !== this.#changeCount) {
+        seen = this.#changeCount;
+        if (isMet()) return;
+      }
+      if (performance.now() > deadline)
+        throw new Error(`not within ${timeoutMs / 1_000} s: ${what}\n${this.describe()}`);
+      await delay(20);
+    }
+  }
+
+  /**
+   * Makes the AWS emulator call `hold` when a later AWS call has taken effect, and send the answer to this AWS call
+   * only when the promise of `hold` has resolved.
+   */
+  holdAfter(call: NthCall, hold: () => Promise<void>): void {
+    this.#held = { call, seen: 0, hold };
+  }
+
+  onWatchEvent(event: RawWatchEvent): void {
+    this.#changeCount += 1;
+    this.checker.checkVersion(event, this.#snapshot());
+  }
+
+  async onCall(call: CallRecord, phase: 'before' | 'after'): Promise<void> {
+    if (phase === 'before') {
+      if (call.mutates || this.#isInTransition) await this.#checkBeforeChange(call);
+      if (call.operation === 'DescribeFargateProfile') this.#finishTransition(call);
+      this.#recordSnapshot();
+      return;
+    }
+    this.#calls.push(call);
+    const name = CREATE_OPERATIONS.has(call.operation)
+      ? (call.nouns['RoleName'] ?? call.nouns['fargateProfileName'])
+      : undefined;
+    if (call.applied && name !== undefined) this.createCounts.set(name, (this.createCounts.get(name) ?? 0) + 1);
+    this.#recordSnapshot();
+    const held = this.#held;
+    if (held?.call.operation !== call.operation) return;
+    held.seen += 1;
+    if (held.seen === held.call.nth) await held.hold();
+  }
+
+  /** Lists the AWS calls for the AWSFargateProfile and the newest versions of it, for error messages. */
+  describe(): string {
+    const calls = this.#calls.map(({ operation, applied, errorCode }) =>
+      [operation, ...(applied ? ['(applied)'] : []), ...(errorCode === undefined ? [] : [errorCode])].join(' '),
+    );
+    const versions = this.checker.versions.map((version) => {
+      const shown = (version.status?.conditions ?? []).filter(({ type }) => SHOWN_CONDITIONS.has(type));
+      const words = shown.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
+      return [`${version.metadata.resourceVersion} generation ${version.metadata.generation}`, ...words].join(
+        '\n      ',
+      );
+    });
+    return `  ${this.id}\n  calls: ${calls.join(', ')}\n  versions:\n    ${versions.slice(-6).join('\n    ')}`;
+  }
+
+  /**
+   * Finishes the creation or deletion of the Fargate profile just before EKS answers the second read of this Fargate
+   * profile.
+   */
+  #finishTransition({ nouns }: CallRecord): void {
+    const { account, eksCluster: cluster, profileName: name } = this;
+    if (nouns['fargateProfileName'] !== name) return;
+    const profile = this.ownResources().profiles.find((each) => each.name === name);
+    const transition = profile?.status === 'CREATING' || profile?.status === 'DELETING' ? profile : undefined;
+    const key = transition === undefined ? '' : `${transition.arn} ${transition.status}`;
+    if (transition === undefined || key !== this.#seenTransition) {
+      this.#seenTransition = key;
+      return;
+    }
+    this.#seenTransition = '';
+    const { admin } = this.#world.aws;
+    if (transition.status === 'DELETING') {
+      admin.removeProfile({ account, cluster, name });
+      return;
+    }
+    const status = this.createResults.shift() ?? 'ACTIVE';
+    admin.setProfile({ account, cluster, name, status, issues: status === 'ACTIVE' ? [] : ISSUES });
+  }
+
+  #resourcesWhere(isWanted: (view: ProfileView | RoleView | AccessEntryView) => boolean): AwsResources {
+    const { account } = this;
+    const { admin } = this.#world.aws;
+    return {
+      profiles: admin.profiles({ account }).filter(isWanted),
+      roles: admin.roles({ account }).filter(isWanted),
+      accessEntries: admin.accessEntries({ account }).filter(isWanted),
+    };
+  }
+
+  /** Whether new pods of the Fargate profile can join the EKS cluster. */
+  canPodsJoin(): boolean {
+    const { account, eksCluster: cluster } = this;
+    return this.#world.aws.admin.canPodsJoin({ account, cluster, name: this.profileName });
+  }
+
+  #recordSnapshot(): void {
+    this.#changeCount += 1;
+    this.checker.recordAws(this.#snapshot());
+  }
+
+  #snapshot(): AwsSnapshot {
+    const { profiles, roles } = this.ownResources();
+    const profile = profiles.find(({ name }) => name === this.profileName);
+    const [role] = roles;
+    return { ...(profile && { profile }), ...(role && { role }) };
+  }
+
+  get #isInTransition(): boolean {
+    return this.ownResources().profiles.some(({ status }) => status === 'CREATING' || status === 'DELETING');
+  }
+
+  /**
+   * Checks the AWSFargateProfile before AWS carries out a call that changes AWS. First waits until the test has
+   * compared the newest version of the AWSFargateProfile with AWS, because the call replaces the AWS state that this
+   * version describes. The AWSFargateProfile must record a create call (write-ahead), so that a new manager finds the
+   * created resource after a crash. At CreateFargateProfile and DeleteFargateProfile, the Ready condition must not be
+   * True.
+   */
+  async #checkBeforeChange({ operation, nouns }: CallRecord): Promise<void> {
+    const object = await this.#world.profile(NAME, this.id);
+    await this.until('the watch event of the newest version', () => this.#hasSeen(object), LONGEST_LAG_MS).catch(
+      ({ message }: Error) => this.#violations.push(message),
+    );
+    if (
+      LIFECYCLE_OPERATIONS.has(operation) &&
+      object !== undefined &&
+      findCondition(object, 'Ready')?.status === 'True'
+    ) {
+      this.#violations.push(`${operation} was sent while Ready was True`);
+    }
+    if (!CREATE_OPERATIONS.has(operation)) return;
+    const missing = findMissingRecords({ operation, nouns }, object, this);
+    if (missing.length > 0)
+      this.#violations.push(`${operation} was sent without ${missing.join(', ')} recorded in the object`);
+  }
+
+  #hasSeen(object: RawObject | undefined): boolean {
+    const { latest, versions } = this.checker;
+    if (object === undefined || latest === undefined) return object === latest;
+    return versions.some(({ metadata }) => metadata.resourceVersion === object.metadata.resourceVersion);
+  }
+}
+
+/**
+ * How long the AWS emulator delays an AWS call at most, until the watch of the test has received the newest version of
+ * the AWSFargateProfile. This time is shorter than the manager's timeout for an AWS call, which is 10 s.
+ */
+const LONGEST_LAG_MS = 5_000;
+const CREATE_OPERATIONS: ReadonlySet<string> = new Set(['CreateRole', 'CreateFargateProfile']);
+const LIFECYCLE_OPERATIONS: ReadonlySet<string> = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
+const SHOWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Deleting']);

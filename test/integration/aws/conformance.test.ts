@@ -1,0 +1,54 @@
+import { eksScenarios } from '../../aws/conformance/eks-scenarios.ts';
+import { iamScenarios } from '../../aws/conformance/iam-scenarios.ts';
+import { installMoto, MotoUnavailable } from '../../aws/conformance/moto.ts';
+import { emulatorTarget, motoTarget } from '../../aws/conformance/target.ts';
+import type { ConformanceTarget } from '../../aws/conformance/target.ts';
+
+const scenarios = [...eksScenarios, ...iamScenarios];
+
+/**
+ * Runs the same scenarios against the AWS emulator and against moto, an independent implementation of AWS. When both
+ * pass, the emulator does not merely repeat the assumptions of this project.
+ */
+describe('AWS API conformance', () => {
+  describe('the emulator', () => {
+    let target: ConformanceTarget;
+
+    before(async () => {
+      target = await emulatorTarget();
+    });
+
+    after(async () => target.close());
+
+    for (const scenario of scenarios) {
+      const title =
+        scenario.on === 'both' ? scenario.title : `${scenario.title} (not asked of moto: ${scenario.because})`;
+      it(title, async () => target.withEmptyAws(scenario.run));
+    }
+  });
+
+  describe('moto', () => {
+    let target: ConformanceTarget | undefined;
+
+    before(async function () {
+      // The first run of this hook on a machine downloads moto and the Python packages that moto needs.
+      this.timeout(300_000);
+      const tell = (message: string): void => {
+        process.stderr.write(`${message}\n`);
+      };
+      try {
+        target = await motoTarget(await installMoto(tell));
+      } catch (error) {
+        if (!(error instanceof MotoUnavailable)) throw error;
+        tell(`\nLEFT OUT: the AWS emulator is NOT compared with moto. ${error.message}\n`);
+        this.skip();
+      }
+    });
+
+    after(async () => target?.close());
+
+    for (const scenario of scenarios) {
+      if (scenario.on === 'both') it(scenario.title, async () => target?.withEmptyAws(scenario.run));
+    }
+  });
+});

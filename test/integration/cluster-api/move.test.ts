@@ -1,0 +1,417 @@
+import { expect } from 'chai';
+import type { CallRecord } from '../../aws/call-log.ts';
+import type { RawObject, RawWatchEvent } from '../../envtest/clients/api.ts';
+import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
+import { endAll } from '../../support/end-all.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Gate } from '../../support/gate.ts';
+import type { HttpProxy } from '../../support/http-proxy.ts';
+import type { Calls } from '../../world/aws/calls.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
+import type { Move } from '../../world/cluster-api/clusterctl.ts';
+import { findMove, simulatedMove } from '../../world/cluster-api/clusterctl.ts';
+import { CLUSTERCTL_LABEL } from '../../world/cluster-api/simulated-move.ts';
+import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { createManagedCluster, simulateCoreManager } from '../../world/cluster-api/managed-cluster.ts';
+import { pathOf } from '../../world/objects.ts';
+import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
+import type { World } from '../../world/world.ts';
+import { OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
+import { HELD_MS, operationsOf } from '../operations.ts';
+
+const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
+const PROFILES = `${INFRASTRUCTURE}/awsfargateprofiles`;
+const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2/clusters';
+/**
+ * Status fields of an AWSFargateProfile that `clusterctl move` drops and the manager of the target management cluster
+ * restores.
+ */
+const RESTORED_STATUS_FIELDS = [
+  'account',
+  'region',
+  'eksClusterName',
+  'profileName',
+  'profileARN',
+  'profileStatus',
+  'podExecutionRoleARN',
+  'role',
+  'subnets',
+  'tagKeys',
+  'initialization',
+  'ready',
+] as const;
+const QUICK_MS = 300;
+const MANAGER = { flags: ['--sync-period', '500ms'] };
+/**
+ * The AWS account of the manager of the target management cluster in a test in which this manager has the wrong
+ * credentials.
+ */
+const OTHER_ACCOUNT = '210987654321';
+
+const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
+const DELETION_REQUESTED = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
+const DELETE_FOR_MOVE = 'clusterctl.cluster.x-k8s.io/delete-for-move';
+
+describe('clusterctl move between two management clusters', function () {
+  this.timeout(180_000);
+  let home: World;
+  let away: World;
+  let cluster: ManagedCluster;
+  let clusterctl: Move;
+  /** The proxy between the manager of the management cluster `home` and the API server of this management cluster. */
+  let proxy: HttpProxy;
+
+  before(async function () {
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    clusterctl = await findMove('clusterctl move');
+    const crds = (await loadCrds(STAND_IN_CRDS)).map(asInstalledByClusterctl);
+    home = await startWorld({ crds: [...crds, OUR_CRD] });
+    away = await startWorld({ crds: [...crds, OUR_CRD], shareAwsWith: home });
+    const way = await startApiHttpProxy(home.controlPlane);
+    proxy = way.proxy;
+    home.addCleanup(() => proxy.close());
+    await home.startManager({ ...MANAGER, kubeconfigPath: way.kubeconfigPath });
+    await away.startManager(MANAGER);
+    for (const world of [home, away]) {
+      const capa = startCapaSimulatorIn(world);
+      world.addCleanup(() => capa.stop());
+    }
+    cluster = await createManagedCluster(home, 'prod', { simulatesCoreManager: true });
+  });
+  after(() =>
+    endAll(
+      () => away.finish(),
+      () => home.finish(),
+    ),
+  );
+
+  /**
+   * Moves the workload cluster to the given management cluster if a failed test has left it in the other management
+   * cluster.
+   */
+  async function beginAt(world: World): Promise<void> {
+    const other = world === home ? away : home;
+    if ((await other.controlPlane.api.list(CLUSTERS)).items.length > 0) await move(other, world);
+  }
+
+  /**
+   * Moves the workload cluster to another management cluster. Returns the AWS calls of both managers from the start of
+   * the move on.
+   */
+  async function move(from: World, to: World, how = clusterctl): Promise<Calls> {
+    // `clusterctl move` drops the status of the Cluster, and moves a Cluster only if its status says that it is
+    // provisioned. So the test sets the status before each move.
+    await simulateCoreManager(from, cluster);
+    const calls = callsFromNow(from.aws);
+    await how(from.controlPlane, to.controlPlane);
+    return calls;
+  }
+
+  /** All Fargate profiles and roles in the AWS emulator. */
+  const inAws = (): object => ({ profiles: home.aws.admin.profiles(), roles: home.aws.admin.roles() });
+
+  /**
+   * The spec, the restored status fields and the conditions of each AWSFargateProfile, without the values that differ
+   * between management clusters.
+   */
+  async function restoredStates(world: World, names: readonly string[]): Promise<readonly object[]> {
+    const objects = await Promise.all(names.map((name) => world.ready(name)));
+    return objects.map(({ spec, status = {} }) => ({
+      spec,
+      status: RESTORED_STATUS_FIELDS.map((field) => [field, status[field]]),
+      conditions: status.conditions?.map(({ type, status: is, reason }) => [type, is, reason]),
+    }));
+  }
+
+  /** Records the versions of all AWSFargateProfiles in a management cluster from this call on. */
+  function watchProfiles(world: World): { versionsOf(name: string): readonly RawObject[]; end(): void } {
+    const events: RawWatchEvent[] = [];
+    const ending = new AbortController();
+    const collect = async (): Promise<void> => {
+      for await (const event of world.controlPlane.api.watch(PROFILES, {}, ending.signal)) events.push(event);
+    };
+    // A failed test does not end this watch. The watch then fails when the API server stops.
+    void collect().catch(() => undefined);
+    return {
+      versionsOf: (name) => events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name),
+      end: () => ending.abort(),
+    };
+  }
+
+  describe('there and back', () => {
+    const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked'];
+    let initial: readonly object[];
+
+    before(async () => {
+      await home.apply(
+        fargateProfile('web', { additionalTags: { team: 'shop' } }),
+        fargateProfile('retained', { deletionPolicy: 'Retain' }),
+        fargateProfile('shares-1', { roleName: 'shared-pods' }),
+        fargateProfile('shares-2', { roleName: 'shared-pods' }),
+        fargateProfile('tracked', {}, { annotations: { 'argocd.argoproj.io/tracking-id': 'shop' } }),
+      );
+      initial = await restoredStates(home, names);
+    });
+
+    for (const { way, from, to } of [
+      { way: 'there', from: () => home, to: () => away },
+      { way: 'back', from: () => away, to: () => home },
+    ])
+      it(`${way} changes nothing in AWS, and the target restores the status`, async () => {
+        const [source, target] = [from(), to()];
+        await beginAt(source);
+        const untouched = inAws();
+        const calls = await move(source, target);
+        expect(await source.profiles()).to.deep.equal([]);
+        expect((await source.controlPlane.api.list(CLUSTERS)).items).to.deep.equal([]);
+
+        expect(await restoredStates(target, names)).to.deep.equal(initial);
+        const { uid } = (await target.controlPlane.api.get(cluster.clusterPath)).metadata;
+        for (const { metadata } of await target.profiles()) {
+          expect(metadata.finalizers).to.deep.equal([FINALIZER]);
+          const owners = metadata.name === 'tracked' ? undefined : [uid];
+          expect(metadata.ownerReferences?.map((owner) => owner.uid)).to.deep.equal(owners);
+        }
+        // The test waits until the manager of the target management cluster has compared each AWSFargateProfile with
+        // AWS three more times.
+        const looks = (name: string): number => calls.about(`default_${name}`).length;
+        const atArrival = names.map(looks);
+        await eventually(() => names.every((name, index) => looks(name) >= (atArrival[index] ?? 0) + 3), {
+          timeoutMs: 30_000,
+        });
+        expect(operationsOf(calls)).to.deep.equal([]);
+        expect(inAws()).to.deep.equal(untouched);
+      });
+
+    it('makes objects that arrive before their Cluster wait for it, also objects that are being deleted', async () => {
+      await beginAt(home);
+      // `clusterctl move` creates objects without an owner reference and Clusters concurrently, so these objects can
+      // arrive before their Cluster.
+      const calls = callsFromNow(home.aws);
+      await away.apply(
+        fargateProfile('early', {}, { finalizers: [FINALIZER] }),
+        fargateProfile('early-leaving', {}, { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED]: 'true' } }),
+      );
+      for (const name of ['early', 'early-leaving']) {
+        await away.condition(name, 'Ready', { status: 'False', reason: 'WaitingForCluster' });
+      }
+      expect(calls.about('default_early')).to.deep.equal([]);
+      await move(home, away);
+      await away.gone('early-leaving');
+      await away.ready('early');
+      expect(operationsOf(calls)).to.deep.equal(['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile']);
+      await away.delete('early');
+      await away.gone('early');
+    });
+
+    it('back by the substitute for clusterctl, used where Go is missing, has the same result', async () => {
+      await beginAt(away);
+      const untouched = inAws();
+      const calls = await move(away, home, simulatedMove);
+      expect(await away.profiles()).to.deep.equal([]);
+      expect(await restoredStates(home, names)).to.deep.equal(initial);
+      expect(operationsOf(calls)).to.deep.equal([]);
+      expect(inAws()).to.deep.equal(untouched);
+    });
+
+    it('does not affect a later deletion', async () => {
+      await beginAt(home);
+      const calls = callsFromNow(home.aws);
+      await home.patch('retained', { spec: { deletionPolicy: 'Delete' } });
+      for (const name of names) await home.delete(name);
+      for (const name of names) await home.gone(name);
+      expect(calls.failures()).to.deep.equal([]);
+      expect(home.awsView.role('shared-pods')).to.equal(undefined);
+    });
+  });
+
+  describe('to a manager with credentials of another account', () => {
+    it('keeps an object that is deleted before its first successful comparison with AWS', async () => {
+      await beginAt(home);
+      await home.apply(fargateProfile('strayed'));
+      await home.ready('strayed');
+      const { accessKeyId } = away.aws.admin.registerKey({ account: OTHER_ACCOUNT });
+      await away.stopManager();
+      await away.startManager({ ...MANAGER, accessKeyId });
+      let calls: Calls;
+      try {
+        calls = await move(home, away);
+        await away.delete('strayed');
+        await away.condition('strayed', 'Deleting', { status: 'True', reason: 'WrongAccount' });
+        const object = await away.profile('strayed');
+        expect(object?.status).not.to.have.any.keys('account', 'region');
+        expect(object?.metadata.finalizers).to.deep.equal([FINALIZER]);
+        expect(operationsOf(calls)).to.deep.equal([]);
+        const asked = away.aws.log.read({ accessKeyId }).map(({ operation }) => operation);
+        expect([...new Set(asked)], 'with the keys of the other account').to.deep.equal(['GetCallerIdentity']);
+      } finally {
+        await away.stopManager();
+        await away.startManager(MANAGER);
+      }
+      await away.gone('strayed');
+      expect(operationsOf(calls)).to.have.members([
+        'DeleteFargateProfile',
+        'DetachRolePolicy',
+        'DeleteAccessEntry',
+        'DeleteRole',
+      ]);
+      await move(away, home);
+    });
+  });
+
+  describe('during changes in AWS', () => {
+    const setConfig = (eks: { createMs: number } | { deleteMs: number }): void => home.aws.admin.setConfig({ eks });
+    const inEks = (name: string) => ({ cluster: cluster.eksName, name: `default_${name}` });
+    const removeProfile = (name: string): void => home.aws.admin.removeProfile(inEks(name));
+    const statusInAws = (name: string): string | undefined => home.awsView.profile(`default_${name}`)?.status;
+    let held: Gate[] = [];
+    /** Creates a gate. If the test does not open the gate, a hook opens it after the test. */
+    const gate = (what: string): Gate => {
+      const made = new Gate(what);
+      held.push(made);
+      return made;
+    };
+    afterEach(() => {
+      for (const each of held) each.open();
+      held = [];
+      setConfig({ createMs: QUICK_MS });
+      setConfig({ deleteMs: QUICK_MS });
+      for (const { name, status } of home.aws.admin.profiles()) {
+        const which = { cluster: cluster.eksName, name };
+        if (status === 'CREATING') home.aws.admin.setProfile({ ...which, status: 'ACTIVE' });
+        if (status === 'DELETING') home.aws.admin.removeProfile(which);
+      }
+    });
+
+    it('finds at the target a profile whose create is running, and does not create it again', async () => {
+      await beginAt(home);
+      setConfig({ createMs: HELD_MS });
+      await home.apply(fargateProfile('slow'));
+      await eventually(() => statusInAws('slow') === 'CREATING');
+      const calls = await move(home, away);
+      await away.condition('slow', 'Ready', { status: 'False', reason: 'Creating' });
+      home.aws.admin.setProfile({ ...inEks('slow'), status: 'ACTIVE' });
+      const object = await away.ready('slow');
+      expect(object.status?.['initialization']).to.deep.equal({ provisioned: true });
+      expect(operationsOf(calls)).to.deep.equal([]);
+    });
+
+    it('is not affected by a create call that reaches EKS after the target has created the profile', async () => {
+      const isIt = ({ operation, nouns }: CallRecord): boolean =>
+        operation === 'CreateFargateProfile' && nouns['fargateProfileName'] === 'default_late';
+      await beginAt(away);
+      const moved = gate('the create of late');
+      const forget = home.aws.onCall(async (call, phase) => {
+        if (phase !== 'before' || !isIt(call)) return;
+        forget();
+        await moved.pass();
+      });
+      await away.apply(fargateProfile('late'));
+      await moved.waitForArrival();
+      const calls = await move(away, home);
+      await home.ready('late');
+      const made = home.awsView.profile('default_late');
+      moved.open();
+      const creates = (): readonly CallRecord[] => home.aws.log.read().filter(isIt);
+      await eventually(() => creates().every(({ actedAt }) => actedAt !== undefined));
+      expect(creates().map(({ applied }) => applied)).to.deep.equal([false, true]);
+      expect(home.awsView.profile('default_late')).to.deep.equal(made);
+      expect(operationsOf(calls)).to.deep.equal(['CreateFargateProfile']);
+      await move(home, away);
+      await away.delete('late');
+      await away.gone('late');
+    });
+
+    it('continues running and waiting deletions at the target, without repeated calls', async () => {
+      await beginAt(away);
+      await away.apply(fargateProfile('slow'), fargateProfile('next'));
+      await away.ready('slow');
+      await away.ready('next');
+      setConfig({ deleteMs: HELD_MS });
+      await away.delete('slow');
+      await eventually(() => statusInAws('slow') === 'DELETING');
+      await away.delete('next');
+      await away.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
+
+      const arrivals = watchProfiles(home);
+      // The test holds the request with which the manager of the target management cluster deletes the
+      // AWSFargateProfile `slow` again. Meanwhile this manager reconciles the AWSFargateProfile `next`, whose Fargate
+      // profile EKS would refuse to delete because EKS is still deleting the Fargate profile of `slow`.
+      const resumed = gate('the deletion of slow at the target');
+      proxy.holdRequests(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
+      const calls = await move(away, home);
+      await resumed.waitForArrival();
+      await home.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
+      expect(operationsOf(calls)).to.deep.equal([]);
+      resumed.open();
+      await home.condition('slow', 'Deleting', { status: 'True', reason: 'DeletingProfile' });
+      expect(operationsOf(calls)).to.deep.equal([]);
+      setConfig({ deleteMs: QUICK_MS });
+      removeProfile('slow');
+      await home.gone('slow');
+      await home.gone('next');
+      arrivals.end();
+      // `clusterctl move` drops the deletionTimestamp of an AWSFargateProfile. The AWSFargateProfile arrives in the
+      // target management cluster with an annotation that requests its deletion, and the manager there deletes it
+      // again.
+      for (const name of ['slow', 'next']) {
+        const seen = arrivals.versionsOf(name);
+        expect(seen[0]?.metadata.deletionTimestamp).to.equal(undefined);
+        expect(seen[0]?.metadata.annotations).to.have.property(DELETION_REQUESTED);
+        expect(seen.at(-1)?.metadata.deletionTimestamp).to.be.a('string');
+      }
+      expect(await away.profiles()).to.deep.equal([]);
+      expect(operationsOf(calls)).to.have.members([
+        'DetachRolePolicy',
+        'DeleteAccessEntry',
+        'DeleteRole',
+        'DeleteFargateProfile',
+        'DetachRolePolicy',
+        'DeleteAccessEntry',
+        'DeleteRole',
+      ]);
+      expect(calls.failures()).to.deep.equal([]);
+    });
+
+    it('leaves the profiles of partially deleted objects in AWS, even when nothing is paused', async () => {
+      await beginAt(home);
+      await home.apply(fargateProfile('taken'), fargateProfile('stays'));
+      await Promise.all([home.ready('taken'), home.ready('stays')]);
+      const { api } = home.controlPlane;
+      const calls = callsFromNow(home.aws);
+      const taken = `${INFRASTRUCTURE}/namespaces/default/awsfargateprofiles/taken`;
+      for (const path of [taken, cluster.controlPlanePath]) {
+        const annotations = { op: 'add', path: '/metadata/annotations', value: { [DELETE_FOR_MOVE]: '' } };
+        await api.patch(path, [annotations], 'json');
+        await api.delete(path);
+      }
+      // When the manager has reconciled the AWSFargateProfile `meanwhile` from its creation to its deletion, the
+      // manager has also seen the earlier deletions of the AWSFargateProfile `taken` and of the control plane.
+      await home.createEksCluster('other');
+      await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
+      await home.ready('meanwhile');
+      await home.delete('meanwhile');
+      await home.gone('meanwhile');
+
+      for (const name of ['taken', 'stays']) {
+        expect(calls.about(`default_${name}`).filter(({ mutates }) => mutates)).to.deep.equal([]);
+        expect(statusInAws(name)).to.equal('ACTIVE');
+        expect((await home.profile(name))?.metadata.finalizers).to.deep.equal([FINALIZER]);
+      }
+      expect((await home.profile('stays'))?.metadata.deletionTimestamp).to.equal(undefined);
+
+      await home.patch('taken', { metadata: { finalizers: null } });
+      await home.gone('taken');
+      removeProfile('taken');
+      home.aws.admin.removeRole({ name: 'prod-default_taken_fargate' });
+      await home.delete('stays');
+      await home.gone('stays');
+    });
+  });
+});
+
+function asInstalledByClusterctl<A extends { readonly metadata: { readonly name: string } }>(crd: A): A {
+  const { labels } = crd.metadata as { readonly labels?: object };
+  return { ...crd, metadata: { ...crd.metadata, labels: { ...labels, [CLUSTERCTL_LABEL]: '' } } };
+}

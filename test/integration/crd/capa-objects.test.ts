@@ -1,0 +1,305 @@
+import { expect } from 'chai';
+import { isLeft, isRight } from 'fp-ts/lib/Either.js';
+import { decodeAWSFargateProfile, describeProblem } from '../../../api/v1beta2/index.ts';
+import type { ApiResponse, RawObject } from '../../envtest/clients/api.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { applyCrds, loadCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
+import { kubectl } from '../../envtest/clients/kubectl.ts';
+import { EMPTY_SET_UP, acquireControlPlane } from '../../envtest/control-plane/pool.ts';
+import { eventually } from '../../support/eventually.ts';
+import { CAPA_CRD, OUR_CRD, PROFILES, causesOf, profile, type Draft } from './profiles.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const STORED_AS_V1BETA1 = PROFILES.replace('v1beta2', 'v1beta1');
+const CRDS =
+  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
+const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
+
+/**
+ * With this order of storage versions, objects that are stored as v1beta1 still exist when v1beta2 becomes the storage
+ * version.
+ */
+const STORAGE_VERSIONS = ['v1beta1', 'v1beta2'];
+
+const storedAs = (version: string, crd: CrdManifest): CrdManifest => ({
+  ...crd,
+  spec: { ...crd.spec, versions: crd.spec.versions.map((v) => ({ ...v, storage: v.name === version })) },
+});
+
+const withFinalizer = (object: Draft): Draft => ({
+  ...object,
+  metadata: { ...object.metadata, finalizers: [FINALIZER] },
+});
+
+/** An object with the name `copy` and the spec of the given object. */
+const copyOf = ({ apiVersion, kind, spec }: RawObject): object => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'copy' },
+  spec,
+});
+
+const OLD_CONDITION = {
+  type: 'Ready',
+  status: 'False',
+  severity: 'Error',
+  reason: 'EKSFargateReconciliationFailed',
+  message: 'failed',
+  lastTransitionTime: '2024-01-02T03:04:05Z',
+};
+
+interface OldObject {
+  readonly what: string;
+  readonly name: string;
+  readonly spec?: Fields;
+  /** The fields with which a user would correct the invalid object. */
+  readonly fix: Fields;
+  /** The fields of a change after which the object is still invalid; undefined: the change adds a tag. */
+  readonly other?: Fields;
+}
+
+/** AWSFargateProfiles that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. */
+const OLD_OBJECTS: readonly OldObject[] = [
+  {
+    what: 'without selectors',
+    name: 'no-selectors',
+    spec: { selectors: undefined },
+    fix: { selectors: [{ namespace: 'a' }] },
+  },
+  {
+    what: 'with an empty list of selectors',
+    name: 'empty-selectors',
+    spec: { selectors: [] },
+    fix: { selectors: [{ namespace: 'a' }] },
+  },
+  {
+    what: 'with six labels, two of them invalid',
+    name: 'six-labels',
+    spec: { selectors: [{ namespace: 'a', labels: { a: '', b: '', c: '', d: '', '-': '', 'f g': '' } }] },
+    fix: { selectors: [{ namespace: 'a', labels: { a: '' } }] },
+  },
+  {
+    what: 'with selectors that have a missing, empty or invalid namespace',
+    name: 'odd-namespaces',
+    spec: { selectors: [{}, { namespace: '' }, { namespace: 'A b' }] },
+    fix: { selectors: [{ namespace: 'a' }] },
+  },
+  {
+    what: 'with invalid tags',
+    name: 'odd-tags',
+    spec: {
+      additionalTags: {
+        'aws:a': 'b',
+        'kubernetes.io/cluster/prod': 'owned',
+        ['k'.repeat(200)]: 'v'.repeat(300),
+        'ü;': '',
+      },
+    },
+    fix: {
+      additionalTags: { 'aws:a': null, 'kubernetes.io/cluster/prod': null, ['k'.repeat(200)]: null, 'ü;': null },
+    },
+    other: { profileName: 'default_odd-tags' },
+  },
+  {
+    what: 'with more tags than AWS allows',
+    name: 'many-tags',
+    spec: { additionalTags: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`tag-${i}`, 'v'])) },
+    fix: {
+      additionalTags: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`tag-${i}`, i < 47 ? 'v' : null])),
+    },
+    other: { profileName: 'default_many-tags' },
+  },
+  {
+    what: 'with invalid names, subnets and boundary',
+    name: 'bad-names',
+    spec: {
+      profileName: `eks-${'ä.'.repeat(60)}`,
+      roleName: `a/${'b'.repeat(70)}`,
+      rolePath: 'p',
+      rolePermissionsBoundary: 'boundary',
+      subnetIDs: ['', 'vpc-1'],
+    },
+    fix: {
+      profileName: 'a',
+      roleName: 'b',
+      rolePath: '/p/',
+      rolePermissionsBoundary: null,
+      subnetIDs: ['subnet-1'],
+    },
+  },
+  {
+    what: 'with an additional tag of over 1024 characters',
+    name: 'long-tag',
+    spec: { additionalTags: { a: 'v'.repeat(2000) } },
+    fix: { additionalTags: { a: 'v' } },
+  },
+];
+
+describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+
+  const path = (name: string): string => `${PROFILES}/${name}`;
+  const get = (name: string): Promise<RawObject> => controlPlane.api.get(path(name));
+  const patch = (name: string, body: object): Promise<RawObject> => controlPlane.api.patch(path(name), body);
+
+  const create = (body: object): Promise<ApiResponse> =>
+    controlPlane.api.request('POST', PROFILES, { body, query: { dryRun: 'All' } });
+  /** Deletes an object as kubectl does, and then removes its finalizers as a controller does. */
+  const deleteAndFinalize = async (name: string): Promise<void> => {
+    await controlPlane.api.delete(path(name));
+    expect((await get(name)).metadata).to.have.property('deletionTimestamp');
+    await patch(name, { metadata: { finalizers: null } });
+    expect(await controlPlane.api.exists(path(name))).to.equal(false);
+  };
+
+  before(async () => {
+    controlPlane = await acquireControlPlane(EMPTY_SET_UP);
+    const { api } = controlPlane;
+    for (const version of STORAGE_VERSIONS) {
+      await applyCrds(api, ...(await loadCrds(CAPA_CRD)).map((crd) => storedAs(version, crd)));
+      for (const { name, spec } of OLD_OBJECTS) {
+        await api.post(PROFILES, profile(`${name}-${version}`, spec));
+        await api.post(PROFILES, withFinalizer(profile(`${name}-${version}-as-it-is`, spec)));
+      }
+    }
+    await api.post(PROFILES, withFinalizer({ ...profile('no-spec'), spec: undefined }));
+    await api.post(STORED_AS_V1BETA1, {
+      ...withFinalizer(
+        profile('old-version', { profileName: 'default_old-version', roleName: 'prod-default_old-version_fargate' }),
+      ),
+      apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1',
+    });
+    await api.patch(`${path('old-version')}/status`, {
+      status: { ready: false, failureReason: 'x', conditions: [OLD_CONDITION, { ...OLD_CONDITION, type: 'Old' }] },
+    });
+    await applyCrds(api, OUR_CRD);
+    // The API server enforces the changed schema of a CRD shortly after it has accepted the CRD, so the test waits for
+    // a refusal.
+    await eventually(
+      async () => {
+        return causesOf(await create(profile('probe', { selectors: [] }))).length > 0;
+      },
+      { what: 'the rules of the new CRD in force' },
+    );
+  });
+  after(() => controlPlane.stop());
+
+  const cases = STORAGE_VERSIONS.flatMap((version) =>
+    OLD_OBJECTS.map((old) => ({ ...old, what: `${old.what}, stored as ${version}`, name: `${old.name}-${version}` })),
+  );
+  for (const { what, name, fix, other = { additionalTags: { new: 'tag' } } } of cases) {
+    it(`can be labelled, changed and corrected: ${what}`, async () => {
+      const { api } = controlPlane;
+      const old = await get(name);
+      expect(isRight(decodeAWSFargateProfile(old)), 'decodes').to.equal(true);
+      expect(old.status).to.deep.equal({ observedGeneration: -1 });
+      expect(causesOf(await create(copyOf(old))), 'a new object like this').not.to.deep.equal([]);
+
+      await patch(name, { metadata: { labels: { a: 'b' }, finalizers: [FINALIZER] } });
+      await api.patch(`${path(name)}/status`, { status: { observedGeneration: 1, conditions: [OLD_CONDITION] } });
+      const changed = await patch(name, { spec: other });
+      expect(changed.metadata).to.deep.include({ labels: { a: 'b' }, finalizers: [FINALIZER] });
+      expect(changed).to.containSubset({ spec: other });
+      expect(changed.metadata.generation).to.equal((old.metadata.generation ?? 0) + 1);
+
+      const fixed = await patch(name, { spec: fix });
+      expect(causesOf(await create(copyOf(fixed))), 'a new object like this').to.deep.equal([]);
+    });
+
+    it(`can be deleted unchanged: ${what}`, async () => {
+      await deleteAndFinalize(`${name}-as-it-is`);
+    });
+  }
+
+  it('can be labelled and deleted without a spec; the decoder reports the missing spec', async () => {
+    const labelled = await patch('no-spec', { metadata: { labels: { a: 'b' } } });
+    const decoded = decodeAWSFargateProfile(labelled);
+    expect(isLeft(decoded) && decoded.left.map(describeProblem)).to.deep.equal(['spec: expected object, got nothing']);
+    await deleteAndFinalize('no-spec');
+  });
+
+  it('keep their old conditions beside new ones', async () => {
+    const old = await get('old-version');
+    const conditions = [OLD_CONDITION, { ...OLD_CONDITION, type: 'Old' }];
+    expect(old.apiVersion).to.equal('infrastructure.cluster.x-k8s.io/v1beta2');
+    expect(old.status).to.deep.equal({ observedGeneration: -1, ready: false, failureReason: 'x', conditions });
+    expect(isRight(decodeAWSFargateProfile(old)), 'decodes').to.equal(true);
+
+    const ready = { type: 'Ready', status: 'True', reason: 'Provisioned', lastTransitionTime: '2025-01-02T03:04:05Z' };
+    const { status } = await controlPlane.api.patch(`${path('old-version')}/status`, {
+      status: { failureReason: null, conditions: [{ ...ready, observedGeneration: 1 }, conditions[1]] },
+    });
+    expect(status?.conditions).to.deep.equal([{ ...ready, observedGeneration: 1 }, conditions[1]]);
+  });
+
+  it('can be changed and deleted when they were stored as v1beta1', async () => {
+    const crd = await controlPlane.api.get(CRDS);
+    expect(crd.status?.['storedVersions']).to.deep.equal(['v1beta1', 'v1beta2']);
+    const changed = await patch('old-version', { spec: { additionalTags: { a: 'b' } } });
+    expect(changed.spec).to.have.property('additionalTags').that.deep.equals({ a: 'b' });
+    await deleteAndFinalize('old-version');
+  });
+
+  it('are printed by kubectl get with the columns of the CRD', async () => {
+    const { api } = controlPlane;
+    await api.post(PROFILES, profile('shown'));
+    await api.patch(`${path('shown')}/status`, {
+      status: {
+        profileName: 'default_shown',
+        profileStatus: 'CREATING',
+        eksClusterName: 'default_prod',
+        role: { name: 'prod-default_shown_fargate' },
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'Creating',
+            message: 'EKS is creating the profile.',
+            lastTransitionTime: '2025-01-02T03:04:05Z',
+          },
+        ],
+      },
+    });
+    const lines = async (...args: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await kubectl(controlPlane, ['get', 'awsfp', 'shown', ...args]);
+      return stdout.trim().split('\n');
+    };
+    expect((await lines()).map((line) => line.split(/ {2,}/).slice(0, -1))).to.deep.equal([
+      ['NAME', 'CLUSTER', 'PROFILE', 'STATUS', 'READY', 'REASON'],
+      ['shown', 'prod', 'default_shown', 'CREATING', 'False', 'Creating'],
+    ]);
+    expect(
+      (await lines('-o', 'wide')).map((line) => line.split(/ {2,}/).filter((_, column) => column !== 9)),
+    ).to.deep.equal([
+      ['NAME', 'CLUSTER', 'PROFILE', 'STATUS', 'READY', 'REASON', 'EKS CLUSTER', 'ROLE', 'MESSAGE'],
+      [
+        'shown',
+        'prod',
+        'default_shown',
+        'CREATING',
+        'False',
+        'Creating',
+        'default_prod',
+        'prod-default_shown_fargate',
+        'EKS is creating the profile.',
+      ],
+    ]);
+    expect((await kubectl(controlPlane, ['get', 'cluster-api'])).stdout).to.contain('shown');
+  });
+
+  it('are documented by kubectl explain', async () => {
+    // The API server publishes the changed schema of a CRD shortly after it has begun to enforce the schema.
+    await eventually(
+      async () => {
+        const { stdout } = await kubectl(controlPlane, ['explain', 'awsfp.spec.deletionPolicy']);
+        expect(stdout.replaceAll(/\s+/g, ' ')).to.contain(
+          'Delete: the profile is deleted, and the role if this controller created it.',
+        );
+        return true;
+      },
+      { what: 'the description of deletionPolicy in kubectl explain' },
+    );
+  });
+});

@@ -1,0 +1,357 @@
+import { expect } from 'chai';
+import type { ApiResponse } from '../../envtest/clients/api.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
+import { WITH_CRDS } from '../../world/world.ts';
+import { PROFILES, causesOf, profile } from './profiles.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Initial {
+  /** The name of the AWSFargateProfile; undefined: `foo`. */
+  readonly name?: string;
+  readonly before: Fields;
+  readonly status?: Fields;
+}
+
+interface Case extends Initial {
+  readonly what: string;
+  readonly change: Fields;
+  /**
+   * The causes for which the API server refuses the change, each as `field: message`; undefined: the API server accepts
+   * the change.
+   */
+  readonly causes?: readonly string[];
+}
+
+const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
+
+const immutable = (field: string, before: string, after: string): readonly string[] => [
+  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned: "${before}" cannot become "${after}"; ${CREATE_ANOTHER}`,
+];
+
+const ROLE = 'arn:aws:iam::123456789012:role/pods';
+const OTHER_ROLE = 'arn:aws:iam::123456789012:role/other';
+const POLICY = 'arn:aws:iam::aws:policy/ViewOnlyAccess';
+const OTHER_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
+
+/**
+ * Changes of the spec that the API server refuses after the Fargate profile was provisioned. Until then, the API server
+ * accepts these changes, so that users can correct mistakes.
+ */
+const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly string[] })[] = [
+  {
+    what: 'changing the profileName',
+    before: { profileName: 'a' },
+    change: { profileName: 'b' },
+    causes: immutable('profileName', 'a', 'b'),
+  },
+  {
+    what: 'removing a profileName that is not the computed one',
+    before: { profileName: 'a' },
+    change: { profileName: null },
+    causes: immutable('profileName', 'a', ''),
+  },
+  {
+    what: 'adding a profileName that is not the computed one',
+    before: {},
+    change: { profileName: 'default_bar' },
+    causes: immutable('profileName', '', 'default_bar'),
+  },
+  {
+    what: 'adding a profileName that differs from status.profileName',
+    before: {},
+    change: { profileName: 'default_foo' },
+    status: { profileName: 'other_foo' },
+    causes: immutable('profileName', '', 'default_foo'),
+  },
+  {
+    what: 'replacing a profileName by the computed one',
+    before: { profileName: 'a' },
+    change: { profileName: 'default_foo' },
+    status: { profileName: 'default_foo' },
+    causes: immutable('profileName', 'a', 'default_foo'),
+  },
+  {
+    what: 'changing a selector',
+    before: { selectors: [{ namespace: 'a' }] },
+    change: { selectors: [{ namespace: 'b' }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'adding a selector',
+    before: { selectors: [{ namespace: 'a' }] },
+    change: { selectors: [{ namespace: 'a' }, { namespace: 'b' }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'removing a selector',
+    before: { selectors: [{ namespace: 'a' }, { namespace: 'b' }] },
+    change: { selectors: [{ namespace: 'a' }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'changing a label',
+    before: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
+    change: { selectors: [{ namespace: 'a', labels: { x: 'z' } }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'changing a subnet',
+    before: { subnetIDs: ['subnet-1', 'subnet-2'] },
+    change: { subnetIDs: ['subnet-1', 'subnet-3'] },
+    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'adding subnets',
+    before: {},
+    change: { subnetIDs: ['subnet-1'] },
+    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'removing subnets',
+    before: { subnetIDs: ['subnet-1'] },
+    change: { subnetIDs: null },
+    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'changing the roleARN',
+    before: { roleARN: ROLE },
+    change: { roleARN: OTHER_ROLE },
+    causes: immutable('roleARN', ROLE, OTHER_ROLE),
+  },
+  {
+    what: 'adding a roleARN',
+    before: {},
+    change: { roleARN: ROLE },
+    causes: immutable('roleARN', '', ROLE),
+  },
+  {
+    what: 'removing the roleARN',
+    before: { roleARN: ROLE },
+    change: { roleARN: null },
+    causes: immutable('roleARN', ROLE, ''),
+  },
+  {
+    what: 'changing the roleName',
+    before: { roleName: 'a' },
+    change: { roleName: 'b' },
+    causes: immutable('roleName', 'a', 'b'),
+  },
+  {
+    what: 'adding a roleName that is not a computed one',
+    before: {},
+    change: { roleName: 'pods' },
+    causes: immutable('roleName', '', 'pods'),
+  },
+  {
+    what: 'adding a roleName that differs from status.role.name',
+    before: {},
+    change: { roleName: 'prod-default_foo_fargate' },
+    status: { role: { name: 'prod-default_bar_fargate' } },
+    causes: immutable('roleName', '', 'prod-default_foo_fargate'),
+  },
+  {
+    what: 'removing a roleName that is not a computed one',
+    before: { roleName: 'pods' },
+    change: { roleName: '' },
+    causes: immutable('roleName', 'pods', ''),
+  },
+  {
+    what: 'replacing a roleName by a computed one',
+    before: { roleName: 'pods' },
+    change: { roleName: 'prod-default_foo_fargate' },
+    causes: immutable('roleName', 'pods', 'prod-default_foo_fargate'),
+  },
+  {
+    what: 'changing the rolePath',
+    before: { rolePath: '/a/' },
+    change: { rolePath: '/b/' },
+    causes: immutable('rolePath', '/a/', '/b/'),
+  },
+  {
+    what: 'changing the rolePermissionsBoundary',
+    before: { rolePermissionsBoundary: POLICY },
+    change: { rolePermissionsBoundary: OTHER_POLICY },
+    causes: immutable('rolePermissionsBoundary', POLICY, OTHER_POLICY),
+  },
+];
+
+/** Changes of the spec that the API server accepts both before and after the Fargate profile was provisioned. */
+const MUTABLE: readonly Case[] = [
+  {
+    what: 'changing the tags',
+    before: { additionalTags: { a: 'b' } },
+    change: { additionalTags: { a: null, c: 'd' } },
+  },
+  {
+    what: 'changing the additional policies',
+    before: { roleAdditionalPolicies: [POLICY] },
+    change: { roleAdditionalPolicies: [OTHER_POLICY] },
+  },
+  { what: 'changing the deletionPolicy', before: {}, change: { deletionPolicy: 'Retain' } },
+  { what: 'changing the adoptionPolicy', before: {}, change: { adoptionPolicy: 'Never' } },
+  { what: 'adding the default updateStrategy', before: {}, change: { updateStrategy: { type: 'Reject' } } },
+  {
+    what: 'changing the order of selectors and subnets',
+    before: { selectors: [{ namespace: 'a' }, { namespace: 'b' }], subnetIDs: ['subnet-1', 'subnet-2'] },
+    change: { selectors: [{ namespace: 'b' }, { namespace: 'a' }], subnetIDs: ['subnet-2', 'subnet-1'] },
+  },
+  {
+    what: 'replacing absent fields by empty ones',
+    before: {},
+    change: { profileName: '', roleName: '', rolePath: '', rolePermissionsBoundary: '', subnetIDs: [] },
+  },
+  {
+    what: 'replacing empty fields by absent ones',
+    before: { profileName: '', roleName: '', rolePath: '', rolePermissionsBoundary: '', subnetIDs: [] },
+    change: { profileName: null, roleName: null, rolePath: null, rolePermissionsBoundary: null, subnetIDs: null },
+  },
+  {
+    what: 'adding the profileName of the status',
+    before: {},
+    change: { profileName: 'any' },
+    status: { profileName: 'any' },
+  },
+  {
+    what: 'adding the computed profileName',
+    name: 'foo.bar',
+    before: {},
+    change: { profileName: 'default_foo_bar' },
+  },
+  {
+    what: 'adding the hashed profileName',
+    before: { profileName: '' },
+    change: { profileName: 'capa_lw9gghk6oj4nkdbmthd0mplrnqe' },
+  },
+  {
+    what: 'removing the computed profileName',
+    before: { profileName: 'default_foo' },
+    change: { profileName: null },
+    status: { profileName: 'default_foo' },
+  },
+  {
+    what: 'adding the roleName of the status',
+    before: {},
+    change: { roleName: 'any' },
+    status: { role: { name: 'any' } },
+  },
+  ...[
+    'prod-default_foo_fargate',
+    'capa_10uyoudsbd1q75zvbl5fqtlamoi',
+    'eks-fargate.cluster-api-provider-aws.sigs.k8s.io',
+  ].flatMap((roleName) => [
+    { what: `adding the roleName ${roleName}`, before: {}, change: { roleName } },
+    { what: `removing the roleName ${roleName}`, before: { roleName }, change: { roleName: null } },
+  ]),
+];
+
+describe('validation of a change of an AWSFargateProfile', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+
+  before(async () => {
+    controlPlane = await acquireControlPlane(WITH_CRDS);
+  });
+  after(() => controlPlane.stop());
+
+  const change = (name: string, spec: Fields): Promise<ApiResponse> =>
+    controlPlane.api.request('PATCH', `${PROFILES}/${name}`, {
+      body: { spec },
+      contentType: 'application/merge-patch+json',
+    });
+
+  /** Creates an AWSFargateProfile, calls `act` with its name, and then deletes the AWSFargateProfile. */
+  const withObject = async (
+    { name = 'foo', before: spec, status = {} }: Initial,
+    provisioned: boolean,
+    act: (name: string) => Promise<void>,
+  ): Promise<void> => {
+    const { api } = controlPlane;
+    await api.post(PROFILES, profile(name, spec));
+    try {
+      await api.patch(`${PROFILES}/${name}/status`, { status: { ...status, initialization: { provisioned } } });
+      await act(name);
+    } finally {
+      await api.delete(`${PROFILES}/${name}`);
+    }
+  };
+
+  for (const immutableCase of IMMUTABLE_ONCE_PROVISIONED) {
+    it(`refuses ${immutableCase.what} after the profile was provisioned, and allows it before`, async () => {
+      await withObject(immutableCase, true, async (name) => {
+        expect(causesOf(await change(name, immutableCase.change))).to.deep.equal(immutableCase.causes);
+      });
+      await withObject(immutableCase, false, async (name) => {
+        expect(causesOf(await change(name, immutableCase.change))).to.deep.equal([]);
+      });
+    });
+  }
+
+  for (const mutableCase of MUTABLE) {
+    it(`always allows ${mutableCase.what}`, async () => {
+      await withObject(mutableCase, true, async (name) => {
+        expect(causesOf(await change(name, mutableCase.change))).to.deep.equal([]);
+      });
+    });
+  }
+
+  it('always refuses another clusterName', async () => {
+    for (const provisioned of [true, false]) {
+      await withObject({ before: {} }, provisioned, async (name) => {
+        expect(causesOf(await change(name, { clusterName: 'other' }))).to.deep.equal([
+          `spec.clusterName: Forbidden: clusterName is immutable: "prod" cannot become "other"; ${CREATE_ANOTHER}`,
+        ]);
+        expect(causesOf(await change(name, { clusterName: null }))).to.deep.equal([
+          'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace',
+        ]);
+      });
+    }
+  });
+
+  it('refuses to remove the spec or its selectors', async () => {
+    await withObject({ before: {} }, false, async (name) => {
+      expect(causesOf(await change(name, { selectors: null }))).to.deep.equal([
+        'spec.selectors: Required value: Fargate Profile requires at least one selector.',
+      ]);
+      const path = `${PROFILES}/${name}`;
+      const { spec: _, ...bare } = await controlPlane.api.get(path);
+      expect(causesOf(await controlPlane.api.request('PUT', path, { body: bare }))).to.deep.equal([
+        'spec: Required value: missing; set at least clusterName and selectors',
+      ]);
+    });
+  });
+
+  it('reports all refused changes at once', async () => {
+    await withObject({ before: { profileName: 'a', rolePath: '/a/' } }, true, async (name) => {
+      const causes = causesOf(await change(name, { profileName: 'b', rolePath: '/b/', clusterName: 'c' }));
+      expect(causes).to.have.members([
+        ...immutable('profileName', 'a', 'b'),
+        ...immutable('rolePath', '/a/', '/b/'),
+        `spec.clusterName: Forbidden: clusterName is immutable: "prod" cannot become "c"; ${CREATE_ANOTHER}`,
+      ]);
+    });
+  });
+
+  it('allows any change of the status of a provisioned object and ignores the spec in it', async () => {
+    await withObject({ before: {} }, true, async (name) => {
+      const path = `${PROFILES}/${name}`;
+      const changed = await controlPlane.api.patch(`${path}/status`, {
+        status: { initialization: null, ready: true },
+        spec: { clusterName: 'other' },
+      });
+      expect(changed.status).to.deep.equal({ observedGeneration: -1, ready: true });
+      expect(changed.spec).to.have.property('clusterName', 'prod');
+    });
+  });
+
+  it('selects objects by the field spec.clusterName', async () => {
+    const { api } = controlPlane;
+    await withObject({ name: 'one', before: { clusterName: 'one' } }, false, () =>
+      withObject({ name: 'two', before: { clusterName: 'two' } }, false, async () => {
+        const { items } = await api.list(PROFILES, { fieldSelector: 'spec.clusterName=two' });
+        expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['two']);
+      }),
+    );
+  });
+});

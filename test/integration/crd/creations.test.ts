@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import type { ApiResponse, Query } from '../../envtest/clients/api.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
+import { WITH_CRDS } from '../../world/world.ts';
+import { CREATIONS, MALFORMED, UNCHECKED } from './creations.ts';
+import { PROFILES, causesOf, profile } from './profiles.ts';
+
+describe('validation of a new AWSFargateProfile', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+
+  before(async () => {
+    controlPlane = await acquireControlPlane(WITH_CRDS);
+  });
+  after(() => controlPlane.stop());
+
+  const create = (body: object, query: Query = {}): Promise<ApiResponse> =>
+    controlPlane.api.request('POST', PROFILES, { body, query: { dryRun: 'All', ...query } });
+
+  for (const { what, spec, causes = [] } of CREATIONS) {
+    it(`${causes.length === 0 ? 'accepts' : 'refuses'} ${what}`, async () => {
+      expect(causesOf(await create(profile('new', spec)))).to.deep.equal(causes);
+    });
+  }
+
+  for (const { what, spec, causes = [] } of MALFORMED) {
+    it(`refuses ${what}`, async () => {
+      expect(causesOf(await create(profile('new', spec)))).to.deep.equal([...causes, UNCHECKED]);
+    });
+  }
+
+  it('refuses an object without a spec', async () => {
+    expect(causesOf(await create({ ...profile('new'), spec: undefined }))).to.deep.equal([
+      'spec: Required value: missing; set at least clusterName and selectors',
+    ]);
+  });
+
+  it('reports all errors at once', async () => {
+    const causes = causesOf(
+      await create(
+        profile('new', {
+          clusterName: '',
+          profileName: 'eks-a.b',
+          selectors: [{ namespace: 'Upper' }, { labels: { '-': 'x' } }],
+          subnetIDs: ['vpc-1'],
+          additionalTags: { 'aws:a': 'b;c' },
+          roleARN: 'pods',
+          roleName: 'a/b',
+          rolePath: 'a',
+          rolePermissionsBoundary: 'b',
+          roleAdditionalPolicies: ['c'],
+        }),
+      ),
+    );
+    expect(causes.map((cause) => cause.slice(0, cause.indexOf(':'))).toSorted()).to.deep.equal([
+      'spec.additionalTags',
+      'spec.additionalTags[aws',
+      'spec.clusterName',
+      'spec.profileName',
+      'spec.profileName',
+      'spec.roleARN',
+      'spec.roleARN',
+      'spec.roleAdditionalPolicies[0]',
+      'spec.roleName',
+      'spec.rolePath',
+      'spec.rolePermissionsBoundary',
+      'spec.selectors[0].namespace',
+      'spec.selectors[1].labels',
+      'spec.selectors[1].namespace',
+      'spec.subnetIDs[0]',
+    ]);
+  });
+
+  it('drops unknown fields with a warning, and refuses them with strict field validation', async () => {
+    const odd = profile('new', { subnetIds: ['subnet-1'] });
+    const { status, body, warnings } = await create(odd, { fieldValidation: 'Warn' });
+    expect(status).to.equal(201);
+    expect(body).to.have.property('spec').that.does.not.have.property('subnetIds');
+    expect(warnings).to.deep.equal(['unknown field "spec.subnetIds"']);
+    expect((await create(odd, { fieldValidation: 'Strict' })).status).to.equal(400);
+  });
+
+  it('sets the defaults that tools read, and no deletionPolicy', async () => {
+    const { body } = await create(profile('new', { updateStrategy: {} }));
+    expect(body).to.have.property('status').that.deep.equals({ observedGeneration: -1 });
+    expect(body)
+      .to.have.property('spec')
+      .that.deep.equals({
+        clusterName: 'prod',
+        selectors: [{ namespace: 'default' }],
+        updateStrategy: { type: 'Reject' },
+        adoptionPolicy: 'Owned',
+      });
+  });
+
+  it('accepts the largest object that the schema allows within the CEL cost limits', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`label-${i}`, 'v']));
+    const spec = {
+      selectors: Array.from({ length: 100 }, (_, i) => ({ namespace: `ns-${i}`, labels })),
+      subnetIDs: Array.from({ length: 1000 }, (_, i) => `subnet-${i}`),
+    };
+    expect(causesOf(await create(profile('big', spec)))).to.deep.equal([]);
+  });
+});

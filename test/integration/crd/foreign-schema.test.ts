@@ -1,0 +1,158 @@
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { applyCrds } from '../../envtest/clients/crds.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
+import { eventually } from '../../support/eventually.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { expectDescribed } from '../../world/describe.ts';
+import { messageOf, summaryOf } from '../../world/object-state.ts';
+import type { World } from '../../world/world.ts';
+import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { CAPA_CRD } from './profiles.ts';
+
+const MESSAGE =
+  'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them. The controller then continues on its own.';
+const RBAC = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
+const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-system-manager';
+const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
+/** The time limit within which the manager notices a changed CRD. The manager reads the CRD every 15 s. */
+const WITHIN_CRD_CHECK = { timeoutMs: 40_000 };
+
+describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    await world.startManager({ flags: ['--sync-period', '1s'] });
+    await world.createEksCluster('prod');
+    await world.createEksCluster('ending');
+    world.aws.admin.putRole({
+      name: 'platform',
+      trustPolicy: JSON.stringify({
+        Version: '2012-10-17',
+        Statement: [
+          { Effect: 'Allow', Principal: { Service: 'eks-fargate-pods.amazonaws.com' }, Action: 'sts:AssumeRole' },
+        ],
+      }),
+    });
+    await world.apply(
+      fargateProfile('plain'),
+      fargateProfile('kept', { deletionPolicy: 'Retain' }),
+      fargateProfile('living', { deletionPolicy: 'Retain', roleARN: ROLE_ARN }),
+      fargateProfile('ending', { clusterName: 'ending' }),
+    );
+    await Promise.all(['plain', 'kept', 'living', 'ending'].map((name) => world.ready(name)));
+  });
+  after(() => world.finish());
+
+  const object = async (name: string): Promise<RawObject> => {
+    const found = await world.profile(name);
+    if (found === undefined) throw new Error(`${name} is gone`);
+    return found;
+  };
+  /**
+   * Waits until the API server serves the schema of this project, or the foreign schema if `ours` is false. The API
+   * server serves a changed schema shortly after it has accepted the CRD.
+   */
+  const waitForSchema = (ours: boolean): Promise<boolean> =>
+    eventually(async () => ((await object('living')).spec?.['roleARN'] !== undefined) === ours);
+
+  it('stops all changes in AWS while it is served, also for deleted objects and for a cluster teardown', async () => {
+    const before = await object('living');
+    const calls = callsFromNow(world.aws);
+    await applyCrds(world.controlPlane.api, CAPA_CRD);
+    await waitForSchema(false);
+    await eventually(async () => (await world.manager.metric('capaf_foreign_schema')) === 1, { timeoutMs: 15_000 });
+    await Promise.all([world.delete('plain'), world.delete('kept')]);
+    await world.controlPlane.api.delete(controlPlanePath('ending'));
+
+    for (const name of ['plain', 'kept']) {
+      const held = await world.condition(name, 'Deleting', { status: 'True', reason: 'ForeignSchema' });
+      expect(summaryOf(held)).to.deep.equal({
+        Ready: 'False Deleting',
+        Reconciling: 'False',
+        Stalled: 'True ForeignSchema',
+      });
+      expect(messageOf(held, 'Stalled')).to.equal(MESSAGE);
+      await world.event(name, `Warning ForeignSchema: ${MESSAGE}`);
+    }
+    await expectDescribed(world, 'foreign-schema', 'kept');
+    await world.event(
+      'living',
+      'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from',
+    );
+    expect(world.manager.log()).to.contain(
+      '"AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS"',
+    );
+    expect((await object('ending')).metadata.deletionTimestamp).to.equal(undefined);
+    expect(calls.mutations()).to.deep.equal([]);
+    // Any write of the AWSFargateProfile would lose the fields that the foreign schema does not have.
+    expect((await object('living')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
+  });
+
+  it('ends with our CRD: retained profiles stay, other deletions continue, and living objects have lost no field', async () => {
+    const calls = callsFromNow(world.aws);
+    await applyCrds(world.controlPlane.api, OUR_CRD);
+    await waitForSchema(true);
+    await world.gone('plain', WITHIN_CRD_CHECK);
+    await world.gone('kept', WITHIN_CRD_CHECK);
+    await world.gone('ending', WITHIN_CRD_CHECK);
+    expect(world.awsView.profile('default_plain')).to.equal(undefined);
+    expect(world.awsView.role('prod-default_plain_fargate')).to.equal(undefined);
+    expect(world.awsView.profile('default_ending')).to.equal(undefined);
+    expect(world.awsView.profile('default_kept')?.status).to.equal('ACTIVE');
+    expect(world.awsView.role('prod-default_kept_fargate')?.attachedPolicies).to.have.length(1);
+    expect(calls.about('default_kept').filter(({ mutates }) => mutates)).to.deep.equal([]);
+
+    const living = await world.ready('living');
+    expect(living.spec).to.deep.include({ deletionPolicy: 'Retain', roleARN: ROLE_ARN });
+    expect(calls.about('default_living').filter(({ mutates }) => mutates)).to.deep.equal([]);
+    expect(await world.manager.metric('capaf_foreign_schema')).to.equal(0);
+    expect(world.manager.log()).to.contain('"AWSFargateProfiles are served with our schema again"');
+
+    await world.patch('living', { spec: { deletionPolicy: 'Delete' } });
+    world.aws.admin.removeProfile({ cluster: 'default_prod-control-plane', name: 'default_kept' });
+    world.aws.admin.removeRole({ name: 'prod-default_kept_fargate' });
+  });
+});
+
+describe('a CRD that the manager cannot read', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    const { code, stderr } = await world.kubectl(['apply', '-k', RBAC]);
+    expect(code, stderr).to.equal(0);
+    await setMayRead(false);
+    await world.startManager({ kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath });
+  });
+  after(() => world.finish());
+
+  async function setMayRead(may: boolean): Promise<void> {
+    const rule = {
+      apiGroups: ['apiextensions.k8s.io'],
+      resources: ['customresourcedefinitions'],
+      resourceNames: ['awsfargateprofiles.infrastructure.cluster.x-k8s.io'],
+      verbs: ['get'],
+    };
+    const { api } = world.controlPlane;
+    const { rules = [] } = await api.get<{ rules?: readonly { apiGroups: readonly string[] }[] }>(CLUSTER_ROLE);
+    const others = rules.filter(({ apiGroups }) => !apiGroups.includes('apiextensions.k8s.io'));
+    await api.patch(CLUSTER_ROLE, { rules: may ? [...others, rule] : others });
+  }
+
+  it('holds deletions and reports that, and does not affect other objects', async () => {
+    await world.createEksCluster('prod');
+    await world.apply(fargateProfile('unread'));
+    await world.ready('unread');
+    const calls = callsFromNow(world.aws);
+    await world.delete('unread');
+    const held = await world.condition('unread', 'Deleting', { status: 'True', reason: 'WaitingForAPI' });
+    expect(messageOf(held, 'Deleting')).to.match(
+      /^The controller cannot read CustomResourceDefinition objects: .* is forbidden: /,
+    );
+    expect(calls.mutations()).to.deep.equal([]);
+    expect(world.manager.log()).to.contain('"The CRD cannot be read: nothing is deleted in AWS"');
+    await setMayRead(true);
+    await world.gone('unread', WITHIN_CRD_CHECK);
+  });
+});

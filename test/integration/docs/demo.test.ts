@@ -1,0 +1,201 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A part of the last line that a demo in the mode `stay` prints before it waits for Ctrl-C. */
+const STAYING = 'Ctrl-C ends everything';
+const SETTLES_WITHIN = { timeoutMs: 60_000 };
+
+interface RunningDemo {
+  /** The value of TMPDIR for the demo. All temporary files of the demo are in this folder. */
+  readonly folder: string;
+  readonly exited: Promise<number | NodeJS.Signals | null>;
+  /** Returns what the demo has printed so far to stdout and stderr. */
+  readonly text: () => string;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<RunningDemo> {
+  const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
+  const child = spawn(process.execPath, ['test/demo/main.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, ONCE: '', TEARDOWN: '', TMPDIR: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  }
+  const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once('close', (code, signal) => resolve(signal ?? code));
+  });
+  return { folder, exited, text: () => text, kill: (signal) => void child.kill(signal) };
+}
+
+interface Process {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Returns all running processes whose command line contains `text`. */
+async function processesWith(text: string): Promise<readonly Process[]> {
+  const all = process.platform === 'linux' ? await linuxProcesses() : await posixProcesses();
+  return all.filter(({ command }) => command.includes(text));
+}
+
+async function linuxProcesses(): Promise<readonly Process[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  return Promise.all(
+    pids.map(async (pid) => ({
+      pid: Number(pid),
+      // The file /proc/<pid>/cmdline does not exist when the process has exited meanwhile.
+      command: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+    })),
+  );
+}
+
+async function posixProcesses(): Promise<readonly Process[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,args=']);
+  return stdout.split('\n').map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
+}
+
+const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
+
+/**
+ * Expects that no process and no file of the demo is left. Finds the servers of the demo by the folder of the demo in
+ * their command lines, and the AWS emulator by its URL.
+ */
+async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
+  await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));
+  await eventually(async () => expect(await readdir(folder)).to.deep.equal([]));
+  for (const url of urlsIn(text())) {
+    const answer = await fetch(url).then(
+      () => 'an answer',
+      () => 'none',
+    );
+    expect(answer, url).to.equal('none');
+  }
+}
+
+function expectInOrder(text: string, patterns: readonly RegExp[]): void {
+  const lines = text.split('\n');
+  let from = 0;
+  for (const pattern of patterns) {
+    const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
+    expect(found, `${String(pattern)} after line ${from} of\n${text}`).to.be.at.least(from);
+    from = found + 1;
+  }
+}
+
+describe('the demo', function () {
+  this.timeout(120_000);
+  let demo: RunningDemo;
+
+  afterEach(async () => {
+    demo.kill('SIGKILL');
+    await demo.exited;
+    await rm(demo.folder, { recursive: true, force: true });
+  });
+
+  it('shows the creation and deletion of a profile and exits with 0', async () => {
+    demo = await startDemo({ ONCE: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+
+    expectInOrder(demo.text(), [
+      /^ {2}Kubernetes API server v1\.\d+\.\d+ +https:\/\/127\.0\.0\.1:\d+$/,
+      /^ {2}Emulated EKS, IAM and STS +http:\/\/127\.0\.0\.1:\d+$/,
+      /^\$ kubectl apply -f config\/samples$/,
+      /^awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io\/web created$/,
+      /^ +\d+\.\d s {2}web {2}Ready +False +Creating: /,
+      /^ +\d+\.\d s {2}web {2}Ready +True /,
+      /^ {2}Fargate profile +default_web$/,
+      /^ +status +ACTIVE$/,
+      /^ +sigs\.k8s\.io\/cluster-api-provider-aws-fargate\/owner = default\/web$/,
+      /^ {2}IAM role +my-cluster-default_web_fargate$/,
+      /^\$ kubectl describe awsfargateprofiles$/,
+      /^Events:$/,
+      /Normal +SuccessfulCreateEKSFargateProfile /,
+      /^\$ kubectl delete -f config\/samples --wait=false$/,
+      /^ +\d+\.\d s {2}web {2}Deleting +True /,
+      /^ +\d+\.\d s {2}web {2}The object is deleted$/,
+      /^ {2}Fargate profiles +none$/,
+      /^ {2}IAM roles +none$/,
+      /^No resources found in default namespace\.$/,
+      /^The demo succeeded after \d+\.\d s\.$/,
+    ]);
+    expect(demo.text(), 'escape sequences').not.to.contain('\u001B');
+    await expectNothingLeft(demo);
+  });
+
+  it('shows the teardown of a cluster with three profiles and exits with 0', async function () {
+    await resolveBinaries(['cluster-api-manager', 'kube-controller-manager']).catch(skipIfBinariesMissing(this));
+    demo = await startDemo({ TEARDOWN: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+    expectInOrder(demo.text(), [
+      /^ {2}Cluster API's core manager v1\.\d+\.\d+ +real process$/,
+      /^\$ kubectl apply -f test\/demo\/three-profiles\.yaml$/,
+      /^\$ kubectl delete cluster my-cluster --wait=false$/,
+      /^ +\d+\.\d s {2}Cluster my-cluster +is being deleted; has finalizers of Cluster API$/,
+      /^ +\d+\.\d s {2}AWSManagedControlPlane my-cluster-control-plane +has lost the finalizer of this provider$/,
+      /^ +\d+\.\d s {2}AWSManagedControlPlane my-cluster-control-plane +is gone$/,
+      /^ +\d+\.\d s {2}Cluster my-cluster +is gone$/,
+      /^No resources found in default namespace\.$/,
+      /^ {2}in AWS: no EKS cluster, no Fargate profile, no IAM role of the profiles$/,
+      /^The demo succeeded after \d+\.\d s\.$/,
+    ]);
+    const [, goingAway = ''] = demo.text().split('$ kubectl delete cluster');
+    const [beforeItLetsGo = ''] = goingAway.split('has lost the finalizer of this provider');
+    expect(beforeItLetsGo.match(/AWSFargateProfile \w+ +is gone/g), demo.text()).to.have.length(3);
+    expect(demo.text()).to.match(/AWS provider +EKS refuses to delete the cluster: Cluster has Fargate Profiles/);
+    await expectNothingLeft(demo);
+  });
+
+  it('runs until Ctrl-C, prints commands to try, and leaves nothing behind', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes(STAYING), SETTLES_WITHIN);
+    expect(demo.text()).to.match(/^ {2}export KUBECONFIG=.*\.kubeconfig$/m);
+    expect(await processesWith(demo.folder)).to.have.length(4); // etcd, kube-apiserver, the manager and the watchdog
+    expect(urlsIn(demo.text())).not.to.deep.equal([]);
+
+    demo.kill('SIGINT');
+    expect(await demo.exited).to.equal(0);
+    expect(demo.text()).to.match(/^All processes are stopped, and their files are removed\.$/m);
+    await expectNothingLeft(demo);
+  });
+
+  it('leaves nothing behind after an interrupt during the demo', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes('Emulated EKS'), SETTLES_WITHIN);
+    demo.kill('SIGINT');
+    expect(await demo.exited).to.equal(130);
+    await expectNothingLeft(demo);
+  });
+
+  it('leaves nothing behind after a kill', async () => {
+    demo = await startDemo();
+    await eventually(() => demo.text().includes('created'), SETTLES_WITHIN);
+    demo.kill('SIGKILL');
+    expect(await demo.exited).to.equal('SIGKILL');
+    await expectNothingLeft(demo);
+  });
+
+  it('fails with the reason when the manager ends, and leaves nothing behind', async () => {
+    demo = await startDemo({ ONCE: '1' });
+    await eventually(() => demo.text().includes('created'), SETTLES_WITHIN);
+    const managers = (await processesWith(demo.folder)).filter(({ command }) => command.includes('manager.mjs'));
+    expect(managers).to.have.length(1);
+    for (const { pid } of managers) process.kill(pid, 'SIGKILL');
+    expect(await demo.exited).to.equal(1);
+    expect(demo.text()).to.match(/^The demo failed: the manager ended with SIGKILL\nThe end of the manager's log:\n/m);
+    await expectNothingLeft(demo);
+  });
+});

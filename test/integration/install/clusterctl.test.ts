@@ -1,0 +1,236 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import type { CrdManifest } from '../../envtest/clients/crds.ts';
+import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
+import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
+import { eventually } from '../../support/eventually.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { profileQueueOf } from '../../world/aws/queue.ts';
+import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
+import { FIRST_VERSION, IMAGE, createClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
+import type { World } from '../../world/world.ts';
+import { startWorld } from '../../world/world.ts';
+
+const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
+const NEXT_VERSION = 'v0.1.1';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const NAMESPACE = '/namespaces/capaf-system';
+const DEPLOYMENT = `/apis/apps/v1${NAMESPACE}/deployments/capaf-controller-manager`;
+const SERVICE_ACCOUNT = `/api/v1${NAMESPACE}/serviceaccounts/capaf-manager`;
+const CRD =
+  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
+const ROLE_ARN = 'arn:aws:iam::123456789012:role/capaf';
+const PROVIDER = `/apis/clusterctl.cluster.x-k8s.io/v1alpha3${NAMESPACE}/providers/infrastructure-aws-fargate`;
+
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly { readonly image: string; readonly args: readonly string[] }[] };
+    };
+  };
+}
+
+describe('the real clusterctl, with a release of this provider in a local repository', function () {
+  this.timeout(180_000);
+  let directory: string;
+  let repository: ClusterctlRepository;
+  let world: World;
+  const queue = profileQueueOf(() => world);
+  const run = (...args: readonly string[]) => repository.run(world.controlPlane, args);
+
+  before(async function () {
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
+    repository = await createClusterctlRepository(directory).catch(skipIfBinariesMissing(this));
+    const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
+    world = await startWorld({ crds: [...capa, CERT_MANAGER] });
+  });
+  after(async () => {
+    await world.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const container = async () => {
+    const { spec } = await world.controlPlane.api.get<Deployment>(DEPLOYMENT);
+    return spec.template.spec.containers[0] ?? expect.fail('the Deployment has no container');
+  };
+  /** Starts the manager of the Deployment: no kubelet runs in this test. */
+  const startManager = (name: string) =>
+    world.startManager({
+      name,
+      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
+      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
+    });
+
+  /**
+   * Lets the API server convert Clusters and accept them without the webhooks of Cluster API: no pod serves them in this
+   * test.
+   */
+  async function disableCoreWebhooks(): Promise<void> {
+    const { api } = world.controlPlane;
+    for (const kind of ['mutating', 'validating'])
+      await api.delete(
+        `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/capi-${kind}-webhook-configuration`,
+      );
+    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    for (const { metadata, spec } of (await api.list<CrdManifest>(crds)).items)
+      if (spec.group === 'cluster.x-k8s.io')
+        await api.patch(`${crds}/${metadata.name}`, { spec: { conversion: { strategy: 'None', webhook: null } } });
+  }
+
+  describe('generate provider', () => {
+    const generate = async (variables: Readonly<Record<string, string>>): Promise<string> =>
+      (
+        await repository.run(
+          world.controlPlane,
+          ['generate', 'provider', '--infrastructure', `aws-fargate:${FIRST_VERSION}`],
+          { variables },
+        )
+      ).stdout;
+
+    it('uses defaults for all variables', async () => {
+      const text = await generate({});
+      expect(text).to.not.contain('${').and.to.not.contain('eks.amazonaws.com/role-arn');
+      for (const arg of ['--diagnostics-address=127.0.0.1:8443', '--insecure-diagnostics=false', '--v=0'])
+        expect(text).to.contain(`- ${arg}\n`);
+    });
+
+    it('replaces the variables', async () => {
+      const text = await generate({
+        CAPAF_ROLE_ARN: ROLE_ARN,
+        CAPAF_LOGLEVEL: '4',
+        CAPAF_DIAGNOSTICS_ADDRESS: ':8443',
+        CAPAF_INSECURE_DIAGNOSTICS: 'true',
+      });
+      expect(text).to.contain(`eks.amazonaws.com/role-arn: ${ROLE_ARN}\n`);
+      for (const arg of ['--diagnostics-address=:8443', '--insecure-diagnostics=true', '--v=4'])
+        expect(text).to.contain(`- ${arg}\n`);
+    });
+  });
+
+  describe('init', () => {
+    before(async () => {
+      const none = ['--bootstrap', '-', '--control-plane', '-'];
+      const core = ['--core', `cluster-api:${CLUSTER_API_VERSION}`];
+      const variables = { CAPAF_ROLE_ARN: ROLE_ARN };
+      const infrastructure = ['--infrastructure', `aws-fargate:${FIRST_VERSION}`];
+      await repository.run(world.controlPlane, ['init', ...core, ...none, ...infrastructure], { variables });
+      await disableCoreWebhooks();
+    });
+
+    it('installs the provider beside the core', async () => {
+      const { api } = world.controlPlane;
+      expect((await container()).image).to.equal(`${IMAGE}:${FIRST_VERSION}`);
+      expect((await api.get(SERVICE_ACCOUNT)).metadata.annotations).to.deep.equal({
+        'eks.amazonaws.com/role-arn': ROLE_ARN,
+      });
+      expect(await api.exists(CRD)).to.equal(true);
+      expect(await api.get(PROVIDER)).to.include({ version: FIRST_VERSION, type: 'InfrastructureProvider' });
+    });
+
+    it('gives the manager the permissions to make a profile Ready', async () => {
+      await startManager('first');
+      await world.createEksCluster('prod');
+      await queue.start('prod', 'web');
+      await world.ready('web');
+    });
+  });
+
+  describe('generate cluster', () => {
+    it('adds a profile to a cluster with the flavor fargate-profile', async () => {
+      const { stdout } = await run('generate', 'cluster', 'prod', '-i', 'aws-fargate', '--flavor', 'fargate-profile');
+      const applied = await world.kubectl(['apply', '--validate=strict', '-f', '-'], stdout);
+      expect(applied.stderr).to.equal('');
+      const { spec } = await world.ready('prod-default');
+      expect(spec).to.deep.include({ clusterName: 'prod', selectors: [{ namespace: 'default' }] });
+    });
+
+    it('makes a cluster with the flavor eks-fargate and the variables of Cluster API Provider AWS', async () => {
+      const flavor = ['-i', 'aws-fargate', '--flavor', 'eks-fargate', '--kubernetes-version', 'v1.33.0'];
+      const { stdout } = await repository.run(world.controlPlane, ['generate', 'cluster', 'new', ...flavor], {
+        variables: { AWS_REGION: 'eu-west-1', AWS_SSH_KEY_NAME: 'default' },
+      });
+      const applied = await world.kubectl(['apply', '--dry-run=server', '-f', '-'], stdout);
+      expect(applied.code, applied.stderr).to.equal(0);
+      const kinds = parseAllDocuments(stdout).map((document) => (document.toJS() as { kind: string }).kind);
+      expect(kinds).to.have.members(['Cluster', 'AWSManagedCluster', 'AWSManagedControlPlane', 'AWSFargateProfile']);
+    });
+  });
+
+  describe('upgrade', () => {
+    before(() => repository.addVersion(NEXT_VERSION));
+
+    it('plans the next version', async () => {
+      const { stdout } = await run('upgrade', 'plan');
+      expect(stdout).to.match(
+        new RegExp(`infrastructure-aws-fargate +capaf-system +Infrastructure\\S* +${FIRST_VERSION} +${NEXT_VERSION}`),
+      );
+    });
+
+    it('loses nothing and makes nothing twice while EKS creates and deletes profiles', async () => {
+      const { admin } = world.aws;
+      const calls = callsFromNow(world.aws);
+      await queue.withEndlessChanges('creations', async () => {
+        await queue.start('prod', 'creating');
+        await queue.waitUntilCreating('creating');
+      });
+      await queue.start('prod', 'queued');
+      await queue.waitUntilQueued('queued');
+      await world.delete('web');
+      await world.stopManager();
+      await run('upgrade', 'apply', '--infrastructure', `capaf-system/aws-fargate:${NEXT_VERSION}`);
+      expect((await container()).image).to.equal(`${IMAGE}:${NEXT_VERSION}`);
+      expect(await world.controlPlane.api.get(PROVIDER)).to.include({ version: NEXT_VERSION });
+
+      admin.setProfile({ cluster: 'default_prod-control-plane', name: 'default_creating', status: 'ACTIVE' });
+      await startManager('second');
+      await Promise.all([world.ready('creating'), world.ready('queued'), world.gone('web')]);
+      const changes = calls.mutations().filter(({ operation }) => /^(Create|Delete)FargateProfile$/.test(operation));
+      expect(changes.map(({ operation, nouns }) => `${operation} ${nouns['fargateProfileName']}`)).to.have.members([
+        'CreateFargateProfile default_creating',
+        'CreateFargateProfile default_queued',
+        'DeleteFargateProfile default_web',
+      ]);
+    });
+  });
+
+  describe('delete', () => {
+    const clusterScoped = async (): Promise<readonly string[]> => {
+      const { api } = world.controlPlane;
+      const paths = [
+        `${RBAC}/clusterroles`,
+        `${RBAC}/clusterrolebindings`,
+        '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      ];
+      const lists = await Promise.all(paths.map((path) => api.list(path)));
+      return lists
+        .flatMap(({ items }) => items)
+        .filter(({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === 'infrastructure-aws-fargate')
+        .map(({ metadata }) => metadata.name);
+    };
+
+    it('leaves nothing cluster-scoped after the profiles are gone', async () => {
+      await queue.deleteAll(['creating', 'queued', 'prod-default']);
+      await queue.waitUntilGone(['creating', 'queued', 'prod-default']);
+      await world.stopManager();
+      expect(await clusterScoped()).to.have.length(3);
+      await world.controlPlane.startControllerManager();
+      await run('delete', '--infrastructure', 'aws-fargate', '--include-crd', '--include-namespace');
+      await eventually(async () => (await clusterScoped()).length === 0, { what: 'the deletion of the CRD' });
+      const { admin } = world.aws;
+      const left = [...admin.profiles(), ...admin.roles()].map(({ name }) => name);
+      // EKS makes this role with the first profile of an account.
+      expect(left).to.deep.equal(['AWSServiceRoleForAmazonEKSForFargate']);
+      await eventually(async () => !(await world.controlPlane.api.exists('/api/v1/namespaces/capaf-system')), {
+        what: 'the deletion of the namespace and of everything in it',
+        timeoutMs: 60_000,
+      });
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
+import { runProgram } from '../../support/run-program.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const IMAGE = 'registry.example.com/capaf';
+const VERSION = 'v0.1.0';
+
+describe('the files of a release', () => {
+  let out: string;
+
+  async function release(name: string, version = VERSION): Promise<ReadonlyMap<string, string>> {
+    const { kubectl } = await resolveBinaries(['kubectl']);
+    const directory = join(out, name);
+    const args = [
+      '--version',
+      version,
+      '--image',
+      IMAGE,
+      '--kubectl',
+      kubectl,
+      '--out',
+      directory,
+      '--no-container-image',
+    ];
+    const { code, stderr } = await runProgram(process.execPath, [join(ROOT, 'hack/release.ts'), ...args], {
+      name: 'hack/release.ts',
+      env: process.env,
+      timeoutMs: 60_000,
+    });
+    if (code !== 0) throw new Error(stderr);
+    return new Map(readdirSync(directory).map((file) => [file, readFileSync(join(directory, file), 'utf8')]));
+  }
+  let files: ReadonlyMap<string, string>;
+  const read = (name: string): string => files.get(name) ?? expect.fail(`${name} is missing`);
+
+  before(async () => {
+    out = mkdtempSync(join(ROOT, '.tmp/release-'));
+    files = await release('first');
+  });
+  after(() => rmSync(out, { recursive: true, force: true }));
+
+  it('are those that clusterctl looks for, and a bill of materials, notes and checksums', () => {
+    expect([...files.keys()]).to.have.members([
+      'checksums.txt',
+      'cluster-template-eks-fargate.yaml',
+      'cluster-template-fargate-profile.yaml',
+      'infrastructure-components.yaml',
+      'metadata.yaml',
+      'release-notes.md',
+      'sbom.cdx.json',
+    ]);
+    expect(parse(read('metadata.yaml'))).to.deep.equal({
+      apiVersion: 'clusterctl.cluster.x-k8s.io/v1alpha3',
+      kind: 'Metadata',
+      releaseSeries: [{ major: 0, minor: 1, contract: 'v1beta1' }],
+    });
+    expect(read('infrastructure-components.yaml').match(/image: .*/g)).to.deep.equal([`image: ${IMAGE}:${VERSION}`]);
+  });
+
+  it('have the checksums that checksums.txt lists', () => {
+    const lines = read('checksums.txt').trim().split('\n');
+    expect(lines).to.have.length(files.size - 1);
+    for (const line of lines) {
+      const [sum = '', name = ''] = line.split('  ');
+      expect(createHash('sha256').update(read(name)).digest('hex'), name).to.equal(sum);
+    }
+  });
+
+  it('are byte for byte the same when they are written again', async () => {
+    expect(await release('second')).to.deep.equal(files);
+  });
+
+  it('are not written for a version that package.json does not have', async () => {
+    const refusal = await release('third', 'v9.9.9').catch(String);
+    expect(refusal).to.contain('package.json has version 0.1.0, not v9.9.9');
+  });
+});

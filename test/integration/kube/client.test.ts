@@ -1,0 +1,133 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { errorMessage } from '../../../pkg/env/error-text.ts';
+import { systemClock, systemRandom } from '../../../pkg/env/system.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import { isNoAnswer } from '../../../pkg/kube/errors.ts';
+import { EventWriter } from '../../../pkg/kube/events/events.ts';
+import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
+import { describeApiServer } from '../../../pkg/kube/testing/conformance.ts';
+import type { Resource } from '../../../pkg/kube/types.ts';
+import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { applyCrds } from '../../envtest/clients/crds.ts';
+import { kubectl } from '../../envtest/clients/kubectl.ts';
+import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
+import { WITH_CRDS } from '../../world/world.ts';
+import { connectThroughProxy, type Connected } from './connect.ts';
+
+const widgets: Resource = { group: 'example.org', version: 'v1', plural: 'widgets' };
+
+const widgetCrd = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.org' },
+  spec: {
+    group: 'example.org',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', kind: 'Widget', singular: 'widget', listKind: 'WidgetList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+describe('the Kubernetes client with a real API server', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+  let connected: Connected;
+  const { signal } = new AbortController();
+
+  before(async () => {
+    controlPlane = await acquireControlPlane(WITH_CRDS);
+    await applyCrds(controlPlane.api, widgetCrd);
+    connected = await connectThroughProxy(controlPlane);
+  });
+  after(async () => {
+    await connected.close();
+    await controlPlane.stop();
+  });
+
+  describeApiServer(() => ({ client: connected.client, widgets }));
+
+  it('uses at most two connections for sequential requests', async () => {
+    const before = connected.proxy.accepted;
+    for (let i = 0; i < 100; i++) await connected.client.list(widgets, { signal });
+    // The client can send a request before the connection of its previous request is back in the connection pool. So
+    // the client may open a second connection.
+    expect(connected.proxy.accepted - before).to.be.at.most(2);
+  });
+
+  it('reports a server certificate that no trusted authority has signed', async () => {
+    const text = await readFile(controlPlane.kubeconfigPath, 'utf8');
+    const path = join(controlPlane.dir, 'untrusted.kubeconfig');
+    await writeFile(path, text.replace(/^ *certificate-authority(-data)?:.*\n/m, ''));
+    const untrusting = connect({ load: () => loadKubeconfig({ path, env: {}, home: '/' }), clock: systemClock });
+    try {
+      const client = createKubeClient({ transport: untrusting, clock: systemClock });
+      const failure: unknown = await client.list(widgets, { signal }).catch((error: unknown) => error);
+      expect(failure).to.satisfy(isNoAnswer);
+      expect(errorMessage(failure)).to.match(/self-signed certificate|unable to verify/);
+    } finally {
+      await untrusting.close();
+    }
+  });
+
+  describe('EventWriter', () => {
+    async function whileWriting(
+      work: (writer: EventWriter, logger: MemoryLogger) => Promise<void>,
+    ): Promise<MemoryLogger> {
+      const { client } = connected;
+      const logger = new MemoryLogger();
+      const options = { client, clock: systemClock, random: systemRandom, logger, component: 'capaf' };
+      const writer = new EventWriter(options);
+      const stop = new AbortController();
+      const ended = writer.run(stop.signal);
+      await work(writer, logger).finally(() => stop.abort());
+      await ended;
+      return logger;
+    }
+    const newWidget = (name: string, namespace = 'default') =>
+      connected.client.create(
+        widgets,
+        namespace,
+        { apiVersion: 'example.org/v1', kind: 'Widget', metadata: { name } },
+        { signal },
+      );
+
+    it('writes Events that kubectl describe prints with their count', async () => {
+      const widget = await newWidget('described');
+      const logger = await whileWriting((writer) => {
+        for (let i = 0; i < 3; i++) writer.record(widget, 'Warning', 'CreateFailed', 'EKS said no');
+        return Promise.resolve();
+      });
+      expect(logger.lines).to.deep.equal([]);
+      const { stdout } = await kubectl(controlPlane, ['describe', 'widget', 'described']);
+      expect(stdout).to.match(/Warning +CreateFailed +\S+ \(x3 over \S+\) +capaf +EKS said no/);
+    });
+
+    it('logs only at debug level when the namespace is being deleted', async () => {
+      const { api } = controlPlane;
+      await api.post('/api/v1/namespaces', { metadata: { name: 'leaving' } });
+      const widget = await newWidget('late', 'leaving');
+      // The Kubernetes control plane of the tests has no namespace controller, so a deleted namespace stays in phase
+      // Terminating.
+      await api.delete('/api/v1/namespaces/leaving');
+      const logger = await whileWriting((writer) => {
+        writer.record(widget, 'Normal', 'Tested', 'too late');
+        return Promise.resolve();
+      });
+      expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
+        'debug The API server refused an event',
+      ]);
+    });
+  });
+});

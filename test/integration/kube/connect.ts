@@ -1,0 +1,70 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { systemClock } from '../../../pkg/env/system.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
+import {
+  observeRequests,
+  type ClosableTransport,
+  type TransportRequest,
+} from '../../../pkg/kube/transport/transport.ts';
+import type { KubeClient } from '../../../pkg/kube/types.ts';
+import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+
+/** A client of `pkg/kube` that is connected to an API server through a TCP proxy. */
+export interface Connected {
+  readonly client: KubeClient;
+  readonly transport: ClosableTransport;
+  readonly proxy: TcpProxy;
+  /** The method and path of each request that the client has made so far, e.g. `GET /api/v1/…`. */
+  readonly requests: string[];
+  /** The requests whose response has begun: the client has the status and the headers. A watch is open then. */
+  readonly answered: string[];
+  /**
+   * A function that gets each request before the client sends the request. The client sends the request when the
+   * promise that this function returns resolves.
+   */
+  before: (request: TransportRequest) => Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function connectThroughProxy(controlPlane: ControlPlane): Promise<Connected> {
+  const proxy = await startTcpProxy(Number(new URL(controlPlane.url).port));
+  const kubeconfig = parse(await readFile(controlPlane.kubeconfigPath, 'utf8')) as {
+    clusters: { cluster: { server: string } }[];
+  };
+  for (const { cluster } of kubeconfig.clusters) cluster.server = `https://127.0.0.1:${proxy.port}`;
+  const path = join(controlPlane.dir, `proxied-${proxy.port}.kubeconfig`);
+  await writeFile(path, stringify(kubeconfig));
+  const transport = connect({ load: () => loadKubeconfig({ path, env: {}, home: '/' }), clock: systemClock });
+  const observed = observeRequests(transport, { userAgent: 'capaf-test/0' });
+  const connected: Connected = {
+    client: createKubeClient({
+      clock: systemClock,
+      transport: {
+        host: transport.host,
+        async send(request) {
+          const text = `${request.method} ${request.path}`;
+          connected.requests.push(text);
+          await connected.before(request);
+          const response = await observed.send(request);
+          connected.answered.push(text);
+          return response;
+        },
+      },
+    }),
+    transport,
+    proxy,
+    requests: [],
+    answered: [],
+    before: () => Promise.resolve(),
+    async close() {
+      await transport.close();
+      await proxy.close();
+    },
+  };
+  return connected;
+}

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { acquireControlPlane, expectInventory, inventoryOf } from '../../envtest/control-plane/pool.ts';
+import { WITH_CRDS, fargateProfile } from '../../world/world.ts';
+import { pathOf } from '../../world/objects.ts';
+
+const CRD =
+  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
+const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team/awsfargateprofiles';
+
+/**
+ * Creates an object of each kind that tests create, and changes the namespace `default`, which the API server creates
+ * itself.
+ */
+async function leaveObjects({ api }: ControlPlane): Promise<void> {
+  const metadata = { name: 'left', namespace: 'team' };
+  await api.post('/api/v1/namespaces', { metadata: { name: 'team' } });
+  await api.post(PROFILES, fargateProfile('left', {}, { namespace: 'team', finalizers: ['example.org/kept'] }));
+  await api.delete(`${PROFILES}/left`);
+  await api.post('/api/v1/namespaces/team/secrets', { metadata });
+  await api.post('/api/v1/namespaces/team/configmaps', { metadata });
+  await api.post('/api/v1/namespaces/team/events', { metadata, involvedObject: { namespace: 'team' } });
+  await api.post('/apis/coordination.k8s.io/v1/namespaces/team/leases', { metadata });
+  await api.patch('/api/v1/namespaces/default', { metadata: { labels: { left: 'over' } } });
+}
+
+describe('the pool of control planes', function () {
+  this.timeout(60_000);
+  let controlPlane: ControlPlane;
+  beforeEach(async () => {
+    controlPlane = await acquireControlPlane(WITH_CRDS);
+  });
+  afterEach(() => controlPlane.stop());
+
+  const stopAndAcquire = async (): Promise<{ readonly isSame: boolean }> => {
+    const { url } = controlPlane;
+    await controlPlane.stop();
+    controlPlane = await acquireControlPlane(WITH_CRDS);
+    return { isSame: controlPlane.url === url };
+  };
+
+  it('gives a control plane without left-over objects to the next test file', async () => {
+    const before = await inventoryOf(controlPlane);
+    await leaveObjects(controlPlane);
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
+    await expectInventory(controlPlane, before);
+    expect(await controlPlane.api.exists(pathOf('left', 'team'))).to.equal(false);
+  });
+
+  it('lists left-over objects of etcd and of the API server', async () => {
+    const before = await inventoryOf(controlPlane);
+    await leaveObjects(controlPlane);
+    const error: unknown = await expectInventory(controlPlane, before, 0).catch((thrown: unknown) => thrown);
+    for (const line of [
+      '/registry/infrastructure.cluster.x-k8s.io/awsfargateprofiles/team/left is left over',
+      '/registry/secrets/team/left is left over',
+      '/registry/configmaps/team/left is left over',
+      '/registry/events/team/left is left over',
+      '/registry/leases/team/left is left over',
+      '/registry/namespaces/team is left over',
+      '/registry/namespaces/default has changed',
+      '/api/v1/secrets team/left is still served',
+      '/api/v1/namespaces /team is still served',
+    ])
+      expect(String(error).split('\n')).to.include(line);
+  });
+
+  it('installs a deleted CRD again', async () => {
+    await controlPlane.api.delete(CRD);
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
+    await controlPlane.api.post(pathOf('', 'default'), fargateProfile('web'));
+  });
+
+  it('does not reuse a control plane with changed RBAC objects, which the API server caches', async () => {
+    const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+    await controlPlane.api.post(path, { metadata: { name: 'left' }, rules: [] });
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: false });
+  });
+
+  it('does not reuse a control plane whose API server was stopped', async () => {
+    await controlPlane.stopApiServer('SIGKILL');
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: false });
+  });
+});

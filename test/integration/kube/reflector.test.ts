@@ -1,0 +1,262 @@
+import { expect } from 'chai';
+import { systemClock, systemRandom } from '../../../pkg/env/system.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { findServed } from '../../../pkg/kube/discovery.ts';
+import { keyText, keyOf } from '../../../pkg/kube/object-key.ts';
+import { Reflector } from '../../../pkg/kube/cache/reflector.ts';
+import { Store } from '../../../pkg/kube/cache/store.ts';
+import type { KubeClient } from '../../../pkg/kube/types.ts';
+import { startControlPlane, type ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { applyCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Gate } from '../../support/gate.ts';
+import { connectThroughProxy, type Connected } from './connect.ts';
+
+const GROUP = 'reflector.example.org';
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+function crdOf(
+  plural: string,
+  kind: string,
+  versions: Readonly<Record<string, { readonly served: boolean; readonly storage: boolean }>>,
+): CrdManifest {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: Object.entries(versions).map(([name, flags]) => ({ name, ...flags, schema })),
+    },
+  };
+  return crd;
+}
+
+const onlyV1 = { v1: { served: true, storage: true } };
+
+describe('a Reflector with a real API server', function () {
+  this.timeout(120_000);
+  let controlPlane: ControlPlane;
+  let connected: Connected;
+  let stop: () => Promise<void>;
+
+  before(async () => {
+    controlPlane = await startControlPlane();
+    await applyCrds(controlPlane.api, crdOf('widgets', 'Widget', onlyV1));
+  });
+  after(() => controlPlane.stop());
+
+  beforeEach(async () => {
+    connected = await connectThroughProxy(controlPlane);
+    stop = () => Promise.resolve();
+  });
+  afterEach(async () => {
+    await stop();
+    await connected.close();
+  });
+
+  function startReflector(plural: string, client = connected.client) {
+    const logger = new MemoryLogger();
+    const store = new Store({ name: `${plural}.${GROUP}`, logger });
+    const changes: string[] = [];
+    store.onChange(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
+    const resolve = (signal: AbortSignal) =>
+      findServed(client, { group: GROUP, plural, versions: ['v2', 'v1'] }, signal);
+    const reflector = new Reflector({ client, store, resolve, clock: systemClock, random: systemRandom, logger });
+    const controller = new AbortController();
+    const ended = reflector.run(controller.signal);
+    stop = async () => {
+      controller.abort();
+      await ended;
+    };
+    const names = () => {
+      const listing = store.list();
+      return listing.kind === 'unknown' ? listing.kind : listing.objects.map((object) => keyText(keyOf(object)));
+    };
+    const shows = (...expected: readonly string[]) =>
+      eventually(() => expect(names()).to.deep.equal(expected.map((name) => `default/${name}`)), { timeoutMs: 60_000 });
+    return { store, reflector, changes, shows, logger };
+  }
+
+  const pathOf = (plural: string, version = 'v1') => `/apis/${GROUP}/${version}/namespaces/default/${plural}`;
+  const create = (plural: string, name: string, version = 'v1') =>
+    controlPlane.api.post(pathOf(plural, version), {
+      apiVersion: `${GROUP}/${version}`,
+      kind: plural === 'widgets' ? 'Widget' : 'Gadget',
+      metadata: { name },
+    });
+  const isList = (request: string) => request.startsWith(`GET /apis/${GROUP}/`) && request.includes('limit=500');
+  const isWatch = (request: string) => request.includes('watch=true');
+  const clear = async (plural: string) => {
+    for (const { metadata } of (await controlPlane.api.list(pathOf(plural))).items)
+      await controlPlane.api.delete(`${pathOf(plural)}/${metadata.name}`);
+  };
+
+  /** Holds the request with which the reflector compares versions after an interrupted watch. */
+  function holdComparison(): Gate {
+    const gate = new Gate('the comparison of the reflector');
+    connected.before = async ({ path }) => {
+      if (/[?&]limit=1(&|$)/.test(path)) await gate.pass();
+    };
+    return gate;
+  }
+
+  it('resumes its watch after a connection reset, without a new list and without losing a change', async () => {
+    await clear('widgets');
+    await create('widgets', 'a');
+    const { store, shows, changes } = startReflector('widgets');
+    await store.whenSynced(AbortSignal.timeout(30_000));
+    await shows('a');
+    // A change that arrives shows that the watch is open.
+    await create('widgets', 'seen');
+    await shows('a', 'seen');
+    const comparison = holdComparison();
+    connected.proxy.cut();
+    await comparison.waitForArrival();
+    await create('widgets', 'b');
+    await controlPlane.api.delete(`${pathOf('widgets')}/a`);
+    comparison.open();
+    await shows('b', 'seen');
+    expect(changes).to.deep.equal(['added a', 'added seen', 'added b', 'deleted a']);
+    expect(connected.requests.filter(isList)).to.have.length(1);
+  });
+
+  it('lists again when the API server could not be reached, since etcd may have been restored meanwhile', async () => {
+    await clear('widgets');
+    await create('widgets', 'a');
+    const { shows, changes, reflector } = startReflector('widgets');
+    await shows('a');
+    await create('widgets', 'seen');
+    await shows('a', 'seen');
+    connected.proxy.refuse();
+    await controlPlane.api.delete(`${pathOf('widgets')}/a`);
+    await create('widgets', 'b');
+    await eventually(() => reflector.state.kind === 'backingOff');
+    connected.proxy.restore();
+    await shows('b', 'seen');
+    expect(changes).to.have.members(['added a', 'added seen', 'deleted a', 'added b']);
+    expect(connected.requests.filter(isList)).to.have.length.above(1);
+  });
+
+  it('lists again after 410 Gone, and reports objects that have vanished', async () => {
+    await clear('widgets');
+    await create('widgets', 'kept');
+    await create('widgets', 'lost');
+    const { store, shows, changes, logger } = startReflector('widgets');
+    await shows('kept', 'lost');
+    await create('widgets', 'seen');
+    await shows('kept', 'lost', 'seen');
+    const comparison = holdComparison();
+    connected.proxy.cut();
+    await comparison.waitForArrival();
+    await controlPlane.api.delete(`${pathOf('widgets')}/lost`);
+    await create('widgets', 'new');
+    await controlPlane.compactHistory();
+    changes.length = 0;
+    comparison.open();
+    await shows('kept', 'new', 'seen');
+    expect(changes).to.have.members(['deleted lost', 'added new']);
+    expect(store.synced).to.equal(true);
+    expect(connected.requests.filter(isList)).to.have.length(2);
+    expect(logger.said('The reflector starts over')).to.have.length(1);
+  });
+
+  it('restarts a list of several pages when a page token has expired', async () => {
+    await clear('widgets');
+    const all = Array.from({ length: 502 }, (_, index) => `w${String(index).padStart(3, '0')}`);
+    await Promise.all(all.map((name) => create('widgets', name)));
+    let isFirst = true;
+    connected.before = async ({ path }) => {
+      if (!path.includes('continue=') || !isFirst) return;
+      isFirst = false;
+      await controlPlane.api.delete(`${pathOf('widgets')}/w000`);
+      await controlPlane.compactHistory();
+    };
+    const { shows, changes } = startReflector('widgets');
+    await shows(...all.slice(1));
+    expect(connected.requests.filter(isList), 'two pages of each of two lists').to.have.length(4);
+    expect(changes.filter((change) => change === 'added w000')).to.deep.equal([]);
+    await clear('widgets');
+  });
+
+  it('keeps its objects while the API server is down, and sees later changes', async () => {
+    await clear('widgets');
+    await create('widgets', 'a');
+    const { store, shows, reflector } = startReflector('widgets');
+    await shows('a');
+    await controlPlane.stopApiServer('SIGKILL');
+    await eventually(() => reflector.state.kind === 'backingOff');
+    expect(store.lookup({ namespace: 'default', name: 'a' }).kind).to.equal('found');
+    await controlPlane.startApiServer();
+    await create('widgets', 'b');
+    await shows('a', 'b');
+  });
+
+  it('lists again when the API server has older data, as after a restore of etcd', async () => {
+    await clear('widgets');
+    await create('widgets', 'a');
+    const { client } = connected;
+    let lists = 0;
+    const newerClient: KubeClient = {
+      ...client,
+      async list(resource, options) {
+        const list = await client.list(resource, options);
+        lists += 1;
+        return lists > 1 ? list : { ...list, resourceVersion: String(Number(list.resourceVersion) + 1_000) };
+      },
+    };
+    const { shows, logger, changes } = startReflector('widgets', newerClient);
+    await shows('a');
+    // A watch that the cut meets before its response has begun is no interrupted watch: the reflector would list at once.
+    await eventually(() => expect(connected.answered.filter(isWatch)).to.have.length(1));
+    await create('widgets', 'b');
+    connected.proxy.cut();
+    await shows('a', 'b');
+    expect(logger.said('The API server knows less than it did: listing anew')).to.have.length(1);
+    await create('widgets', 'c');
+    await shows('a', 'b', 'c');
+    expect(changes).to.deep.equal(['added a', 'added b', 'added c']);
+  });
+
+  it('can start before the API server', async () => {
+    connected.proxy.refuse();
+    await clear('widgets');
+    const { store, shows, reflector } = startReflector('widgets');
+    await eventually(() => reflector.state.kind === 'backingOff');
+    expect(store.lookup({ namespace: 'default', name: 'a' }).kind).to.equal('unknown');
+    connected.proxy.restore();
+    await create('widgets', 'a');
+    await shows('a');
+  });
+
+  it('finds a kind that is installed later, follows it to another version, and empties when the kind is removed', async () => {
+    const { store, shows, reflector, changes } = startReflector('gadgets');
+    await eventually(() => reflector.state.kind === 'unserved');
+    expect(store.lookup({ namespace: 'default', name: 'a' })).to.deep.equal({
+      kind: 'unknown',
+      reason: `the API server does not serve gadgets.${GROUP}`,
+    });
+
+    await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
+    await create('gadgets', 'a');
+    // While the API server does not serve a kind, the reflector looks for the kind every 10 to 30 s.
+    await eventually(() => store.synced, { timeoutMs: 60_000 });
+    await shows('a');
+
+    const upgraded = { v1: { served: false, storage: true }, v2: { served: true, storage: false } };
+    await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', upgraded));
+    await eventually(() => expect(connected.requests.at(-1)).to.match(/\/v2\/gadgets\?watch=true/), {
+      timeoutMs: 60_000,
+    });
+    await create('gadgets', 'b', 'v2');
+    await shows('a', 'b');
+    expect(changes, 'the other version of an object is an update').to.deep.equal(['added a', 'updated a', 'added b']);
+
+    await controlPlane.api.delete(`${CRDS}/gadgets.${GROUP}`);
+    await eventually(() => reflector.state.kind === 'unserved', { timeoutMs: 60_000 });
+    expect(store.list().kind).to.equal('unknown');
+  });
+});

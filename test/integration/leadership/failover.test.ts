@@ -1,0 +1,263 @@
+import { expect } from 'chai';
+import type { CallRecord } from '../../aws/call-log.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { Candidate } from '../../world/manager/candidate.ts';
+import { suspendManager, startCandidate } from '../../world/manager/candidate.ts';
+import type { LeaseHistory, LeaseVersion } from '../../world/manager/lease-history.ts';
+import { mutationsOutsideLease, leaseHistoryOf } from '../../world/manager/lease-history.ts';
+import type { World } from '../../world/world.ts';
+import { fargateProfile, startWorld } from '../../world/world.ts';
+
+const LEASE_MS = 4_000;
+const FLAGS = [
+  '--leader-elect-namespace',
+  'default',
+  '--leader-elect-lease-duration',
+  `${LEASE_MS}ms`,
+  '--leader-elect-renew-deadline',
+  '2500ms',
+  '--leader-elect-retry-period',
+  '250ms',
+  // The short sync period makes the leader call AWS constantly.
+  '--sync-period',
+  '500ms',
+];
+
+/**
+ * IAM allows ten policies for a role; one of them is the EKS policy. The manager attaches the policies in a series of
+ * AWS calls, without requests to the API server between them.
+ */
+const POLICIES = 9;
+
+describe('leader election of two managers', function () {
+  this.timeout(60_000);
+  let world: World;
+  let lease: LeaseHistory;
+  /** All managers that the tests of this file have started. */
+  const contenders: Candidate[] = [];
+  /** The manager that holds the Lease. `follower` is the manager that waits for the Lease. */
+  let leader: Candidate;
+  let follower: Candidate;
+
+  before(async () => {
+    world = await startWorld();
+    lease = leaseHistoryOf(world);
+    world.addCleanup(() => lease.stop());
+    for (const cluster of ['prod', 'stage', 'dev']) await world.createEksCluster(cluster);
+    leader = await addContender('one');
+    await lease.waitForHolder(leader.identity);
+    follower = await addContender('two');
+  });
+  after(() => world.finish());
+
+  async function addContender(name: string, flags: readonly string[] = []): Promise<Candidate> {
+    const contender = await startCandidate(world, name, [...FLAGS, ...flags]);
+    contenders.push(contender);
+    return contender;
+  }
+
+  /**
+   * Waits until the manager `follower` holds the Lease. Returns the last version of the Lease whose holder is the old
+   * leader, and the first version whose holder is the new leader.
+   */
+  async function waitForSuccession(): Promise<{ readonly last: LeaseVersion; readonly first: LeaseVersion }> {
+    const first = await lease.waitForHolder(follower.identity);
+    const predecessor = leader;
+    leader = follower;
+    return { last: lease.lastOf(predecessor.identity), first };
+  }
+
+  const policies = (): readonly string[] =>
+    Array.from({ length: POLICIES }, (_, index) => world.aws.admin.putPolicy({ name: `policy-${index}` }));
+
+  /**
+   * Calls `act` when AWS has carried out the nth call of `operation` by the leader. The leader gets the answer to this
+   * AWS call after `act` has finished.
+   */
+  function afterCallOfLeader(operation: string, nth: number, act: () => Promise<unknown>): Promise<void> {
+    const { accessKeyId } = leader;
+    let seen = 0;
+    return new Promise((resolve, reject) => {
+      const forget = world.aws.onCall(async (call, phase) => {
+        if (call.operation !== operation || call.accessKeyId !== accessKeyId || phase !== 'after') return;
+        seen += 1;
+        if (seen !== nth) return;
+        forget();
+        await act().then(() => resolve(), reject);
+      });
+    });
+  }
+
+  const lastSeq = (): number => world.aws.log.read().at(-1)?.seq ?? 0;
+
+  const mutations = (calls: readonly CallRecord[]): readonly CallRecord[] => calls.filter(({ mutates }) => mutates);
+
+  /**
+   * The CreateFargateProfile and CreateRole calls for the given names that AWS has carried out, whichever manager has
+   * sent them, in alphabetical order.
+   */
+  const createsOf = (...names: readonly string[]): readonly string[] =>
+    world.aws.log
+      .read({ mutates: true })
+      .filter(({ applied, operation }) => applied && operation.startsWith('Create'))
+      .flatMap(({ operation, nouns }) => {
+        const name = nouns['fargateProfileName'] ?? nouns['RoleName'];
+        return names.some((each) => name?.includes(each)) ? [`${operation} ${name}`] : [];
+      })
+      .toSorted();
+
+  const oneCreateEach = (...names: readonly string[]): readonly string[] =>
+    names.flatMap((name) => [`CreateFargateProfile default_${name}`, `CreateRole ${roleOf(name)}`]).toSorted();
+
+  const roleOf = (name: string): string =>
+    world.aws.log
+      .read({ operation: 'CreateRole' })
+      .map(({ nouns }) => nouns['RoleName'] ?? '')
+      .find((role) => role.includes(name)) ?? `no role of ${name}`;
+
+  it('is visible in metrics, health and Events, and the follower makes no AWS call', async () => {
+    await world.apply(fargateProfile('first'));
+    await world.ready('first');
+    const leads = ({ manager }: Candidate): Promise<number> =>
+      manager.metric('leader_election_master_status', { name: 'capaf-leader-election' });
+    expect([await leads(leader), await leads(follower)]).to.deep.equal([1, 0]);
+    for (const { manager } of contenders) {
+      const answer = await fetch(`${manager.healthUrl}/healthz?verbose`);
+      expect(await answer.text()).to.contain('[+]leaderElection ok');
+    }
+    expect(follower.calls()).to.deep.equal([]);
+    await world.event('capaf-leader-election', `Normal LeaderElection: ${leader.identity} became leader`);
+  });
+
+  it('after the leader is killed during a create and a delete: the follower waits for the lease to expire and completes both', async () => {
+    await world.apply(fargateProfile('leaving', { clusterName: 'stage' }));
+    await world.ready('leaving');
+    world.aws.admin.setConfig({ eks: { createMs: 2_000, deleteMs: 2_000 } });
+    const killed = afterCallOfLeader('CreateFargateProfile', 1, () => leader.manager.stop('SIGKILL'));
+    await world.delete('leaving');
+    await eventually(() => world.awsView.profile('default_leaving')?.status === 'DELETING', { what: 'its deletion' });
+    await world.apply(fargateProfile('arriving'));
+    await killed;
+    expect(world.awsView.profile('default_arriving')).to.include({ status: 'CREATING' });
+    expect(world.awsView.role(roleOf('leaving')), 'the deletion is still running').to.not.equal(undefined);
+
+    const { last, first } = await waitForSuccession();
+    expect(first.acquiredAt - last.renewedAt, 'the wait').to.be.at.least(LEASE_MS);
+    expect(first.transitions).to.equal(last.transitions + 1);
+    await world.gone('leaving');
+    await world.ready('arriving');
+    expect(createsOf('leaving', 'arriving')).to.deep.equal(oneCreateEach('leaving', 'arriving'));
+    expect(world.awsView.role(roleOf('leaving'))).to.equal(undefined);
+    world.aws.admin.setConfig({ eks: { createMs: 200, deleteMs: 200 } });
+  });
+
+  it('after the leader is frozen during a call: once thawed, it changes nothing and exits', async () => {
+    follower = await addContender('three');
+    const frozen = afterCallOfLeader('AttachRolePolicy', 4, () => suspendManager(leader.manager));
+    await world.apply(fargateProfile('frozen', { clusterName: 'stage', roleAdditionalPolicies: policies() }));
+    await frozen;
+    const since = lastSeq();
+    const thawed = leader;
+
+    await waitForSuccession();
+    await world.ready('frozen');
+    expect(createsOf('frozen')).to.deep.equal(oneCreateEach('frozen'));
+    // The thawed manager was frozen while it waited for the answer to an AttachRolePolicy call. At that time, it still
+    // had to attach six policies.
+    thawed.manager.kill('SIGCONT');
+    const { code } = await world.waitForManagerExit(thawed.manager);
+    expect(code).to.equal(1);
+    expect(thawed.manager.tail()).to.contain('"Manager failed" err="leader election lost: ');
+    expect(mutations(thawed.calls(since))).to.deep.equal([]);
+    await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`);
+  });
+
+  it('after the leader is frozen between two calls and thawed without a network: it changes nothing and exits', async () => {
+    // The manager `four` becomes the leader in this test and loses its connection to the API server in the next test.
+    // Its renew deadline is so long that, near the end of the Lease, only the check of the Lease before each AWS change
+    // prevents AWS changes.
+    follower = await addContender('four', ['--leader-elect-renew-deadline', '3800ms']);
+    await world.apply(fargateProfile('stale', { clusterName: 'dev', additionalTags: { team: 'before' } }));
+    await world.ready('stale');
+
+    await eventually(() => leader.calls().every(({ status }) => status !== undefined), { what: 'no call under way' });
+    await suspendManager(leader.manager);
+    // From now on, no answer of the API server reaches the suspended manager, not even an answer that is already on the
+    // way.
+    leader.proxy.refuse();
+    const since = lastSeq();
+    const thawed = leader;
+    await waitForSuccession();
+    await world.patch('stale', { spec: { additionalTags: { team: 'after' } } });
+    await eventually(() => world.awsView.profile('default_stale')?.tags['team'] === 'after', { what: 'the other tag' });
+
+    // Until its renew deadline, the thawed manager relies on its own clock and on a stale version of the
+    // AWSFargateProfile.
+    thawed.manager.kill('SIGCONT');
+    const { code } = await world.waitForManagerExit(thawed.manager);
+    expect(code).to.equal(1);
+    expect(thawed.manager.tail()).to.contain(
+      '"Manager failed" err="leader election lost: the lease could not be renewed in time',
+    );
+    // Whether the thawed manager reads from AWS before it exits depends on which of its timers fires first.
+    expect(mutations(thawed.calls(since))).to.deep.equal([]);
+    expect(world.awsView.profile('default_stale')?.tags).to.include({ team: 'after' });
+  });
+
+  it('after the leader is cut off from the API server: it continues while its lease is valid, then stops all changes, then exits', async () => {
+    follower = await addContender('five');
+    const slow = world.aws.faults.add({ kind: 'slow:600', operation: 'AttachRolePolicy' });
+    const names = ['cut-a', 'cut-b', 'cut-c'];
+    const roleAdditionalPolicies = policies();
+    for (const [index, clusterName] of ['prod', 'stage', 'dev'].entries())
+      await world.apply(fargateProfile(names[index] ?? '', { clusterName, roleAdditionalPolicies }));
+    const attachCount = (): number => leader.calls().filter(({ operation }) => operation === 'AttachRolePolicy').length;
+    await eventually(() => attachCount() > names.length, { what: 'changes' });
+
+    const since = lastSeq();
+    const cutOff = leader;
+    cutOff.proxy.refuse();
+    const { last, first } = await waitForSuccession();
+    expect(first.acquiredAt - last.renewedAt, 'the wait').to.be.at.least(LEASE_MS);
+    const changes = mutations(cutOff.calls(since)).map(({ at }) => at);
+    expect(changes, 'changes after the cut-off').to.have.length.above(0);
+    expect(Math.max(...changes) - last.renewedAt, 'the last change, two seconds before the end').to.be.below(
+      LEASE_MS - 1_000,
+    );
+    const { code } = await world.waitForManagerExit(cutOff.manager);
+    expect(code).to.equal(1);
+    expect(cutOff.manager.tail()).to.contain('leader election lost: the lease could not be renewed in time');
+
+    world.aws.faults.remove(slow);
+    for (const name of names) await world.ready(name);
+    expect(createsOf('cut-')).to.deep.equal(oneCreateEach(...names));
+  });
+
+  it('after the leader is stopped during a call: it releases the lease, and the follower leads within two seconds', async () => {
+    follower = await addContender('six');
+    const slow = world.aws.faults.add({ kind: 'slow:1000', operation: 'CreateFargateProfile' });
+    await world.apply(fargateProfile('handed'));
+    await eventually(() => world.awsView.profile('default_handed') !== undefined, { what: 'its creation' });
+    const stopped = leader;
+    const toldAt = Date.now();
+    await world.stopManager(stopped.manager);
+    const { first } = await waitForSuccession();
+    expect(first.acquiredAt - toldAt).to.be.at.most(2_000);
+    expect(lease.versions.find(({ holder, renewedAt }) => holder === '' && renewedAt >= toldAt)).to.include({
+      durationMs: 1_000,
+    });
+    world.aws.faults.remove(slow);
+    await world.ready('handed');
+    expect(createsOf('handed')).to.deep.equal(oneCreateEach('handed'));
+    await world.event('capaf-leader-election', `Normal LeaderElection: ${stopped.identity} stopped leading`);
+  });
+
+  it('no manager ever makes a mutating call outside its lease', () => {
+    const outside = contenders.flatMap(({ identity, calls }) =>
+      mutationsOutsideLease(lease.versions, identity, calls()),
+    );
+    expect(outside).to.deep.equal([]);
+    for (const { identity, calls } of contenders.slice(0, -1))
+      expect(mutations(calls()), `changes of ${identity}`).to.have.length.above(0);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/eventually.ts';
+import { Gate } from '../../support/gate.ts';
+import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
+import { leaseHistoryOf } from '../../world/manager/lease-history.ts';
+import type { World } from '../../world/world.ts';
+import { fargateProfile, startWorld } from '../../world/world.ts';
+
+const LEASE_MS = 6_000;
+/** More objects than the manager has connections to the API server. */
+const OBJECTS = 80;
+/** The connections of the manager that its watches leave for workers, at least. */
+const OCCUPIED = 50;
+
+describe('a leader whose writes all hang, as in a webhook without an answer', function () {
+  this.timeout(60_000);
+  let world: World;
+
+  before(async () => {
+    world = await startWorld();
+    await world.createEksCluster('prod');
+  });
+  after(() => world.finish());
+
+  it('renews its lease on connections of its own', async () => {
+    const lease = leaseHistoryOf(world);
+    world.addCleanup(() => lease.stop());
+    const { proxy, kubeconfigPath } = await startApiHttpProxy(world.controlPlane);
+    world.addCleanup(() => proxy.close());
+    const gate = new Gate('a write of an object');
+    let held = 0;
+    proxy.holdRequests(gate, ({ method, path }) => {
+      const isWanted = method === 'PATCH' && path.includes('/awsfargateprofiles/');
+      held += isWanted ? 1 : 0;
+      return isWanted;
+    });
+    const names = Array.from({ length: OBJECTS }, (_, index) => `hangs-${index}`);
+    await world.apply(...names.map((name) => fargateProfile(name)));
+    const manager = await world.startManager({
+      kubeconfigPath,
+      flags: [
+        '--leader-elect',
+        '--leader-elect-namespace=default',
+        `--leader-elect-lease-duration=${LEASE_MS}ms`,
+        '--leader-elect-renew-deadline=4s',
+        '--leader-elect-retry-period=250ms',
+        `--awsfargateprofile-concurrency=${OBJECTS}`,
+      ],
+    });
+    await eventually(() => held >= OCCUPIED, { what: 'the hanging writes' });
+    const occupiedAt = Date.now();
+    await eventually(
+      () => {
+        expect(manager.exit()).to.equal(undefined);
+        return lease.versions.some(({ renewedAt }) => renewedAt > occupiedAt + LEASE_MS);
+      },
+      { what: 'a renewal after the lease duration' },
+    );
+    expect(lease.versions.at(-1)?.transitions).to.equal(0);
+
+    // The writes that add the finalizer are still held, so the objects are gone at once.
+    for (const name of names) await world.delete(name);
+    gate.open();
+  });
+});

@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import type { World } from '../../world/world.ts';
+import { clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+
+/** The API server accepts JSON up to a depth of 10000. */
+const DEPTH = 9_000;
+
+describe('an object that is nested deeper than a recursion can follow', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    await world.createEksCluster('prod');
+    await world.startManager();
+    await world.apply(fargateProfile('web'));
+    await world.ready('web');
+  });
+  after(() => world.finish());
+
+  /** Creates a Cluster with a deep value, as text: `JSON.stringify` is a recursion too. */
+  async function createDeepCluster(name: string): Promise<void> {
+    const marker = 'here';
+    const object = JSON.stringify({ ...clusterObject(name), spec: { topology: { variables: marker } } });
+    const body = object.replace(JSON.stringify(marker), '['.repeat(DEPTH) + ']'.repeat(DEPTH));
+    await world.controlPlane.api.post(clusterPath('').replace(/\/$/, ''), body);
+  }
+
+  it('in one Cluster does not end the manager, and other objects become Ready', async () => {
+    await createDeepCluster('deep');
+    await world.apply(fargateProfile('of-deep', { clusterName: 'deep' }));
+    await world.condition('of-deep', 'Ready', { status: 'False', reason: 'WaitingForEKSControlPlane' });
+    await world.apply(fargateProfile('later'));
+    await world.ready('later');
+  });
+
+  it('does not end a manager that starts', async () => {
+    await world.stopManager();
+    await world.startManager();
+    await world.apply(fargateProfile('latest'));
+    await world.ready('latest');
+    expect(world.manager.log()).to.not.contain('Maximum call stack');
+  });
+});

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { UntagResourceCommand } from '@aws-sdk/client-eks';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
+import { endAll } from '../../support/end-all.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { OtherClient } from '../../world/aws/other-client.ts';
+import { createOtherClient } from '../../world/aws/other-client.ts';
+import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
+import type { PermissionAudit } from '../../world/manager/permissions.ts';
+import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import type { World } from '../../world/world.ts';
+import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+
+const CONFIG = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
+const TAG = 'kubernetes.io/cluster/prod';
+const ROLES = parseAllDocuments(readFileSync(`${CONFIG}/role.yaml`, 'utf8')).map(
+  (document) => document.toJS() as { readonly rules: Parameters<typeof permissionsOf>[0] },
+);
+
+describe('the permissions of config/rbac', () => {
+  let audit: PermissionAudit;
+  let world: World;
+  let stranger: OtherClient;
+
+  before(async () => {
+    audit = await auditPermissions(MANAGER_ACCOUNT);
+    world = await startWorld({
+      users: [{ name: MANAGER_ACCOUNT }],
+      // With this plugin, the API server lets only some users change owner references.
+      apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
+    });
+    const applied = await world.kubectl(['apply', '-k', CONFIG]);
+    expect(applied.code, applied.stderr).to.equal(0);
+    stranger = createOtherClient(world);
+    await startManager('first');
+    await startManager('second');
+  });
+  after(() =>
+    endAll(
+      () => Promise.resolve(stranger.close()),
+      () => world.finish(),
+      () => audit.close(),
+    ),
+  );
+
+  const startManager = (name: string) =>
+    world.startManager({
+      name,
+      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
+      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system', '--sync-period', '500ms'],
+    });
+
+  /** The manager restores the tag twice. It counts the second event with the first one, instead of making another event. */
+  async function removeTagTwice(): Promise<void> {
+    const profile = () => world.awsView.profile('default_web') ?? expect.fail('EKS has no profile default_web');
+    for (const _time of [1, 2]) {
+      await stranger.eks.send(new UntagResourceCommand({ resourceArn: profile().arn, tagKeys: [TAG] }));
+      await eventually(() => profile().tags[TAG] === 'owned', { what: 'the tag' });
+    }
+    await eventually(async () => (await audit.used()).has('patch events'), { what: 'the second event' });
+  }
+
+  it('are all used, and no other is needed, in the life of two profiles and a cluster', async () => {
+    await world.apply(identity(CONTROLLER_IDENTITY, 'default'));
+    await createStaticIdentity(world, 'keys', ACCOUNT);
+    await world.createEksCluster('prod', { identityRef: { kind: STATIC_IDENTITY, name: 'keys' } });
+    await world.apply(fargateProfile('web'), fargateProfile('gone'));
+    await Promise.all([world.ready('web'), world.ready('gone')]);
+    await removeTagTwice();
+    await world.delete('gone');
+    await world.gone('gone');
+    await world.controlPlane.api.delete(controlPlanePath('prod'));
+    await world.gone('web');
+    await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('prod'))));
+
+    const used = await audit.used();
+    const granted = ROLES.flatMap(({ rules }) => permissionsOf(rules));
+    expect(
+      granted.filter((each) => !used.has(each)),
+      'unused permissions',
+    ).to.deep.equal([]);
+    expect(await audit.forbidden(), 'missing permissions').to.deep.equal([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/eventually.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { waitForCacheSync } from '../../world/cache-sync.ts';
+import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import {
+  CONTROL_PLANE_FINALIZER,
+  createClusterWithProfiles,
+  expectAllGone,
+  expectNothingInAws,
+  finalizersOf,
+  waitUntilDeleting,
+  removeFinalizers,
+} from '../../world/cluster-api/cluster-teardown.ts';
+import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { messageOf } from '../../world/object-state.ts';
+import type { World } from '../../world/world.ts';
+import { fargateProfile, startWorld } from '../../world/world.ts';
+import { operationsOf } from '../operations.ts';
+
+describe('a cluster teardown with the core manager of Cluster API and the garbage collector', function () {
+  let world: World;
+  let clusterApi: ClusterApi;
+
+  before(async function () {
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    world = await startWorld({ config: QUICK_EKS });
+    clusterApi = await startClusterApi(world, this);
+    await world.startManager();
+  });
+  after(() => world.finish());
+
+  // Each test runs twice: with the control plane finalizer, and without it because another controller has removed it.
+  // The results are the same.
+  for (const guard of ['kept', 'stripped'] as const)
+    describe(`with the control plane finalizer ${guard}`, () => {
+      const nameFor = (what: string): string => `${what}-${guard}`;
+
+      async function loseGuard({ controlPlanePath }: ManagedCluster): Promise<void> {
+        if (guard === 'kept') return;
+        await waitUntilDeleting(world, controlPlanePath);
+        await removeFinalizers(world, controlPlanePath, CONTROL_PLANE_FINALIZER);
+      }
+
+      it('in the background deletes three profiles one after the other, then the EKS cluster, then the Cluster', async () => {
+        const profiles = ['one', 'two', 'three'].map(nameFor);
+        const cluster = await createClusterWithProfiles(world, nameFor('background'), profiles);
+        const calls = callsFromNow(world.aws);
+        await clusterApi.delete(cluster.clusterPath);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, profiles);
+        expect(calls.failures()).to.deep.equal([]);
+        expect(clusterApi.capa.outcomesOf(`${cluster.name}-control-plane`)).to.include(
+          'Cluster has Fargate Profiles in ACTIVE/CREATING state',
+        );
+      });
+
+      it('in the foreground, where the garbage collector deletes all objects at once, succeeds', async () => {
+        const profiles = ['four', 'five'].map(nameFor);
+        const cluster = await createClusterWithProfiles(world, nameFor('foreground'), profiles);
+        const { code, stderr } = await world.kubectl([
+          'delete',
+          'clusters.v1beta2.cluster.x-k8s.io',
+          cluster.name,
+          '--cascade=foreground',
+          '--wait=false',
+        ]);
+        expect(code, stderr).to.equal(0);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, profiles);
+      });
+
+      it('by the deletion of its namespace succeeds', async () => {
+        const namespace = nameFor('tenant');
+        await world.createNamespace(namespace);
+        const profiles = ['six', 'seven'];
+        const cluster = await createClusterWithProfiles(world, nameFor('in-namespace'), profiles, { namespace });
+        await clusterApi.delete(`/api/v1/namespaces/${namespace}`);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, profiles);
+        await clusterApi.gone(`/api/v1/namespaces/${namespace}`);
+      });
+
+      it('deletes a role that two profiles share with the second profile', async () => {
+        const profiles = ['eight', 'nine'].map(nameFor);
+        const spec = { roleName: nameFor('shared-pods') };
+        const cluster = await createClusterWithProfiles(world, nameFor('sharing'), profiles, { spec });
+        const usersAtDeletion: number[] = [];
+        const forget = world.aws.onCall(({ operation, nouns }, phase) => {
+          if (phase !== 'before' || operation !== 'DeleteRole' || nouns['RoleName'] !== spec.roleName) return;
+          usersAtDeletion.push(world.aws.admin.profiles().filter((each) => each.cluster === cluster.eksName).length);
+        });
+        await clusterApi.delete(cluster.clusterPath);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, profiles);
+        forget();
+        expect(usersAtDeletion).to.deep.equal([0]);
+        expect(world.awsView.role(spec.roleName)).to.equal(undefined);
+      });
+
+      it('with an EKS cluster in status FAILED succeeds', async () => {
+        const profile = nameFor('ten');
+        const cluster = await createClusterWithProfiles(world, nameFor('failed'), [profile]);
+        world.aws.admin.setCluster({ name: cluster.eksName, status: 'FAILED' });
+        await world.controlPlane.api.patch(cluster.controlPlanePath, { metadata: { annotations: { look: 'again' } } });
+        await eventually(
+          async () => (await world.controlPlane.api.get(cluster.controlPlanePath)).status?.['ready'] === false,
+        );
+        await clusterApi.delete(cluster.clusterPath);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, [profile]);
+      });
+
+      it('with a missing EKS cluster deletes only the role', async () => {
+        const profile = nameFor('eleven');
+        const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
+        world.aws.admin.removeCluster({ name: cluster.eksName });
+        const calls = callsFromNow(world.aws);
+        // In the case in which the control plane finalizer is removed, this delay makes the Cluster disappear before
+        // the role.
+        world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
+        await clusterApi.delete(cluster.clusterPath);
+        await loseGuard(cluster);
+        const roleAtItsEnd = clusterApi
+          .gone(cluster.clusterPath)
+          .then(() => world.aws.admin.roles().some(({ name }) => name.includes(profile)));
+        await world.gone(profile, { timeoutMs: 60_000 });
+        await clusterApi.clusterGone(cluster);
+        expectNothingInAws(world, cluster);
+        expect(await roleAtItsEnd, 'the Cluster was gone before the role').to.equal(guard === 'stripped');
+        expect(operationsOf(calls)).to.deep.equal(['DetachRolePolicy', 'DeleteRole']);
+      });
+    });
+
+  it('before the EKS cluster was ready makes no AWS call, and the garbage collector deletes the profile', async () => {
+    const cluster = await createManagedCluster(world, 'never-ready', { eksStatus: 'CREATING' });
+    const calls = callsFromNow(world.aws);
+    await world.apply(fargateProfile('waiting', { clusterName: 'never-ready' }));
+    await world.condition('waiting', 'Ready', { status: 'False', reason: 'WaitingForEKSControlPlane' });
+    expect(await finalizersOf(world, cluster.controlPlanePath)).not.to.include(CONTROL_PLANE_FINALIZER);
+    await clusterApi.delete(cluster.clusterPath);
+    await clusterApi.clusterGone(cluster);
+    await world.gone('waiting');
+    expect(calls.all()).to.deep.equal([]);
+  });
+
+  it('keeps profiles until the workers are drained: it begins with the deletion of the control plane, not of the Cluster', async () => {
+    const cluster = await createClusterWithProfiles(world, 'drained', ['during']);
+    await world.apply(fargateProfile('pruned', { clusterName: 'drained', deletionPolicy: 'Retain' }));
+    await world.ready('pruned');
+    const machine = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines/worker';
+    await world.apply({
+      apiVersion: 'cluster.x-k8s.io/v1beta2',
+      kind: 'Machine',
+      metadata: {
+        name: 'worker',
+        namespace: 'default',
+        labels: { 'cluster.x-k8s.io/cluster-name': 'drained' },
+        finalizers: ['test.example/drain'],
+      },
+      spec: {
+        clusterName: 'drained',
+        bootstrap: { dataSecretName: 'worker' },
+        infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'AWSMachine', name: 'worker' },
+      },
+    });
+    const deletedEarly: string[] = [];
+    const forget = world.aws.onCall(async ({ operation, nouns }, phase) => {
+      if (phase !== 'before' || operation !== 'DeleteFargateProfile' || nouns['clusterName'] !== cluster.eksName)
+        return;
+      const { metadata } = await world.controlPlane.api.get(cluster.controlPlanePath);
+      if (metadata.deletionTimestamp === undefined) deletedEarly.push(nouns['fargateProfileName'] ?? '');
+    });
+
+    await clusterApi.delete(cluster.clusterPath);
+    await waitUntilDeleting(world, machine);
+    await waitForCacheSync(world, { controlPlanes: false });
+    // The condition of a new AWSFargateProfile shows that the controller has seen the deletion of the Cluster.
+    await world.apply(fargateProfile('too-late', { clusterName: 'drained' }));
+    const late = await world.condition('too-late', 'Ready', { status: 'False', reason: 'ClusterDeleting' });
+    expect(messageOf(late, 'Ready')).to.equal(
+      'Cluster default/drained is being deleted, so the controller creates no Fargate profile for it',
+    );
+    expect(late.metadata.finalizers).to.equal(undefined);
+    await world.patch('during', { spec: { additionalTags: { drained: 'not-yet' } } });
+    await eventually(() => world.awsView.profile('default_during')?.tags['drained'] === 'not-yet');
+    expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');
+    expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
+
+    // A GitOps tool, or the deletion of the namespace, deletes an object during the drain. If the controller removed its
+    // finalizer now, no object would say later which profile blocks the deletion of the EKS cluster.
+    await world.delete('pruned');
+    await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
+    expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');
+    await world.patch('pruned', { spec: { deletionPolicy: 'Delete' } });
+
+    await world.controlPlane.api.patch(machine, { metadata: { finalizers: null } });
+    await expectAllGone(world, clusterApi, cluster, ['during', 'pruned']);
+    forget();
+    expect(deletedEarly.filter((name) => name !== 'default_pruned')).to.deep.equal([]);
+    await world.delete('too-late');
+    await world.gone('too-late');
+  });
+});

@@ -1,0 +1,152 @@
+import { expect } from 'chai';
+import { Gate } from '../../support/gate.ts';
+import type { HttpProxy } from '../../support/http-proxy.ts';
+import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
+import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import {
+  CONTROL_PLANE_FINALIZER,
+  expectAllGone,
+  expectNothingInAws,
+  finalizersOf,
+  waitUntilDeleting,
+  addFinalizer,
+  removeFinalizers,
+} from '../../world/cluster-api/cluster-teardown.ts';
+import type { ProfileHistory } from '../../world/history.ts';
+import { historyOf } from '../../world/history.ts';
+import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { pathOf } from '../../world/objects.ts';
+import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
+import { messageOf } from '../../world/object-state.ts';
+import type { World } from '../../world/world.ts';
+import { fargateProfile, startWorld } from '../../world/world.ts';
+import { operationsOf } from '../operations.ts';
+
+/** A finalizer that a test adds to an object to keep the object in the API server after a client has deleted it. */
+const TEST_FINALIZER = 'test.example/kept';
+
+/**
+ * A create of a Fargate profile and the teardown of its EKS cluster happen at the same time. Each test delays a step of
+ * the create until the teardown has reached a certain step, or a step of the teardown until the create has.
+ */
+describe('a create that coincides with a cluster teardown', function () {
+  let world: World;
+  let clusterApi: ClusterApi;
+  let history: ProfileHistory;
+  let proxy: HttpProxy;
+
+  before(async function () {
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    world = await startWorld({ config: QUICK_EKS });
+    clusterApi = await startClusterApi(world, this);
+    history = historyOf(world);
+    world.addCleanup(() => history.stop());
+    const way = await startApiHttpProxy(world.controlPlane);
+    proxy = way.proxy;
+    world.addCleanup(() => proxy.close());
+    await world.startManager({ kubeconfigPath: way.kubeconfigPath });
+  });
+  after(() => world.finish());
+
+  function holdRequest(method: string, path: string): Gate {
+    const gate = new Gate(`${method} ${path}`);
+    proxy.holdRequests(gate, (request) => request.method === method && request.path === path);
+    return gate;
+  }
+
+  async function expectNoCreate(
+    cluster: ManagedCluster,
+    profile: string,
+    ended: () => Promise<unknown>,
+  ): Promise<void> {
+    const guard = holdRequest('PATCH', cluster.controlPlanePath);
+    // The test holds the request with which the controller deletes the AWSFargateProfile. The deletion changes the
+    // object, and this change alone would stop the reconcile that is about to create the Fargate profile.
+    const deletion = holdRequest('DELETE', pathOf(profile, cluster.namespace));
+    const calls = callsFromNow(world.aws);
+    try {
+      await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
+      await guard.waitForArrival();
+      await clusterApi.delete(cluster.clusterPath);
+      await ended();
+      guard.open();
+      const late = await history.waitForCondition(profile, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
+      expect(messageOf(late, 'Ready')).to.match(
+        / is being deleted, so the controller creates no Fargate profile for it$/,
+      );
+      await deletion.waitForArrival();
+    } finally {
+      guard.open();
+      deletion.open();
+    }
+    await world.gone(profile);
+    expect(calls.mutations()).to.deep.equal([]);
+  }
+
+  describe('before the control plane finalizer is set', () => {
+    it('is not made for a control plane that is being deleted', async () => {
+      const cluster = await createManagedCluster(world, 'leaving');
+      await addFinalizer(world, cluster.controlPlanePath, TEST_FINALIZER);
+      // The test holds the DeleteCluster call. While the EKS cluster exists, only the controller's check of the control
+      // plane can prevent the create.
+      const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
+      await expectNoCreate(cluster, 'too-late', () => waitUntilDeleting(world, cluster.controlPlanePath)).finally(() =>
+        end.open(),
+      );
+      expect(await finalizersOf(world, cluster.controlPlanePath))
+        .to.include(TEST_FINALIZER)
+        .and.not.to.include(CONTROL_PLANE_FINALIZER);
+      await removeFinalizers(world, cluster.controlPlanePath, TEST_FINALIZER);
+      await clusterApi.clusterGone(cluster);
+    });
+
+    it('is not made for a missing control plane', async () => {
+      const cluster = await createManagedCluster(world, 'left');
+      // The finalizer keeps the Cluster, because without the Cluster the garbage collector would delete the
+      // AWSFargateProfile.
+      await addFinalizer(world, cluster.clusterPath, TEST_FINALIZER);
+      await expectNoCreate(cluster, 'much-too-late', () => clusterApi.gone(cluster.controlPlanePath));
+      await removeFinalizers(world, cluster.clusterPath, TEST_FINALIZER);
+      await clusterApi.clusterGone(cluster);
+    });
+  });
+
+  describe('while EKS receives the create', () => {
+    // Each test runs twice: with the control plane finalizer and without it. In both cases, nothing is left in AWS.
+    for (const guard of ['kept', 'stripped'] as const) {
+      it(`carried out by EKS but unanswered, is undone before the cluster is deleted (finalizer ${guard})`, async () => {
+        const cluster = await createManagedCluster(world, `answered-late-${guard}`);
+        const profile = `unanswered-${guard}`;
+        const answer = holdCall(world.aws, 'after', 'CreateFargateProfile', { clusterName: cluster.eksName });
+        const calls = callsFromNow(world.aws, cluster.eksName);
+        await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
+        await answer.waitForArrival();
+        await clusterApi.delete(cluster.clusterPath);
+        await waitUntilDeleting(world, pathOf(profile, cluster.namespace));
+        expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
+        if (guard === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
+        answer.open();
+        await expectAllGone(world, clusterApi, cluster, [profile]);
+        expect(operationsOf(calls)).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile']);
+      });
+
+      it(`that has not reached EKS yet, leaves nothing behind (finalizer ${guard})`, async () => {
+        const cluster = await createManagedCluster(world, `asked-late-${guard}`);
+        const profile = `unseen-${guard}`;
+        const request = holdCall(world.aws, 'before', 'CreateFargateProfile', { clusterName: cluster.eksName });
+        await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
+        await request.waitForArrival();
+        await clusterApi.delete(cluster.clusterPath);
+        await waitUntilDeleting(world, pathOf(profile, cluster.namespace));
+        expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
+        if (guard === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
+        request.open();
+        await world.gone(profile, { timeoutMs: 60_000 });
+        await clusterApi.clusterGone(cluster);
+        expectNothingInAws(world, cluster);
+      });
+    }
+  });
+});

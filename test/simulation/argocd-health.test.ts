@@ -1,0 +1,132 @@
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Health, HealthStatus } from '../argocd/health.ts';
+import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
+import { expectGolden } from '../support/golden.ts';
+import { AWS } from './phases/aws.ts';
+import { BEFORE_AWS } from './phases/before-aws.ts';
+import { CREDENTIALS } from './phases/credentials.ts';
+import type { Phase } from './phases/phase.ts';
+import { HOUR, WEB, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
+import { PROFILES } from './phases/profile.ts';
+import { ROLES } from './phases/role.ts';
+import { MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+/** Argo CD reads YAML 1.1, in which a time must be quoted to be a text. */
+const YAML = { version: '1.1', lineWidth: 0 } as const;
+/** After this time, a problem that only a user can solve is reported in the condition Stalled. */
+const ENOUGH = 5 * MINUTE;
+const PHASES = [...BEFORE_AWS, ...CREDENTIALS, ...AWS, ...ROLES, ...PROFILES];
+
+/** What Argo CD must show for phases of `kubectl describe`. */
+const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
+  'control-plane-missing': 'Progressing',
+  'control-plane-not-ready-while-ready': 'Healthy',
+  'waiting-for-a-stranger': 'Progressing',
+  'creating-for-40m': 'Progressing',
+  'aws-throttles-before-ready': 'Progressing',
+  'aws-unreachable-for-10m': 'Healthy',
+  'identity-not-found': 'Degraded',
+  'role-creation-denied': 'Degraded',
+  'create-failed-for-1h': 'Degraded',
+  'profile-of-another-object': 'Degraded',
+  'spec-differs': 'Degraded',
+  'paused-by-cluster': 'Suspended',
+};
+
+/**
+ * The parts of an object that a health script reads, and those by which a reader recognizes the object. Times are replaced
+ * by a constant. Other parts change whenever the manager writes or calls AWS at another time.
+ */
+function essentialsOf({ apiVersion, kind, metadata, ...object }: KubeObject): string {
+  const { name, namespace, generation } = metadata;
+  const { observedGeneration, conditions } = (object['status'] ?? {}) as Readonly<Record<string, unknown>>;
+  const essentials = {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, generation },
+    spec: object['spec'],
+    status: { observedGeneration, conditions },
+  };
+  const times = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z/g;
+  return stringify(essentials, YAML).replaceAll(times, '2026-11-21T03:25:00Z');
+}
+
+interface Case {
+  readonly name: string;
+  readonly wanted: HealthStatus;
+  readonly arrange: (world: SimulatedWorld) => void | Promise<void>;
+  readonly options?: Phase['options'];
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'new',
+    wanted: 'Progressing',
+    arrange: (world) => world.applyWith(WEB, {}),
+  },
+  {
+    name: 'creating',
+    wanted: 'Progressing',
+    arrange: async (world) => {
+      startAndApply(world);
+      await world.until('it is being created', () => world.condition(WEB)?.reason === 'Creating');
+    },
+  },
+  { name: 'ready', wanted: 'Healthy', arrange: (world) => startUntilReady(world) },
+  {
+    name: 'changed',
+    wanted: 'Progressing',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
+    },
+  },
+  ...Object.entries(OF_PHASES).map(([name, wanted]): Case => {
+    const phase = PHASES.find((each) => each.name === name);
+    if (phase === undefined) throw new Error(`there is no phase ${name}`);
+    return { name, wanted, arrange: (world) => arrangePhase(world, phase), options: phase.options };
+  }),
+];
+
+async function arrangePhase(world: SimulatedWorld, { arrange, until, readAfter = HOUR }: Phase): Promise<void> {
+  await arrange(world);
+  const [type, status, reason] = until;
+  await world.until(
+    until.join(' '),
+    () => {
+      const found = world.condition(WEB, type);
+      return found?.status === status && (reason === undefined || found.reason === reason);
+    },
+    HOUR,
+  );
+  await world.clock.advance(Math.min(readAfter, ENOUGH));
+}
+
+describe('the health script of Argo CD', () => {
+  const healths = new Map<string, Health>();
+
+  for (const { name, wanted, arrange, options } of CASES)
+    it(`shows ${wanted} for ${name}`, async () => {
+      const world = new SimulatedWorld(options);
+      await arrange(world);
+      const object = world.profile(WEB) as KubeObject;
+      const health = healthOf(object);
+      expect(health.status, health.message).to.equal(wanted);
+      expectGolden(new URL(`testdata/${name}.yaml`, SCRIPT_DIRECTORY), essentialsOf(object));
+      healths.set(name, health);
+    });
+
+  it('is tested by Argo CD with these objects', () => {
+    const tests = CASES.flatMap(({ name }) => {
+      const health = healths.get(name);
+      return health === undefined ? [] : [{ healthStatus: health, inputPath: `testdata/${name}.yaml` }];
+    });
+    expectGolden(new URL('health_test.yaml', SCRIPT_DIRECTORY), stringify({ tests }, YAML));
+    const files = readdirSync(new URL('testdata/', SCRIPT_DIRECTORY));
+    expect(files).to.have.members(CASES.map(({ name }) => `${name}.yaml`));
+  });
+});

@@ -1,0 +1,22 @@
+// This script prints the trace of a simulation with the given seed. It runs in a new process, in which nothing is
+// loaded or cached yet. On standard error it lists everything outside the simulation that the run waits for: files,
+// sockets and real timers.
+import { createHook } from 'node:async_hooks';
+import { runWithDisturbances } from './disturbed-run.ts';
+
+/**
+ * Types of async resources in Node.js that need nothing outside the process. RANDOMBYTESREQUEST comes from the AWS SDK,
+ * which puts random invocation ids into request headers.
+ */
+const HARMLESS = ['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST'];
+
+const real = new Set<string>();
+const hook = createHook({
+  init: (_id, type) => {
+    if (!HARMLESS.includes(type)) real.add(`${type}${new Error('is waited for').stack ?? ''}`);
+  },
+}).enable();
+const trace = await runWithDisturbances(Number(process.argv[2]));
+hook.disable();
+process.stderr.write([...real].join('\n'));
+process.stdout.write(trace);

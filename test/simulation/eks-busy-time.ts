@@ -1,0 +1,27 @@
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Emulator } from '../aws/emulator.ts';
+import { defaultAccount, defaultRegion } from '../aws/admin/admin.ts';
+
+/**
+ * The total time that EKS needs to create, and the total time to delete, all Fargate profiles of one cluster. EKS
+ * creates and deletes these Fargate profiles one after the other.
+ */
+export interface EksBusyTime {
+  creating: Ms;
+  deleting: Ms;
+}
+
+export function measureEksBusyTime(aws: Emulator, clusterName: string): EksBusyTime {
+  const spent: EksBusyTime = { creating: 0, deleting: 0 };
+  aws.onCall(({ operation, applied, nouns }, phase) => {
+    const isLifecycle = operation === 'CreateFargateProfile' || operation === 'DeleteFargateProfile';
+    if (phase !== 'after' || !applied || !isLifecycle) return;
+    const { state } = aws.model;
+    const region = state.region(state.account(defaultAccount, 'aws'), defaultRegion);
+    const now = aws.clock.now();
+    const profile = state.cluster(region, clusterName, now)?.profiles.get(nouns['fargateProfileName'] ?? '');
+    const span = (profile?.transition?.at ?? now) - now;
+    spent[operation === 'CreateFargateProfile' ? 'creating' : 'deleting'] += span;
+  });
+  return spent;
+}

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { statusOf } from './world/problems.ts';
+import type { SimulatedManager } from './world/simulated-manager.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
+
+const NAMES = ['a', 'b', 'c'];
+/**
+ * The default of --leader-elect-lease-duration. LONGEST_RETRY is the default of --leader-elect-retry-period (2 s) with
+ * the longest jitter.
+ */
+const LEASE: Ms = 15 * SECOND;
+const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
+const HOUR: Ms = 60 * MINUTE;
+/** The leader changes AWS only while its lease remains valid for at least this time. */
+const MARGIN: Ms = 2 * SECOND;
+
+const LEASE_PATH = '/leases/capaf-leader-election';
+
+/**
+ * Returns the times at which the given manager sent renewals of the Lease; renewals that the API server refused do not
+ * count. With its first renewal, a manager creates the Lease or takes it over from another manager.
+ */
+const renewals = (world: SimulatedWorld, { name }: SimulatedManager): readonly Ms[] =>
+  world.writes
+    .filter(({ from, path, method, status = 0 }) => {
+      const isLease = path.includes(LEASE_PATH) || (method === 'POST' && path.endsWith('/leases'));
+      return from === name && isLease && status < 300;
+    })
+    .map(({ at }) => at);
+
+/**
+ * Creates nine IAM policies. A role with these nine policies and the policy of EKS has ten policies, the maximum that
+ * IAM allows per role.
+ */
+const policies = (world: SimulatedWorld): readonly string[] =>
+  Array.from({ length: 9 }, (_, index) => world.aws.admin.putPolicy({ name: `policy-${index}` }));
+
+const mutationsOf = (world: SimulatedWorld, { accessKeyId }: SimulatedManager) =>
+  world.aws.admin.calls({ accessKeyId, mutates: true });
+
+/** Returns the number of AWS calls and of API server writes of one manager. */
+const countActions = (world: SimulatedWorld, manager: SimulatedManager): number =>
+  world.aws.admin.calls({ accessKeyId: manager.accessKeyId }).length +
+  world.writes.filter(({ from }) => from === manager.name).length;
+
+describe('leader election', () => {
+  it('lets only the leader act, and a successor take over at once after an orderly stop', async () => {
+    const world = new SimulatedWorld();
+    const leader = world.start('--leader-elect');
+    await world.clock.advance(SECOND);
+    const other = world.start('--leader-elect');
+    world.apply('a');
+    await world.ready('a');
+    expect(countActions(world, other), 'actions of the other manager').to.equal(0);
+    world.delete('a');
+    await world.clock.advance(5 * SECOND);
+    // A manager that stops aborts its open requests; `problems` would list an aborted renewal.
+    await world.until('no open write', () => world.writes.every(({ status }) => status !== undefined));
+    await world.stop(leader);
+    const ended = world.clock.now();
+    await world.gone('a');
+    expect((renewals(world, other)[0] ?? Infinity) - ended, 'the successor watches the Lease').to.be.below(SECOND);
+    await world.finish();
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  for (let seed = 1; seed <= 4; seed++)
+    it(`stops a leader without API server from changing AWS after its lease (seed ${seed})`, async () => {
+      const world = new SimulatedWorld({ seed, aws: { latencyMs: [SECOND, 4 * SECOND] } });
+      // The renew deadline is longer than its default, so that the leader still runs when its lease is about to expire.
+      // Then only the check of the lease before each AWS mutation stops the leader.
+      const flags = ['--leader-elect', '--leader-elect-renew-deadline', '14s'];
+      const leader = world.start(...flags);
+      await world.clock.advance(SECOND);
+      // The wall clock of the second manager is wrong: one hour ahead, or one hour behind.
+      const other = world.startSkewed(seed % 2 === 0 ? HOUR : -HOUR, ...flags);
+      // The leader now changes AWS for half a minute, without needing a request to the API server.
+      for (const name of NAMES) world.applyWith(name, { roleAdditionalPolicies: policies(world) });
+      await world.until('changes', () => mutationsOf(world, leader).length > NAMES.length);
+      await world.clock.advance(world.random.next() * 4 * SECOND);
+      leader.kubeConnection.cut();
+      const cut = world.clock.now();
+      await world.until('the other leads', () => renewals(world, other).length > 0, MINUTE);
+      const takenOver = renewals(world, other)[0] ?? 0;
+      expect(takenOver - cut, 'time without a leader').to.be.below(LEASE + LONGEST_RETRY + SECOND);
+
+      await world.ready(...NAMES);
+      const leaseEnd = (renewals(world, leader).at(-1) ?? 0) + LEASE;
+      const sent = mutationsOf(world, leader).map(({ at }) => at);
+      expect(Math.max(...sent), 'the last mutation').to.be.within(cut + SECOND, leaseEnd - MARGIN);
+      expect(leaseEnd).to.be.below(takenOver);
+      expect(errorMessage(leader.ended?.error)).to.include('the lease could not be renewed in time');
+
+      world.delete(...NAMES);
+      await world.gone(...NAMES);
+      const creates = world.mutations().filter(({ operation, applied }) => operation.startsWith('Create') && applied);
+      expect(creates, 'created roles and profiles').to.have.length(2 * NAMES.length);
+      await world.finish();
+    });
+
+  it('lets a deletion proceed at once after the expiring lease prevented the create', async () => {
+    const world = new SimulatedWorld();
+    const leader = world.start('--leader-elect', '--leader-elect-renew-deadline', '14s');
+    const stopListening = world.api.storage.listen(({ object }) => {
+      if (statusOf(object).createRequestedAt === undefined) return;
+      leader.kubeConnection.cut();
+      stopListening();
+    });
+    world.apply('a');
+    await world.clock.advance(5 * SECOND);
+    // The answer to the leader's status patch (write-ahead) arrives just before the lease expires. Then the leader
+    // renews its lease.
+    await world.clock.advance(8.5 * SECOND);
+    leader.kubeConnection.restore();
+    await world.until('the end of the pass', () => leader.logger.said('Pass dropped').length > 0, SECOND);
+    world.delete('a');
+    const deleted = world.elapsed;
+    await world.gone('a');
+    expect(world.elapsed - deleted, 'without the minute in which a create may still appear').to.be.below(10 * SECOND);
+    expect(world.mutations().map(({ operation }) => operation)).to.not.include('CreateFargateProfile');
+    expect(world.warnings(), 'warnings').to.deep.equal([]);
+    await world.finish();
+  });
+});

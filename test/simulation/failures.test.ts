@@ -1,0 +1,286 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { CallRecord } from '../aws/call-log.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+
+const HOUR: Ms = 60 * MINUTE;
+const ISSUE = {
+  code: 'PodExecutionRoleAlreadyInUse',
+  message: 'The role is used by a node group',
+  resourceIds: ['ng-1'],
+};
+const WORDS = 'PodExecutionRoleAlreadyInUse: The role is used by a node group (resources: ng-1)';
+
+const callsOf = (world: SimulatedWorld, operation: string): readonly CallRecord[] =>
+  world.aws.admin.calls().filter((call) => call.operation === operation);
+
+/** Records each later change of one condition of an AWSFargateProfile, as `<status> <reason>`. */
+function recordCondition(world: SimulatedWorld, name: string, type: string): readonly string[] {
+  const history: string[] = [];
+  world.api.storage.listen(() => {
+    const { status, reason = '' } = world.condition(name, type) ?? {};
+    const entry = `${status} ${reason}`;
+    if (status !== undefined && entry !== history.at(-1)) history.push(entry);
+  });
+  return history;
+}
+
+/** Returns, for each attempt, the time that passed between its end and the beginning of the next attempt. */
+const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
+  ends.flatMap((end) => {
+    const next = begins.find((begin) => begin > end);
+    return next === undefined ? [] : [next - end];
+  });
+
+/**
+ * Expects that the pauses between the attempts match the expected backoffs. A pause may be longer than its backoff: by
+ * a tenth of the backoff (jitter), and by about 12 s, until a poll of the manager notices that the attempt failed.
+ */
+function expectPauses(found: readonly Ms[], expected: readonly Ms[]): void {
+  expect(found.length, `${found.join()} ms`).to.be.at.least(expected.length);
+  for (const [index, span] of expected.entries()) {
+    expect(found[index], `pause ${index} of ${found.join()} ms`).to.be.within(span, 1.1 * span + 15 * SECOND);
+  }
+}
+
+const BACKOFF = [10, 20, 40, 80, 160, 320, 600, 600, 600].map((seconds) => seconds * SECOND);
+
+describe('a failure that lasts', () => {
+  it('a create that ends in CREATE_FAILED is repeated with growing backoff, and Stalled stays True', async () => {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    const stalled = recordCondition(world, 'a', 'Stalled');
+    world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+    world.start();
+    world.apply('a');
+    await world.until('the fifth try', () => callsOf(world, 'CreateFargateProfile').length === 6, HOUR);
+    await world.until('the end of it', () => world.condition('a')?.reason === 'CreateFailed', HOUR);
+    expect(world.condition('a', 'Stalled')).to.deep.include({ status: 'True', reason: 'CreateFailed' });
+    expect(world.condition('a', 'Stalled')?.message)
+      .to.contain(WORDS)
+      .and.to.contain('Correct the problem that EKS names');
+    expect(world.condition('a', 'Reconciling')?.status, 'Reconciling while Stalled').to.equal('False');
+    await world.clock.advance(2 * HOUR);
+
+    const failed = callsOf(world, 'CreateFargateProfile').map(({ at }) => at + MINUTE);
+    const deleted = callsOf(world, 'DeleteFargateProfile').map(({ at }) => at);
+    expectPauses(pauses(failed, deleted), BACKOFF);
+    expect(stalled, 'no flapping').to.deep.equal(['False NotStalled', 'True CreateFailed']);
+    expect(callsOf(world, 'CreateRole'), 'the role is kept').to.have.length(1);
+    expect(world.warnings().join('\n')).to.contain(WORDS);
+
+    world.aws.admin.clearPlannedFailures();
+    await world.ready('a');
+    expect(stalled.at(-1)).to.equal('False NotStalled');
+    expect(world.profile('a')?.['status']).not.to.have.property('health');
+    await world.deleteAndFinish('a');
+  });
+
+  for (const [what, spec] of [
+    ['of the profile', { selectors: [{ namespace: 'other' }] }],
+    ['of the role alone', { rolePath: '/other/' }],
+    ['of a tag alone', { additionalTags: { team: 'b' } }],
+  ] as const)
+    it(`a changed spec ends the backoff: ${what}`, async () => {
+      const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+      world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+      world.start();
+      world.apply('a');
+      await world.until('many tries', () => world.condition('a', 'Stalled')?.status === 'True', 2 * HOUR);
+      await world.clock.advance(30 * SECOND);
+      expect(world.condition('a')?.reason).to.equal('CreateFailed');
+      world.aws.admin.clearPlannedFailures();
+      const before = callsOf(world, 'DeleteFargateProfile').length;
+      world.triggerReconcile('a');
+      await world.clock.advance(20 * SECOND);
+      expect(callsOf(world, 'DeleteFargateProfile'), 'a pass alone does not end the backoff').to.have.length(before);
+      world.patch(PLURAL, 'a', { spec });
+      await world.clock.advance(2 * SECOND);
+      expect(callsOf(world, 'DeleteFargateProfile')).to.have.length(before + 1);
+      expect(world.condition('a', 'Stalled')?.status).to.equal('False');
+      await world.ready('a');
+      await world.deleteAndFinish('a');
+    });
+
+  it('a delete that ends in DELETE_FAILED is repeated with growing backoff, and the role stays', async () => {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    world.aws.admin.planFailure({ operation: 'delete', issues: [{ ...ISSUE, code: 'InternalFailure' }] });
+    await world.startWithReady('a');
+    const stalled = recordCondition(world, 'a', 'Stalled');
+    world.delete('a');
+    await world.clock.advance(3 * HOUR);
+    const begun = callsOf(world, 'DeleteFargateProfile').map(({ at }) => at);
+    const failed = begun.map((at) => at + MINUTE);
+    expectPauses(pauses(failed, begun), BACKOFF);
+    expect(stalled).to.deep.equal(['False NotStalled', 'True DeleteFailed']);
+    expect(world.condition('a', 'Deleting')?.message).to.contain(
+      'InternalFailure: The role is used by a node group (resources: ng-1)',
+    );
+    expect(world.profile('a')?.metadata.finalizers).to.have.length(1);
+    expect(callsOf(world, 'DeleteRole')).to.deep.equal([]);
+    world.aws.admin.clearPlannedFailures();
+    await world.gone('a');
+    await world.finish();
+  });
+
+  it('an unknown AWS error is retried slowly, sets Stalled after two minutes, and clears when it ends', async () => {
+    const world = new SimulatedWorld();
+    const id = world.aws.admin.addFault({
+      operation: 'CreateFargateProfile',
+      kind: 'error:PhaseOfTheMoonException:The moon is full.',
+    });
+    world.start();
+    world.apply('a');
+    await world.until('the error', () => world.condition('a')?.reason === 'AWSError');
+    expect(world.condition('a')?.message).to.equal(
+      'AWS answers a request of the controller with an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException). If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. The controller retries on its own.',
+    );
+    expect(world.condition('a', 'Stalled')?.status).to.equal('False');
+    await world.until('Stalled is True', () => world.condition('a', 'Stalled')?.status === 'True');
+    expect(world.elapsed).to.be.within(2 * MINUTE, 5 * MINUTE);
+    const tries = callsOf(world, 'CreateFargateProfile').length;
+    expect(tries).to.be.within(4, 8);
+    for (let look = 0; look < 5; look++) {
+      world.triggerReconcile('a');
+      await world.clock.advance(2 * SECOND);
+    }
+    expect(callsOf(world, 'CreateFargateProfile').length - tries, 'attempts caused by passes').to.be.at.most(1);
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(callsOf(world, 'CreateFargateProfile').length - before).to.be.within(20, 30);
+    world.aws.admin.removeFault({ id });
+    const mended = world.elapsed;
+    await world.ready('a');
+    expect(world.elapsed - mended).to.be.below(10 * MINUTE);
+    await world.deleteAndFinish('a');
+  });
+});
+
+describe('a role whose trust policy EKS does not accept', () => {
+  for (const seconds of [10, 60])
+    it(`for ${seconds} s while IAM propagates it: the profile waits without a Warning`, async () => {
+      const world = new SimulatedWorld({
+        aws: { eks: { createMs: MINUTE, deleteMs: MINUTE }, iam: { trustVisibleToEksMs: seconds * SECOND } },
+      });
+      const stalled = recordCondition(world, 'a', 'Stalled');
+      const ready = recordCondition(world, 'a', 'Ready');
+      world.start();
+      world.apply('a');
+      await world.until('EKS accepts the create', () => world.condition('a')?.reason === 'Creating');
+      expect(world.elapsed, 'soon after EKS sees the trust policy').to.be.within(
+        seconds * SECOND,
+        1.3 * seconds * SECOND + 3 * SECOND,
+      );
+      await world.ready('a');
+      expect(ready).to.deep.equal(['False Propagating', 'False Creating', 'True Ready']);
+      expect(stalled).to.deep.equal(['False NotStalled']);
+      expect(world.warnings()).to.deep.equal([]);
+      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(25);
+      await world.deleteAndFinish('a');
+    });
+
+  it('permanently: the profile waits two minutes, then sets Stalled and retries slowly', async () => {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+    const words =
+      'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
+    const id = world.aws.admin.addFault({
+      operation: 'CreateFargateProfile',
+      kind: `error:InvalidParameterException:${words}`,
+    });
+    const ready = recordCondition(world, 'a', 'Ready');
+    world.start();
+    world.apply('a');
+    await world.until('Stalled is True', () => world.condition('a', 'Stalled')?.status === 'True');
+    expect(world.elapsed).to.be.within(2 * MINUTE, 2.5 * MINUTE);
+    expect(ready).to.deep.equal(['False Propagating', 'False RoleTrustInvalid']);
+    expect(world.condition('a')?.message).to.contain('"prod-default_a_fargate"').and.to.contain(words);
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(callsOf(world, 'CreateFargateProfile').length - before).to.be.within(10, 20);
+    expect(ready, 'no flapping').to.deep.equal(['False Propagating', 'False RoleTrustInvalid']);
+    world.aws.admin.removeFault({ id });
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+});
+
+describe('a profile over the quota', () => {
+  it('retries slowly, takes the place of a deleted sibling at once, and of a foreign profile within minutes', async () => {
+    const world = new SimulatedWorld({
+      aws: { eks: { maxProfilesPerCluster: 2, createMs: MINUTE, deleteMs: MINUTE } },
+    });
+    world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: 'theirs',
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/theirs',
+    });
+    await world.startWithReady('a');
+    world.apply('b', 'c');
+    const isWaiting = (name: string): boolean => world.condition(name)?.reason === 'QuotaExceeded';
+    await world.until('both wait', () => isWaiting('b') && isWaiting('c'));
+    expect(world.condition('b', 'Reconciling')?.status).to.equal('True');
+    expect(world.condition('b')?.message).to.contain('Fargate Profile limit exceeded for cluster.');
+    const before = callsOf(world, 'CreateFargateProfile').length;
+    await world.clock.advance(2 * HOUR);
+    expect(
+      callsOf(world, 'CreateFargateProfile').length - before,
+      'attempts of two profiles in two hours',
+    ).to.be.within(40, 64);
+
+    world.delete('a');
+    await world.gone('a');
+    const left = world.elapsed;
+    await world.until('one of them', () => ['b', 'c'].some((name) => world.condition(name)?.reason === 'Creating'));
+    expect(world.elapsed - left, 'after the deletion of the sibling').to.be.below(2 * SECOND);
+    await world.until('its end', () => world.isReady('b') || world.isReady('c'));
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    const freed = world.elapsed;
+    await world.ready('b', 'c');
+    expect(world.elapsed - freed).to.be.below(8 * MINUTE);
+    await world.deleteAndFinish('b', 'c');
+  });
+});
+
+describe('an update of the EKS cluster', () => {
+  for (const [words, span, most] of [
+    ['half a minute', 30 * SECOND, 4],
+    ['ten minutes', 10 * MINUTE, 50],
+  ] as const)
+    it(`of ${words} makes five new profiles wait, of which only one retries`, async () => {
+      const names = ['a', 'b', 'c', 'd', 'e'];
+      const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } });
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: span });
+      const histories = names.map((name) => recordCondition(world, name, 'Stalled'));
+      world.start();
+      world.apply(...names);
+      await world.until('all profiles wait', () =>
+        names.every((name) => world.condition(name)?.reason === 'ClusterUpdating'),
+      );
+      await world.until('the first', () => names.some((name) => world.condition(name)?.reason === 'Creating'), HOUR);
+      expect(world.elapsed - span, 'soon after the end of the update').to.be.below(20 * SECOND);
+      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(most);
+      await world.ready(...names);
+      expect(histories).to.deep.equal(names.map(() => ['False NotStalled']));
+      expect(world.warnings()).to.deep.equal([]);
+      await world.deleteAndFinish(...names);
+    });
+});
+
+describe('inconsistent answers of IAM about a role', () => {
+  const NOT_SEEN = 'error:NoSuchEntity:The role with name prod-default_a_fargate cannot be found.';
+
+  for (const operation of ['ListAttachedRolePolicies', 'ListRolePolicies', 'ListInstanceProfilesForRole'])
+    it(`are retried without a Warning: GetRole finds the role, ${operation} does not`, async () => {
+      const world = new SimulatedWorld();
+      await world.startWithReady('a');
+      const stalled = recordCondition(world, 'a', 'Stalled');
+      world.aws.admin.addFault({ operation, kind: NOT_SEEN, times: 2 });
+      world.delete('a');
+      await world.gone('a');
+      expect(callsOf(world, operation).filter(({ errorCode }) => errorCode === 'NoSuchEntity')).to.have.length(2);
+      expect(stalled).to.deep.equal(['False NotStalled']);
+      expect(world.warnings()).to.deep.equal([]);
+      await world.finish();
+    });
+});

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
+import type { TenantCluster } from './world/tenants.ts';
+import { applyTo, countWithReason, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
+
+const CREATE: Ms = MINUTE;
+const DELETE: Ms = MINUTE;
+/** How much longer than without the other tenant an object may take. */
+const TOLERANCE = 1.2;
+const DEAD_REGION = 'ap-south-1';
+const HEALTHY: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
+
+/** 100 clusters in one namespace, which all are in the region whose EKS does not answer. */
+const DEAD: readonly TenantCluster[] = Array.from({ length: 100 }, (_, index) => ({
+  namespace: 'team-a',
+  name: `dead-${index}`,
+  region: DEAD_REGION,
+}));
+
+const newWorld = (): SimulatedWorld => {
+  const world = new SimulatedWorld({ aws: { eks: { createMs: CREATE, deleteMs: DELETE } } });
+  createTenantCluster(world, HEALTHY);
+  return world;
+};
+
+/** Creates 500 AWSFargateProfiles of team-a in the region whose EKS does not answer. */
+function applyDeadObjects(world: SimulatedWorld): void {
+  world.aws.admin.addFault({ kind: 'no-answer-before', operation: 'eks:*', region: DEAD_REGION });
+  for (const cluster of DEAD) {
+    createTenantCluster(world, cluster);
+    applyTo(world, cluster, ...['1', '2', '3', '4', '5'].map((number) => `${cluster.name}-${number}`));
+  }
+}
+
+/** Advances the clock until the condition holds, and returns how long that took. */
+async function measure(world: SimulatedWorld, what: string, holds: () => boolean): Promise<Ms> {
+  const since = world.elapsed;
+  await world.until(what, holds, 30 * MINUTE);
+  return world.elapsed - since;
+}
+
+const becomesReady = (world: SimulatedWorld): Promise<Ms> => {
+  applyTo(world, HEALTHY, 'new');
+  return measure(world, 'the new object is Ready', () => isTenantReady(world, HEALTHY.namespace, 'new'));
+};
+
+const becomesGone = (world: SimulatedWorld, name: string): Promise<Ms> => {
+  world.api.storage.delete(world.api.kind(PLURAL), { namespace: HEALTHY.namespace, name });
+  return measure(world, 'the object is gone', () => tenantProfile(world, HEALTHY.namespace, name) === undefined);
+};
+
+describe('500 objects of one tenant in a region that does not answer', () => {
+  it('delay neither the creation nor the deletion of an object of another tenant', async () => {
+    const alone = newWorld();
+    alone.start();
+    const limits = { ready: await becomesReady(alone), gone: await becomesGone(alone, 'new') };
+
+    const world = newWorld();
+    world.start();
+    await world.clock.advance(5 * SECOND);
+    applyDeadObjects(world);
+    await world.clock.advance(15 * SECOND);
+    const ready = await becomesReady(world);
+    expect(ready, 'until Ready').to.be.at.most(TOLERANCE * limits.ready);
+    const gone = await becomesGone(world, 'new');
+    expect(gone, 'until gone').to.be.at.most(TOLERANCE * limits.gone);
+  }).timeout(60_000);
+
+  it('delay no deletion that a restarted manager finds', async () => {
+    const world = newWorld();
+    const first = world.start();
+    await becomesReady(world);
+    await world.stop(first);
+    applyDeadObjects(world);
+    world.api.storage.delete(world.api.kind(PLURAL), { namespace: HEALTHY.namespace, name: 'new' });
+    world.start();
+    const gone = await measure(
+      world,
+      'the object is gone',
+      () => tenantProfile(world, HEALTHY.namespace, 'new') === undefined,
+    );
+    expect(gone).to.be.at.most(TOLERANCE * DELETE + 5 * SECOND);
+  }).timeout(60_000);
+
+  it('all learn within minutes that the region does not answer', async () => {
+    const world = newWorld();
+    world.start();
+    applyDeadObjects(world);
+    const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
+    // Ten workers wait ten seconds for each answer: 500 objects take 500 seconds.
+    expect(told).to.be.at.most(600 * SECOND);
+  }).timeout(60_000);
+});

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
+import type { TenantCluster } from './world/tenants.ts';
+import { applyTo, createTenantCluster } from './world/tenants.ts';
+
+const newCluster = (name: string): TenantCluster => ({ namespace: 'team-a', name, region: 'us-east-1' });
+const CLUSTERS: readonly TenantCluster[] = Array.from({ length: 40 }, (_, index) => newCluster(`cluster-${index}`));
+const LATE = newCluster('late');
+
+/** Starts a manager in a simulation with 41 clusters, in which EKS answers every call after 20 ms. */
+async function startManager(): Promise<SimulatedWorld> {
+  const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE }, latencyMs: [20, 20] } });
+  for (const cluster of [...CLUSTERS, LATE]) createTenantCluster(world, cluster);
+  world.start();
+  await world.clock.advance(5 * SECOND);
+  return world;
+}
+
+/** Applies the same number of AWSFargateProfiles in each of the 40 clusters. */
+function applyToAll(world: SimulatedWorld, profilesEach: number): void {
+  for (const cluster of CLUSTERS) {
+    applyTo(world, cluster, ...Array.from({ length: profilesEach }, (_, index) => `${cluster.name}-${index}`));
+  }
+}
+
+/** Waits until EKS has got a create for each of the clusters, and returns how long that took. */
+async function timeOfFirstCreates(world: SimulatedWorld, clusters: readonly TenantCluster[]): Promise<Ms> {
+  const since = world.elapsed;
+  const isCreated = ({ namespace, name }: TenantCluster): boolean =>
+    world.aws.admin
+      .calls()
+      .some(
+        ({ operation, nouns }) =>
+          operation === 'CreateFargateProfile' && nouns['clusterName'] === `${namespace}_${name}`,
+      );
+  await world.until('the first creates', () => clusters.every(isCreated), MINUTE);
+  return world.elapsed - since;
+}
+
+describe('40 clusters with five new profiles each', () => {
+  it('get their first creates at nearly the same time as 40 clusters with one profile each', async () => {
+    const [one, five] = [await startManager(), await startManager()];
+    applyToAll(one, 1);
+    applyToAll(five, 5);
+    const alone = await timeOfFirstCreates(one, CLUSTERS);
+    // The manager begins with the objects that it sees first, whichever they are; from then on heads go first.
+    expect(await timeOfFirstCreates(five, CLUSTERS)).to.be.at.most(2 * alone);
+  }).timeout(60_000);
+
+  it('do not delay the first create of another cluster', async () => {
+    const [idle, busy] = [await startManager(), await startManager()];
+    applyToAll(busy, 5);
+    await timeOfFirstCreates(busy, CLUSTERS);
+    for (const world of [idle, busy]) applyTo(world, LATE, 'late');
+    const alone = await timeOfFirstCreates(idle, [LATE]);
+    // A worker becomes free within the time of one pass.
+    expect(await timeOfFirstCreates(busy, [LATE])).to.be.at.most(alone + 500);
+  }).timeout(60_000);
+});

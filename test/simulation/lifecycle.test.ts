@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { measureEksBusyTime } from './eks-busy-time.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+
+const TEN = Array.from({ length: 10 }, (_, index) => `profile-${index}`);
+
+/**
+ * The AWS calls with which the manager changes AWS from the creation to the deletion of one AWSFargateProfile, in
+ * order.
+ */
+const LIFE = [
+  'CreateRole',
+  'AttachRolePolicy',
+  'CreateFargateProfile',
+  'DeleteFargateProfile',
+  'DetachRolePolicy',
+  'DeleteAccessEntry',
+  'DeleteRole',
+];
+
+describe('the manager in a simulation', () => {
+  it('creates and deletes a profile, and leaves nothing in AWS', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('a');
+    expect(world.elapsed, 'EKS takes one to two minutes for a create').to.be.within(MINUTE, 2.4 * MINUTE);
+    world.delete('a');
+    await world.gone('a');
+    expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(LIFE);
+    await world.finish();
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  it('handles ten profiles of a cluster in at most 1.1 times the time that EKS needs', async () => {
+    const world = new SimulatedWorld({ seed: 2 });
+    const eks = measureEksBusyTime(world.aws, EKS_CLUSTER);
+    await world.startWithReady(...TEN);
+    const created = world.elapsed;
+    expect(created, 'creating').to.be.within(eks.creating, 1.1 * eks.creating);
+    world.delete(...TEN);
+    await world.gone(...TEN);
+    expect(world.elapsed - created, 'deleting').to.be.within(eks.deleting, 1.1 * eks.deleting);
+    expect(world.mutations()).to.have.length(TEN.length * LIFE.length);
+    await world.finish();
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  // With a lag of 12 s, the manager stops waiting for its watch to show the manager's own write, and reads the object
+  // from the API server.
+  for (const watchLag of [0, 0.6 * SECOND, 2.5 * SECOND, 12 * SECOND])
+    it(`reads its own writes when watches lag by ${watchLag} ms`, async () => {
+      const world = new SimulatedWorld({ latency: 300, watchLag });
+      await world.startWithReady('a', 'b');
+      world.delete('a', 'b');
+      await world.gone('a', 'b');
+      for (const name of ['a', 'b'])
+        expect(world.mutationsFor(name).map(({ operation }) => operation)).to.deep.equal(LIFE);
+      await world.finish();
+      expect(world.problems()).to.deep.equal([]);
+    });
+});
+
+describe('an object that is deleted during its first pass', () => {
+  /**
+   * The moments in the first pass (reconcile) of an AWSFargateProfile at which the test deletes this AWSFargateProfile.
+   * The test deletes it as soon as one of its versions has the given property, before the pass continues.
+   */
+  const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
+    ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],
+    ['has its location annotation', ({ metadata }) => metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== 'nowhere'],
+    ['has the role in its status', ({ status }) => fieldAt(status, 'role') !== undefined],
+  ];
+  for (const [moment, isSo] of moments)
+    it(`when it ${moment}: is gone within seconds and leaves nothing`, async () => {
+      const world = new SimulatedWorld();
+      let deletedAt: number | undefined;
+      world.api.storage.listen(({ object }) => {
+        const isHeld = (object.metadata.finalizers ?? []).length > 0;
+        if (deletedAt !== undefined || object.metadata.name !== 'a' || !isHeld || !isSo(object)) return;
+        deletedAt = world.elapsed;
+        world.delete('a');
+      });
+      world.start();
+      world.apply('a');
+      await world.until('it is deleted', () => deletedAt !== undefined);
+      await world.gone('a');
+      expect(world.elapsed - (deletedAt ?? 0)).to.be.below(5 * SECOND);
+      await world.finish();
+    });
+});

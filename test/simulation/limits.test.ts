@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { RoleView } from '../aws/admin/views.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import { ACCOUNT, CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const POLICY = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
+const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/bound`;
+const LIMITS = ['--require-permissions-boundary=arn:aws:iam::*:policy/bound', '--allow-role-arn=none'];
+const NO_POLICY = '--allow-policy-arn=none';
+
+/** Replaces the running manager by one with these flags, and lets it compare all objects with AWS. */
+async function restartWith(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
+  for (const manager of world.managers) if (manager.ended === undefined) await world.stop(manager);
+  world.start(...flags);
+  await world.clock.advance(30 * MINUTE);
+}
+
+const roleOf = (world: SimulatedWorld, name: string): RoleView | undefined =>
+  world.aws.admin.roles().find((role) => role.name === `${CLUSTER}-default_${name}_fargate`);
+
+describe("the operator's limits", () => {
+  it('put the required boundary on each new role', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
+    world.start(...LIMITS, NO_POLICY);
+    world.apply('web');
+    await world.ready('web');
+    expect(roleOf(world, 'web')?.permissionsBoundary).to.equal(BOUNDARY);
+    await world.deleteAndFinish('web');
+  });
+
+  it('leave every Ready profile Ready, put the boundary on its role, and do not block its deletion', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
+    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'theirs' });
+    const brought = world.aws.admin.putRole({ name: 'brought', trustPolicy: CAPA_TRUST });
+    const specs: Readonly<Record<string, object>> = {
+      plain: {},
+      policy: { roleAdditionalPolicies: [POLICY] },
+      boundary: { rolePermissionsBoundary: `arn:aws:iam::${ACCOUNT}:policy/theirs` },
+      arn: { roleARN: brought.arn },
+      name: { roleName: 'brought' },
+    };
+    const names = Object.keys(specs);
+    world.start();
+    for (const name of names) world.applyWith(name, specs[name] ?? {});
+    await world.ready(...names);
+    const changes = names.map((name) => world.readyChanges(name));
+
+    await restartWith(world, ...LIMITS, NO_POLICY);
+
+    expect(changes.flat(), 'changes of Ready').to.deep.equal([]);
+    expect(names.map((name) => world.condition(name, 'Stalled')?.status)).to.deep.equal(names.map(() => 'False'));
+    expect(['plain', 'policy', 'boundary'].map((name) => roleOf(world, name)?.permissionsBoundary)).to.deep.equal([
+      BOUNDARY,
+      BOUNDARY,
+      BOUNDARY,
+    ]);
+    expect(roleOf(world, 'policy')?.attachedPolicies).to.include(POLICY);
+    world.delete(...names);
+    await world.gone(...names);
+    world.aws.admin.removeRole({ name: 'brought' });
+    await world.finish();
+  });
+
+  it('leave a Ready profile Ready if AWS refuses the required boundary, and tell the refusal', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const changes = world.readyChanges('web');
+    await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
+    expect(changes, 'changes of Ready').to.deep.equal([]);
+    expect(world.condition('web', 'Stalled')).to.include({ status: 'True', reason: 'Refused' });
+    expect(world.warnings().join('\n')).to.include('FailedUpdateAWS: Failed to update fargate IAM role');
+    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'missing' });
+    await world.until(
+      'the boundary is set',
+      () => roleOf(world, 'web')?.permissionsBoundary !== undefined,
+      60 * MINUTE,
+    );
+    await world.until('the notice is gone', () => world.condition('web', 'Stalled')?.status === 'False');
+    await world.deleteAndFinish('web');
+  });
+
+  it('stop the creation of a profile whose status says that it was provisioned', async () => {
+    const world = new SimulatedWorld();
+    world.start(NO_POLICY);
+    world.applyWith('web', { roleAdditionalPolicies: [POLICY] });
+    const status = { profileName: 'default_web', initialization: { provisioned: true } };
+    world.patch(PLURAL, 'web', { status }, 'status');
+    await world.until('it is refused', () => world.condition('web')?.reason === 'NotAllowedByOperator');
+    await world.clock.advance(30 * MINUTE);
+    expect(world.mutations()).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('stop a new object before its role is created, and delete it at once', async () => {
+    const world = new SimulatedWorld();
+    const brought = world.aws.admin.putRole({ name: 'brought', trustPolicy: CAPA_TRUST });
+    world.start(...LIMITS, NO_POLICY);
+    const specs = [{ roleARN: brought.arn }, { roleName: 'brought' }, { roleAdditionalPolicies: [POLICY] }];
+    for (const [index, spec] of specs.entries()) world.applyWith(`new-${index}`, spec);
+    const names = specs.map((_spec, index) => `new-${index}`);
+    await world.until('all are refused', () =>
+      names.every((name) => world.condition(name)?.reason === 'NotAllowedByOperator'),
+    );
+    world.delete(...names);
+    await world.gone(...names);
+    expect(world.mutations()).to.deep.equal([]);
+    world.aws.admin.removeRole({ name: 'brought' });
+    await world.finish();
+  });
+});

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import {
+  AT_ONCE,
+  ROLE,
+  WEB,
+  patchControlPlane,
+  patchWeb,
+  putForeignProfile,
+  startAndApply,
+  startUntilReady,
+} from './phases/phase.ts';
+
+const eksChanges = (world: SimulatedWorld): readonly string[] =>
+  world
+    .mutations()
+    .filter(({ operation }) => operation.endsWith('FargateProfile'))
+    .map(({ operation, nouns }) => `${operation} ${nouns['fargateProfileName']}`);
+
+const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
+  ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
+
+describe('a live profile', () => {
+  // The API server accepts the removal of a profile name that ends in `_<metadata.name>`, because it may be the computed
+  // name, which Cluster API Provider AWS writes into the spec.
+  it('is kept under its name when spec.profileName is removed', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { profileName: `shared_${WEB}` });
+    const before = world.mutations().length;
+    patchWeb(world, { spec: { profileName: null } });
+    await world.until('the new spec observed', () => statusOf(world, 'observedGeneration') === 2);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.condition(WEB)?.status).to.equal('True');
+    expect(statusOf(world, 'profileName')).to.equal(`shared_${WEB}`);
+    expect(statusOf(world, 'role', 'name')).to.equal(`${CLUSTER}-shared_${WEB}_fargate`);
+    expect(world.mutations()).to.have.length(before);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('keeps its role when spec.roleName is removed', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { roleName: 'team_fargate' });
+    const before = world.mutations().length;
+    patchWeb(world, { spec: { roleName: null } });
+    await world.until('the new spec observed', () => statusOf(world, 'observedGeneration') === 2);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.condition(WEB)?.status).to.equal('True');
+    expect(statusOf(world, 'role', 'name')).to.equal('team_fargate');
+    expect(world.mutations()).to.have.length(before);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('is kept under its name when spec.profileName is removed while EKS creates it', async () => {
+    const world = new SimulatedWorld();
+    startAndApply(world, { profileName: `shared_${WEB}` });
+    await world.until('the create', () => statusOf(world, 'profileStatus') === 'CREATING');
+    patchWeb(world, { spec: { profileName: null } });
+    await world.ready(WEB);
+    expect(eksChanges(world)).to.deep.equal([`CreateFargateProfile shared_${WEB}`]);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('is kept when another CRD has let spec.profileName change, and the condition says what to do', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    const before = world.mutations().length;
+    patchWeb(world, { spec: { profileName: 'other' } });
+    await world.until('SpecDiffers', () => world.condition(WEB, 'Stalled')?.reason === 'SpecDiffers');
+    expect(world.condition(WEB)?.message).to.equal(
+      'Fargate profile "default_web" differs from the spec, and EKS cannot change these fields of a profile: the name is ' +
+        'default_web in AWS, but other in the spec. Create another AWSFargateProfile, move the pods to its profile, and ' +
+        'delete this object; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller ' +
+        'leaves the profile as it is.',
+    );
+    expect(statusOf(world, 'profileStatus')).to.equal('ACTIVE');
+    expect(world.mutations()).to.have.length(before);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('gets the computed name only after another client has deleted it', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { profileName: `shared_${WEB}` });
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: `shared_${WEB}` });
+    patchWeb(world, { spec: { profileName: null } });
+    await world.clock.advance(AT_ONCE);
+    await world.ready(WEB);
+    expect(eksChanges(world)).to.deep.equal([
+      `CreateFargateProfile shared_${WEB}`,
+      `CreateFargateProfile default_${WEB}`,
+    ]);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('keeps its subnets when the control plane gets a subnet while EKS creates the profile', async () => {
+    const world = new SimulatedWorld();
+    startAndApply(world);
+    await world.until('the create', () => statusOf(world, 'profileStatus') === 'CREATING');
+    const controlPlane = world.object('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    const listed = ['spec', 'network', 'subnets'].reduce<unknown>(fieldAt, controlPlane);
+    const subnets: readonly unknown[] = Array.isArray(listed) ? listed : [];
+    const added = {
+      id: 'added',
+      resourceID: 'subnet-0123456789abcdef0',
+      isPublic: false,
+      availabilityZone: 'us-east-1a',
+    };
+    patchControlPlane(world, { spec: { network: { subnets: [...subnets, added] } } });
+    await world.ready(WEB);
+    expect(eksChanges(world)).to.deep.equal([`CreateFargateProfile default_${WEB}`]);
+    expect(statusOf(world, 'subnets')).not.to.include('subnet-0123456789abcdef0');
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('of another owner keeps the role with a computed name that it uses, when the object of that role is deleted', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    putForeignProfile(world, 'theirs', { podExecutionRoleArn: `arn:aws:iam::123456789012:role/${ROLE}` });
+    world.delete(WEB);
+    await world.gone(WEB);
+    expect(world.mutations().map(({ operation }) => operation)).not.to.include.members(['DeleteRole']);
+    expect(world.aws.admin.roles().find(({ name }) => name === ROLE)?.attachedPolicies).to.have.length(1);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    world.aws.admin.removeRole({ name: ROLE });
+    await world.finish();
+  });
+});

@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { EKS_CLUSTER } from './world/cluster.ts';
+
+const PROFILE = { cluster: EKS_CLUSTER, name: 'default_web' };
+const THEIR_ROLE = 'arn:aws:iam::123456789012:role/theirs';
+
+/**
+ * Starts a simulation in which another client of AWS creates a Fargate profile just before the manager sends
+ * CreateFargateProfile with the same name.
+ */
+async function startWithForeignCreate(): Promise<SimulatedWorld> {
+  const world = new SimulatedWorld();
+  let isCreated = false;
+  world.api.intercept = ({ method, body }) => {
+    const isRequested = method === 'PATCH' && String(body).includes('"createRequestedAt"');
+    if (isRequested && !isCreated) {
+      isCreated = true;
+      world.aws.admin.putProfile({ ...PROFILE, podExecutionRoleArn: THEIR_ROLE, tags: { made: 'by hand' } });
+    }
+    return undefined;
+  };
+  world.start();
+  world.apply('web');
+  await world.until('ProfileNotOwned', () => world.condition('web', 'Stalled')?.reason === 'ProfileNotOwned');
+  return world;
+}
+
+const eventsOf = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map((event) => event['reason']);
+
+describe('a foreign profile of the same name, created at the same moment', () => {
+  it('gets no events of creation and deletion', async () => {
+    const world = await startWithForeignCreate();
+    expect(world.mutations().map(({ operation }) => operation)).to.include('CreateFargateProfile');
+    expect(world.profile('web')?.['status']).not.to.have.any.keys('profileARN', 'createRequestedAt');
+    world.aws.admin.setProfile({ ...PROFILE, status: 'DELETING' });
+    world.triggerReconcile('web');
+    await world.clock.advance(2_000);
+    world.aws.admin.removeProfile(PROFILE);
+    world.triggerReconcile('web');
+    await world.clock.advance(2_000);
+    expect(eventsOf(world)).to.deep.equal([
+      'SuccessfulIAMRoleCreation',
+      'ProfileNotOwned',
+      'InitiatedCreateEKSFargateProfile',
+    ]);
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+});

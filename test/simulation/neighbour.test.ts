@@ -1,0 +1,174 @@
+import { expect } from 'chai';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const INTRUDER = 'intruder';
+const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
+const WEB_ROLE = `${CLUSTER}-default_web_fargate`;
+
+/** Another namespace of the API server, whose users write objects that name the EKS cluster of namespace `default`. */
+class Neighbour {
+  private readonly world: SimulatedWorld;
+
+  constructor(world: SimulatedWorld) {
+    this.world = world;
+  }
+
+  create(plural: string, object: Readonly<Record<string, unknown>>): void {
+    this.world.api.storage.create(this.world.api.kind(plural), INTRUDER, object);
+  }
+
+  patch(plural: string, name: string, change: object, subresource?: 'status'): void {
+    const { storage } = this.world.api;
+    storage.mergePatch(this.world.api.kind(plural), { namespace: INTRUDER, name }, change, subresource);
+  }
+
+  remove(plural: string, name: string): void {
+    this.world.api.storage.delete(this.world.api.kind(plural), { namespace: INTRUDER, name });
+  }
+
+  profile(name: string): KubeObject | undefined {
+    return this.world.api.storage.get(this.world.api.kind(PLURAL), { namespace: INTRUDER, name });
+  }
+
+  createProfile(name: string, spec: object, metadata: object = {}): void {
+    this.create(PLURAL, {
+      metadata: { name, ...metadata },
+      spec: { clusterName: CLUSTER, selectors: [{ namespace: name }], ...spec },
+    });
+  }
+
+  /** Creates a Cluster of the same name, and a control plane that names the EKS cluster of namespace `default`. */
+  createCluster({ ready }: { readonly ready: boolean }): void {
+    const subnets = this.world.object('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`)?.['spec'];
+    this.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
+    this.create('awsmanagedcontrolplanes', {
+      metadata: { name: `${CLUSTER}-control-plane`, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
+      spec: subnets,
+    });
+    this.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { status: { ready } }, 'status');
+  }
+
+  async deleteProfile(name: string): Promise<void> {
+    this.remove(PLURAL, name);
+    await this.world.until(`${INTRUDER}/${name} gone`, () => this.profile(name) === undefined, 60 * MINUTE);
+  }
+}
+
+/** The reason of the Ready condition. */
+function reasonOf(object: KubeObject | undefined): unknown {
+  const { conditions = [] } = (object?.['status'] ?? {}) as {
+    conditions?: readonly { type: string; reason: string }[];
+  };
+  return conditions.find(({ type }) => type === 'Ready')?.reason;
+}
+
+describe('a namespace that names the EKS cluster of another namespace', () => {
+  it('gets no role of the other namespace, although its control plane is ready', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const roleOf = () => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE);
+    const before = roleOf();
+    const neighbour = new Neighbour(world);
+    neighbour.createCluster({ ready: true });
+    neighbour.createProfile('thief', { roleName: WEB_ROLE, roleAdditionalPolicies: [POLICY] });
+    await world.until('the neighbour is Ready', () => reasonOf(neighbour.profile('thief')) === 'Ready');
+    expect(roleOf(), 'the role while the neighbour uses it').to.deep.equal(before);
+    await neighbour.deleteProfile('thief');
+    expect(roleOf(), 'the role after the neighbour').to.deep.equal(before);
+    await world.deleteAndFinish('web');
+  });
+
+  it('adopts nothing as long as its control plane is not ready', async () => {
+    const world = new SimulatedWorld();
+    const { arn } = world.aws.admin.putRole({ name: 'pods', trustPolicy: CAPA_TRUST });
+    const [taken, untagged] = [capaTags(CLUSTER), {}].map((tags, index) =>
+      world.aws.admin.putProfile({
+        cluster: EKS_CLUSTER,
+        name: `theirs-${index}`,
+        podExecutionRoleArn: arn,
+        selectors: [{ namespace: `theirs-${index}`, labels: {} }],
+        tags,
+      }),
+    );
+    const neighbour = new Neighbour(world);
+    neighbour.createCluster({ ready: false });
+    const known = {
+      finalizers: [FINALIZER],
+      annotations: { 'aws-fargate.cluster.x-k8s.io/provisioned-in': `${ACCOUNT}/us-east-1/${EKS_CLUSTER}` },
+    };
+    for (const [index, adoptionPolicy] of ['Owned', 'Always'].entries())
+      neighbour.createProfile(
+        `theirs-${index}`,
+        { roleARN: arn, profileName: `theirs-${index}`, adoptionPolicy },
+        known,
+      );
+    world.start();
+    for (const name of ['theirs-0', 'theirs-1'])
+      await world.until(`${name} waits`, () => reasonOf(neighbour.profile(name)) === 'WaitingForEKSControlPlane');
+    await world.clock.advance(30 * MINUTE);
+    for (const name of ['theirs-0', 'theirs-1']) neighbour.remove(PLURAL, name);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.aws.admin.profiles()).to.deep.equal([taken, untagged]);
+    expect(world.mutations()).to.deep.equal([]);
+    // The deletions wait: status records the profiles, and the profiles do not have the tag of this controller.
+    for (const name of ['theirs-0', 'theirs-1']) {
+      neighbour.patch(PLURAL, name, { spec: { deletionPolicy: 'Retain' } });
+      await world.until(`${name} gone`, () => neighbour.profile(name) === undefined);
+    }
+    expect(world.mutations()).to.deep.equal([]);
+    for (const { name } of world.aws.admin.profiles()) world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name });
+    world.aws.admin.removeRole({ name: 'pods' });
+    await world.finish();
+  });
+
+  it('deletes no profile and role of Cluster API Provider AWS that only a written status names', async () => {
+    const world = new SimulatedWorld();
+    const tags = capaTags(CLUSTER);
+    const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
+    const profile = world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: 'web',
+      podExecutionRoleArn: role.arn,
+      tags,
+    });
+    const neighbour = new Neighbour(world);
+    neighbour.createProfile('thief', { profileName: 'web' }, { finalizers: [FINALIZER] });
+    const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: EKS_CLUSTER, profileName: 'web' };
+    neighbour.patch(PLURAL, 'thief', { status }, 'status');
+    world.start();
+    await neighbour.deleteProfile('thief');
+    expect(world.mutations()).to.deep.equal([]);
+    expect(world.aws.admin.profiles()).to.deep.equal([profile]);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'web' });
+    world.aws.admin.removeRole({ name: role.name });
+    await world.finish();
+  });
+
+  it('takes over and deletes what Cluster API Provider AWS made under an explicit name for its ready control plane', async () => {
+    const world = new SimulatedWorld();
+    const tags = capaTags(CLUSTER);
+    const role = world.aws.admin.putRole({
+      name: `${CLUSTER}-web_fargate`,
+      trustPolicy: CAPA_TRUST,
+      tags,
+      attachedPolicies: [EKS_POLICY],
+      foreign: false,
+    });
+    world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: 'web',
+      podExecutionRoleArn: role.arn,
+      selectors: [{ namespace: 'web', labels: {} }],
+      tags,
+      foreign: false,
+    });
+    world.start();
+    world.applyWith('web', { profileName: 'web' });
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+});

@@ -1,0 +1,277 @@
+import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
+import {
+  CONTROLLER_IDENTITY,
+  ROLE_IDENTITY,
+  STATIC_IDENTITY,
+  identity,
+  keysSecret,
+  trustPolicyFor,
+  userArn,
+} from '../../world/aws/identities.ts';
+import type { Phase } from './phase.ts';
+import {
+  PROFILE,
+  ROLE,
+  WEB,
+  deleteHeld,
+  patchControlPlane,
+  patchWeb,
+  startAndApply,
+  startUntilReady,
+} from './phase.ts';
+
+const GROUP = { group: 'infrastructure.cluster.x-k8s.io', versions: ['v1beta2'], namespaced: false };
+const KINDS = [
+  { ...GROUP, kind: CONTROLLER_IDENTITY, plural: 'awsclustercontrolleridentities' },
+  { ...GROUP, kind: STATIC_IDENTITY, plural: 'awsclusterstaticidentities' },
+  { ...GROUP, kind: ROLE_IDENTITY, plural: 'awsclusterroleidentities' },
+];
+const PLURALS: Readonly<Record<string, string>> = Object.fromEntries(KINDS.map(({ kind, plural }) => [kind, plural]));
+const MANAGER = userArn(ACCOUNT, 'manager-1');
+
+const serveIdentities = (world: SimulatedWorld): void => KINDS.forEach((kind) => world.api.serve(kind));
+const put = (world: SimulatedWorld, kind: string, name: string, spec: object = {}): void =>
+  world.create(String(PLURALS[kind]), { ...identity(kind, name, spec) });
+const change = (world: SimulatedWorld, kind: string, name: string, spec: object): void =>
+  world.patch(String(PLURALS[kind]), name, { spec });
+const named = (world: SimulatedWorld, kind: string, name: string): void =>
+  patchControlPlane(world, { spec: { identityRef: { kind, name } } });
+
+function putSecret(world: SimulatedWorld, keys: Parameters<typeof keysSecret>[1]): void {
+  const kind = world.api.kind('secrets');
+  const secret = { ...keysSecret('team-a', keys) };
+  const key = { namespace: 'capaf-system', name: 'team-a' };
+  if (world.api.storage.get(kind, key) === undefined) world.api.storage.create(kind, key.namespace, secret);
+  else world.api.storage.mergePatch(kind, key, secret);
+}
+
+/**
+ * Creates an AWSClusterStaticIdentity and names it in the control plane. The Secret of the identity contains the given
+ * access key; undefined: a new access key of the default AWS account.
+ */
+function withStatic(world: SimulatedWorld, keys?: Parameters<typeof keysSecret>[1]): void {
+  serveIdentities(world);
+  put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
+  putSecret(world, keys ?? goodKeys(world));
+  named(world, STATIC_IDENTITY, 'team-a');
+}
+
+const goodKeys = (world: SimulatedWorld, account: string = ACCOUNT) => world.aws.admin.registerKey({ account });
+
+/** Situations in which the condition CredentialsReady is False. */
+export const CREDENTIALS: readonly Phase[] = [
+  {
+    name: 'credentials-invalid',
+    title: 'manager keys that AWS does not accept any more',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      world.aws.admin.removeKey({ accessKeyId: 'manager-1' });
+    },
+    until: ['CredentialsReady', 'False', 'CredentialsInvalid'],
+    remedy: (world) => void world.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: 'manager-1' }),
+  },
+  {
+    name: 'identities-not-served',
+    title: 'an identity of a kind that the API server does not serve yet',
+    arrange: (world) => {
+      named(world, STATIC_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityUnreadable'],
+    remedy: (world) => withStatic(world),
+  },
+  {
+    name: 'identity-not-found',
+    title: 'an identity that does not exist',
+    arrange: (world) => {
+      serveIdentities(world);
+      named(world, STATIC_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityNotFound'],
+    remedy: (world) => withStatic(world),
+  },
+  {
+    name: 'identity-not-allowed',
+    title: 'an identity that only other namespaces may use',
+    arrange: (world) => {
+      withStatic(world);
+      change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['team-a'] } });
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
+    remedy: (world) => change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['team-a', 'default'] } }),
+  },
+  {
+    name: 'identity-allows-nobody',
+    title: 'an identity that no namespace may use',
+    arrange: (world) => {
+      withStatic(world);
+      change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: null });
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
+    remedy: (world) => change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['default'] } }),
+  },
+  {
+    name: 'identity-loop',
+    title: 'identities that name each other',
+    arrange: (world) => {
+      serveIdentities(world);
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
+      const from = (name: string) => ({ roleARN, sourceIdentityRef: { kind: ROLE_IDENTITY, name } });
+      put(world, ROLE_IDENTITY, 'team-a', from('team-b'));
+      put(world, ROLE_IDENTITY, 'team-b', from('team-a'));
+      named(world, ROLE_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityLoop'],
+    remedy: (world) => change(world, ROLE_IDENTITY, 'team-a', { sourceIdentityRef: null }),
+  },
+  {
+    name: 'identity-invalid',
+    title: 'a role identity that names no role',
+    arrange: (world) => {
+      serveIdentities(world);
+      put(world, ROLE_IDENTITY, 'team-a');
+      named(world, ROLE_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'IdentityInvalid'],
+    remedy: (world) => {
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
+      change(world, ROLE_IDENTITY, 'team-a', { roleARN });
+    },
+  },
+  {
+    name: 'secret-not-found',
+    title: 'an identity whose Secret does not exist',
+    arrange: (world) => {
+      serveIdentities(world);
+      put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
+      named(world, STATIC_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'SecretNotFound'],
+    remedy: (world) => putSecret(world, goodKeys(world)),
+  },
+  {
+    name: 'secret-incomplete',
+    title: 'an identity whose Secret lacks a key',
+    arrange: (world) => {
+      withStatic(world, { accessKeyId: 'AKIAEXAMPLE' });
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'SecretIncomplete'],
+    remedy: (world) => putSecret(world, goodKeys(world)),
+  },
+  {
+    name: 'assume-role-denied',
+    title: 'a role that does not trust the manager',
+    arrange: (world) => {
+      serveIdentities(world);
+      const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'somebody-else'));
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });
+      put(world, ROLE_IDENTITY, 'team-a', { roleARN });
+      named(world, ROLE_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'AssumeRoleDenied'],
+    remedy: (world) => {
+      world.aws.admin.removeRole({ name: 'fargate' });
+      world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
+    },
+  },
+  {
+    name: 'assume-role-refused',
+    title: 'a session duration above the maximum of the role',
+    arrange: (world) => {
+      serveIdentities(world);
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
+      put(world, ROLE_IDENTITY, 'team-a', { roleARN, durationSeconds: 43_200 });
+      named(world, ROLE_IDENTITY, 'team-a');
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'AssumeRoleRefused'],
+    remedy: (world) => change(world, ROLE_IDENTITY, 'team-a', { durationSeconds: 3_600 }),
+  },
+  {
+    name: 'region-invalid',
+    title: 'a region name that no region can have',
+    arrange: (world) => {
+      patchControlPlane(world, { spec: { region: 'us_east_1' } });
+      startAndApply(world);
+    },
+    until: ['CredentialsReady', 'False', 'RegionInvalid'],
+    remedy: (world) => patchControlPlane(world, { spec: { region: 'us-east-1' } }),
+  },
+  {
+    name: 'region-not-enabled',
+    title: 'a region that is not enabled in the account',
+    arrange: (world) => {
+      const region = 'af-south-1';
+      const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER, region });
+      world.aws.admin.setRegionEnabled({ region, enabled: false });
+      patchControlPlane(world, { spec: { region } });
+      startAndApply(world, { subnetIDs: subnets.filter(({ isPublic }) => !isPublic).map(({ id }) => id) });
+    },
+    until: ['CredentialsReady', 'False', 'RegionNotEnabled'],
+    remedy: (world) => world.aws.admin.setRegionEnabled({ region: 'af-south-1', enabled: true }),
+  },
+  {
+    name: 'wrong-account',
+    title: 'keys of another account than the account of the profile',
+    arrange: async (world) => {
+      withStatic(world);
+      await startUntilReady(world);
+      putSecret(world, goodKeys(world, '210987654321'));
+    },
+    until: ['CredentialsReady', 'False', 'WrongAccount'],
+    remedy: (world) => putSecret(world, goodKeys(world)),
+  },
+  {
+    name: 'account-uncertain',
+    title: 'a deletion for another provider’s profile, with keys of an account without the EKS cluster',
+    arrange: (world) => {
+      withStatic(world, goodKeys(world, '210987654321'));
+      world.create(PLURAL, {
+        metadata: { name: WEB, finalizers: [FINALIZER] },
+        spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] },
+      });
+      world.delete(WEB);
+      world.start();
+    },
+    until: ['CredentialsReady', 'False', 'AccountUncertain'],
+    remedy: (world) => putSecret(world, goodKeys(world)),
+  },
+  {
+    name: 'deleting-without-credentials',
+    title: 'a deletion whose identity is gone',
+    arrange: async (world) => {
+      withStatic(world);
+      await startUntilReady(world);
+      world.remove(String(PLURALS[STATIC_IDENTITY]), 'team-a');
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'IdentityNotFound'],
+    remedy: (world) => put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' }),
+  },
+  {
+    name: 'torn-down-without-credentials',
+    title: 'a deletion with its control plane, whose account is lost',
+    arrange: async (world) => {
+      withStatic(world);
+      await startUntilReady(world);
+      world.remove(String(PLURALS[STATIC_IDENTITY]), 'team-a');
+      deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    },
+    until: ['Deleting', 'True', 'IdentityNotFound'],
+    remedy: (world) => {
+      patchWeb(world, { metadata: { finalizers: null } });
+      world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+      world.aws.admin.removeRole({ name: ROLE });
+    },
+  },
+];

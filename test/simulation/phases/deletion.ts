@@ -1,0 +1,291 @@
+import { crd } from '../../../api/v1beta2/crd.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import type { Phase } from './phase.ts';
+import {
+  AT_ONCE,
+  FORBIDDEN,
+  HOUR,
+  ROLE,
+  WEB,
+  startAndApply,
+  changeRoleByHand,
+  deleteHeld,
+  denyAction,
+  removeAtOnce,
+  patchCluster,
+  patchWeb,
+  putForeignProfile,
+  startUntilReady,
+  refusePatches,
+  serveClusters,
+  acceptPatches,
+} from './phase.ts';
+
+const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
+const CONTROL_PLANE = `${CLUSTER}-control-plane`;
+const ISSUE = { code: 'InternalFailure', message: 'The pods could not be evicted', resourceIds: [] };
+const CRD_KIND = {
+  group: 'apiextensions.k8s.io',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  versions: ['v1'],
+  namespaced: false,
+};
+const CRD_NAME = `${PLURAL}.infrastructure.cluster.x-k8s.io`;
+
+async function readyAndDeleted(
+  world: SimulatedWorld,
+  before: (world: SimulatedWorld) => void = () => {},
+): Promise<void> {
+  await startUntilReady(world);
+  before(world);
+  world.delete(WEB);
+}
+
+/**
+ * Installs a CRD of AWSFargateProfile without the fields that only this product defines, like the CRD of Cluster API
+ * Provider AWS.
+ */
+function serveForeignSchema(world: SimulatedWorld): void {
+  world.api.serve(CRD_KIND);
+  const [version] = crd.spec.versions;
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { properties: { clusterName: {} } } } } };
+  world.create(CRD_KIND.plural, {
+    metadata: { name: CRD_NAME, labels: { 'cluster.x-k8s.io/provider': 'infrastructure-aws' } },
+    spec: { versions: [{ ...version, schema }] },
+  });
+}
+const serveOurSchema = (world: SimulatedWorld): void =>
+  world.patch(CRD_KIND.plural, CRD_NAME, { spec: { versions: crd.spec.versions } });
+
+/** Situations of an AWSFargateProfile that is being deleted, and what can prevent its deletion. */
+export const DELETION: readonly Phase[] = [
+  {
+    name: 'deleted-while-creating',
+    title: 'a deletion that waits until EKS has created the profile',
+    options: SLOW,
+    arrange: async (world) => {
+      startAndApply(world);
+      await world.until('it is being created', () => world.condition(WEB)?.reason === 'Creating');
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'WaitingForCreate'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'deletion-in-line',
+    title: 'a deletion that waits until EKS has deleted a foreign profile',
+    arrange: (world) => readyAndDeleted(world, () => putForeignProfile(world, 'theirs', { status: 'DELETING' })),
+    until: ['Deleting', 'True', 'WaitingForSibling'],
+    readAfter: 10 * MINUTE,
+    remedy: (world) => world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' }),
+  },
+  {
+    name: 'deletion-during-an-update',
+    title: 'a deletion that waits for an update of the EKS cluster',
+    arrange: (world) =>
+      readyAndDeleted(world, () => world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: 10 * MINUTE })),
+    until: ['Deleting', 'True', 'ClusterUpdating'],
+    readAfter: 5 * MINUTE,
+  },
+  {
+    name: 'deletion-during-an-outage',
+    title: 'a deletion while AWS is unreachable',
+    arrange: (world) =>
+      readyAndDeleted(world, () => void world.aws.admin.addFault({ operation: '*', kind: 'html-503' })),
+    until: ['Deleting', 'True', 'AWSUnavailable'],
+    remedy: (world) => world.aws.admin.clearFaults(),
+  },
+  {
+    name: 'deletion-refused-by-api-server',
+    title: 'a deletion whose start the manager may not record, without changes in AWS',
+    arrange: (world) =>
+      readyAndDeleted(world, () => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
+    until: ['Deleting', 'True', 'APIServerRefused'],
+    readAfter: AT_ONCE,
+    remedy: acceptPatches,
+  },
+  {
+    name: 'deletion-denied',
+    title: 'a deletion without permission of the manager',
+    arrange: (world) => readyAndDeleted(world, () => denyAction(world, 'eks:DeleteFargateProfile')),
+    until: ['Stalled', 'True', 'AccessDenied'],
+    remedy: (world) => world.aws.admin.allow(),
+  },
+  {
+    name: 'delete-failed',
+    title: 'a deletion that ended in DELETE_FAILED',
+    options: SLOW,
+    arrange: (world) =>
+      readyAndDeleted(world, () => world.aws.admin.planFailure({ operation: 'delete', issues: [ISSUE] })),
+    until: ['Deleting', 'True', 'DeleteFailed'],
+    readAfter: AT_ONCE,
+    remedy: (world) => world.aws.admin.clearPlannedFailures(),
+  },
+  {
+    name: 'delete-failed-for-1h',
+    title: 'a deletion that has ended in DELETE_FAILED for an hour',
+    options: SLOW,
+    arrange: (world) =>
+      readyAndDeleted(world, () => world.aws.admin.planFailure({ operation: 'delete', issues: [ISSUE] })),
+    until: ['Stalled', 'True', 'DeleteFailed'],
+    readAfter: HOUR,
+    remedy: (world) => world.aws.admin.clearPlannedFailures(),
+  },
+  {
+    name: 'role-blocked',
+    title: 'a role that cannot be deleted because of a foreign inline policy',
+    arrange: (world) =>
+      readyAndDeleted(world, () => changeRoleByHand(world, ROLE, { inlinePolicies: { 'by-hand': '{}' } })),
+    until: ['Stalled', 'True', 'RoleBlocked'],
+    remedy: (world) => changeRoleByHand(world, ROLE, { inlinePolicies: {} }),
+  },
+  {
+    name: 'role-use-unknown',
+    title: 'a role whose other users the manager may not list',
+    arrange: async (world) => {
+      await startUntilReady(world, { roleName: 'web-pods' });
+      denyAction(world, 'eks:ListFargateProfiles');
+      world.delete(WEB);
+    },
+    until: ['Stalled', 'True', 'AccessDenied'],
+    remedy: (world) => world.aws.admin.allow(),
+  },
+  {
+    name: 'create-unseen',
+    title: 'a deletion that waits for the unknown result of the create',
+    options: { aws: { eks: { describeAfterCreateMs: 40_000, listAfterCreateMs: 40_000 } } },
+    arrange: async (world) => {
+      world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-after', times: 1 });
+      startAndApply(world);
+      await world.until('it was asked for', () =>
+        world.mutationsFor(WEB).some(({ operation, applied: done }) => operation === 'CreateFargateProfile' && done),
+      );
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'Propagating'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'paused-deletion',
+    title: 'a deletion of a paused object',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      patchWeb(world, { metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
+      await world.clock.advance(AT_ONCE);
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'Paused'],
+    remedy: (world) => patchWeb(world, { metadata: { annotations: { [PAUSED_ANNOTATION]: null } } }),
+  },
+  {
+    name: 'paused-deletion-by-cluster',
+    title: 'a deletion in a paused Cluster',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      patchCluster(world, { spec: { paused: true } });
+      await world.clock.advance(AT_ONCE);
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'Paused'],
+    remedy: (world) => patchCluster(world, { spec: { paused: null } }),
+  },
+  {
+    name: 'cluster-vanished',
+    title: 'a deletion without its Cluster',
+    arrange: (world) => readyAndDeleted(world, () => removeAtOnce(world, 'clusters', CLUSTER)),
+    until: ['Deleting', 'True', 'ClusterVanished'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'target-unknown',
+    title: 'a deletion with unknown account and region',
+    arrange: (world) => {
+      removeAtOnce(world, 'clusters', CLUSTER);
+      world.start();
+      world.create(PLURAL, {
+        metadata: { name: WEB, finalizers: [FINALIZER] },
+        spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] },
+      });
+      world.delete(WEB);
+    },
+    until: ['Stalled', 'True', 'TargetUnknown'],
+    remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Retain' } }),
+  },
+  {
+    name: 'clusters-not-served-while-deleting',
+    title: 'a deletion while the API server does not serve Clusters',
+    arrange: (world) => readyAndDeleted(world, () => world.api.unserve('clusters')),
+    until: ['Deleting', 'True', 'WaitingForAPI'],
+    remedy: serveClusters,
+  },
+  {
+    name: 'foreign-schema-while-ready',
+    title: 'a Ready profile under a foreign CRD, with an event and without a status write',
+    arrange: async (world) => {
+      world.start('--sync-period', '1m');
+      world.apply(WEB);
+      await world.ready(WEB);
+      serveForeignSchema(world);
+    },
+    until: ['Ready', 'True'],
+    remedy: serveOurSchema,
+  },
+  {
+    name: 'foreign-schema-while-deleting',
+    title: 'a deletion under a foreign CRD',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      serveForeignSchema(world);
+      await world.clock.advance(MINUTE);
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'ForeignSchema'],
+    remedy: serveOurSchema,
+  },
+  {
+    name: 'torn-down',
+    title: 'a profile that is deleted with its control plane',
+    options: SLOW,
+    arrange: async (world) => {
+      await startUntilReady(world);
+      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
+    },
+    until: ['Deleting', 'True', 'DeletingProfile'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'retained-in-a-teardown',
+    title: 'a deleted profile with deletionPolicy Retain that blocks the deletion of its cluster',
+    arrange: async (world) => {
+      await startUntilReady(world, { deletionPolicy: 'Retain' });
+      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'RetainBlocksClusterDeletion'],
+    remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
+  },
+  {
+    name: 'retained-while-the-cluster-drains',
+    title: 'a deleted profile with deletionPolicy Retain while Cluster API still drains the workers of its Cluster',
+    arrange: async (world) => {
+      await startUntilReady(world, { deletionPolicy: 'Retain' });
+      deleteHeld(world, 'clusters', CLUSTER);
+      world.delete(WEB);
+    },
+    until: ['Deleting', 'True', 'RetainBlocksClusterDeletion'],
+    remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
+  },
+  {
+    name: 'move-abandoned',
+    title: 'a Ready profile that an aborted clusterctl move has marked for deletion',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      patchWeb(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } });
+    },
+    until: ['Stalled', 'True', 'MoveAbandoned'],
+    remedy: (world) => patchWeb(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: null } } }),
+  },
+];

@@ -1,0 +1,33 @@
+import type { Phase } from './phase.ts';
+import { WEB, patchWeb } from './phase.ts';
+
+const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
+const ONLY_LOGS = ['--allow-policy-arn=arn:aws:iam::aws:policy/CloudWatch*', '--allow-role-arn=none'];
+
+/** Situations in which a spec asks for more than the flags of the manager allow. */
+export const LIMITS: readonly Phase[] = [
+  {
+    name: 'not-allowed-by-operator',
+    title: 'a new object that names a policy which the operator does not allow',
+    arrange: (world) => {
+      world.start(...ONLY_LOGS);
+      world.applyWith(WEB, { roleAdditionalPolicies: [POLICY] });
+    },
+    until: ['Stalled', 'True', 'NotAllowedByOperator'],
+    remedy: (world) => patchWeb(world, { spec: { roleAdditionalPolicies: null } }),
+  },
+  {
+    name: 'not-allowed-by-operator-while-ready',
+    title: 'a Ready profile whose new policy the operator does not allow',
+    arrange: async (world) => {
+      const manager = world.start();
+      world.applyWith(WEB, {});
+      await world.ready(WEB);
+      await world.stop(manager);
+      world.start(...ONLY_LOGS);
+      patchWeb(world, { spec: { roleAdditionalPolicies: [POLICY] } });
+    },
+    until: ['Stalled', 'True', 'NotAllowedByOperator'],
+    remedy: (world) => patchWeb(world, { spec: { roleAdditionalPolicies: null } }),
+  },
+];

@@ -1,0 +1,133 @@
+import { PLURAL } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { changeRole } from '../../aws/model/iam/role-changes.ts';
+import type { SimulatedWorld, SimulationOptions } from '../world/simulated-world.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+
+/** Name of the AWSFargateProfile that the tests bring into each situation. */
+export const WEB = 'web';
+export const PROFILE = `default_${WEB}`;
+export const ROLE = `${CLUSTER}-default_${WEB}_fargate`;
+
+export const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/${ROLE}`;
+
+export const HOUR: Ms = 60 * MINUTE;
+
+/** A situation of an AWSFargateProfile that a user sees with `kubectl describe`, and the remedy for it. */
+export interface Phase {
+  /** Name of the file with the golden text, without the extension `.golden`. */
+  readonly name: string;
+  /** The title of the mocha test. It completes the sentence "kubectl describe shows …". */
+  readonly title: string;
+  readonly options?: SimulationOptions;
+  /** Brings the AWSFargateProfile {@link WEB} into the situation, and starts the manager. */
+  readonly arrange: (world: SimulatedWorld) => void | Promise<void>;
+  /** The condition that the AWSFargateProfile has when it is in the situation. The test waits for this condition. */
+  readonly until: readonly [type: string, status: string, reason?: string];
+  /**
+   * How long the test leaves the AWSFargateProfile in the situation before it compares the golden text. The default is
+   * one hour: users notice such problems late, and the manager must not repeat its Events within this hour.
+   */
+  readonly readAfter?: Ms;
+  /** Applies the remedy that the golden text names; undefined: the situation passes without user action. */
+  readonly remedy?: (world: SimulatedWorld) => void | Promise<void>;
+  /**
+   * The expected state of the AWSFargateProfile after the remedy. The default is `Ready`, or `gone` for an
+   * AWSFargateProfile that is being deleted. With `nothing`, the test deletes the AWSFargateProfile without waiting for
+   * a state.
+   */
+  readonly endsAs?: 'Ready' | 'gone' | 'nothing';
+}
+
+/**
+ * A time that is long enough for one pass (one reconcile) and its Events, and shorter than any creation or deletion of
+ * a Fargate profile.
+ */
+export const AT_ONCE: Ms = 2 * SECOND;
+
+export const patchWeb = (world: SimulatedWorld, change: object): void => world.patch(PLURAL, WEB, change);
+export const patchCluster = (world: SimulatedWorld, change: object): void => world.patch('clusters', CLUSTER, change);
+export const patchControlPlane = (world: SimulatedWorld, change: object): void =>
+  world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, change);
+
+/** Starts the manager and creates the AWSFargateProfile {@link WEB}. */
+export function startAndApply(world: SimulatedWorld, spec: object = {}): void {
+  world.start();
+  world.applyWith(WEB, spec);
+}
+
+/** Starts the manager, creates the AWSFargateProfile {@link WEB} and waits until it is Ready. */
+export async function startUntilReady(world: SimulatedWorld, spec: object = {}): Promise<void> {
+  startAndApply(world, spec);
+  await world.ready(WEB);
+  // kubectl sorts Events by whole seconds, so this pause gives the next Event a later second.
+  await world.clock.advance(2 * SECOND);
+}
+
+const HELD = 'test.example.com/held';
+
+/** Adds a foreign finalizer to an object and then deletes it, so that the object stays with a deletionTimestamp. */
+export function deleteHeld(world: SimulatedWorld, plural: string, name: string): void {
+  const finalizers = world.object(plural, name)?.metadata.finalizers ?? [];
+  world.patch(plural, name, { metadata: { finalizers: [...finalizers, HELD] } });
+  world.remove(plural, name);
+}
+
+/** Removes the foreign finalizers that {@link deleteHeld} has added to Clusters and control planes. */
+export function removeHeldFinalizers(world: SimulatedWorld): void {
+  for (const plural of ['clusters', 'awsmanagedcontrolplanes']) {
+    for (const { metadata } of world.objects(plural)) {
+      const finalizers = metadata.finalizers?.filter((each) => each !== HELD) ?? [];
+      world.patch(plural, metadata.name, { metadata: { finalizers } });
+    }
+  }
+}
+
+/** Removes an object from the API server at once, even if it has finalizers. */
+export function removeAtOnce(world: SimulatedWorld, plural: string, name: string): void {
+  world.patch(plural, name, { metadata: { finalizers: null } });
+  world.remove(plural, name);
+}
+
+/** Adds to the EKS cluster a Fargate profile that the manager does not own. */
+export const putForeignProfile = (world: SimulatedWorld, name: string, over: object = {}): void => {
+  world.aws.admin.putProfile({
+    cluster: EKS_CLUSTER,
+    name,
+    podExecutionRoleArn: 'arn:aws:iam::123456789012:role/theirs',
+    ...over,
+  });
+};
+
+export const denyAction = (world: SimulatedWorld, action: string): void =>
+  world.aws.admin.deny({ principal: '*', action });
+
+/** The error of the API server when RBAC does not allow the manager to patch AWSFargateProfiles. */
+export const FORBIDDEN =
+  'awsfargateprofiles.infrastructure.cluster.x-k8s.io "web" is forbidden: User "system:serviceaccount:capaf-system:capaf-manager" ' +
+  'cannot patch resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" in the namespace "default"';
+
+/** Makes the API server refuse every later PATCH request whose path matches the given pattern. */
+export function refusePatches(world: SimulatedWorld, of: RegExp, code: 403 | 409 | 500, message: string): void {
+  const reason = { 403: 'Forbidden', 409: 'Conflict', 500: 'InternalError' }[code];
+  world.api.intercept = ({ method, path }) =>
+    method === 'PATCH' && of.test(path)
+      ? json(code, { kind: 'Status', status: 'Failure', reason, code, message })
+      : undefined;
+}
+
+export const acceptPatches = (world: SimulatedWorld): void => {
+  world.api.intercept = () => undefined;
+};
+
+/** Makes the API server serve the kind Cluster. */
+export const serveClusters = (world: SimulatedWorld): void =>
+  world.api.serve({ group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', versions: ['v1beta2'] });
+
+/** Changes an IAM role as a user of the AWS console does. */
+export function changeRoleByHand(world: SimulatedWorld, name: string, change: Parameters<typeof changeRole>[2]): void {
+  const role = world.aws.model.state.account(ACCOUNT, 'aws').roles.get(name.toLowerCase());
+  if (role === undefined) throw new Error(`there is no role ${name}`);
+  changeRole(role, world.clock.now(), change);
+}

@@ -1,0 +1,229 @@
+import { PLURAL } from '../../../api/v1beta2/index.ts';
+import { ACCOUNT, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
+import type { Phase } from './phase.ts';
+import {
+  AT_ONCE,
+  HOUR,
+  PROFILE,
+  ROLE,
+  WEB,
+  startAndApply,
+  patchWeb,
+  putForeignProfile,
+  startUntilReady,
+} from './phase.ts';
+
+const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
+const ISSUE = {
+  code: 'PodExecutionRoleAlreadyInUse',
+  message: 'The role is used by a node group',
+  resourceIds: ['workers-1'],
+};
+const failing = (world: SimulatedWorld): void => world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+const noFailures = (world: SimulatedWorld): void => world.aws.admin.clearPlannedFailures();
+
+const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
+
+/** Replaces the tags of the Fargate profile, as a user of the AWS console does. */
+const setTagsByHand = (world: SimulatedWorld, tags: Readonly<Record<string, string>>): void =>
+  world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags });
+
+/**
+ * Creates an AWSFargateProfile and waits until it is Ready. Then stops the manager, removes the status of the
+ * AWSFargateProfile, changes its spec, and starts a new manager.
+ */
+async function withoutStatus(world: SimulatedWorld, spec: object): Promise<void> {
+  await startUntilReady(world);
+  const [manager] = world.managers;
+  if (manager !== undefined) await world.stop(manager);
+  world.patch(PLURAL, WEB, { status: null }, 'status');
+  patchWeb(world, { spec });
+  world.start();
+}
+
+/** Situations that concern the Fargate profile in EKS. */
+export const PROFILES: readonly Phase[] = [
+  {
+    name: 'health-issues-while-ready',
+    title: 'a profile in use whose role the user has broken',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      const issues = [{ code: 'AccessDenied', message: 'The role cannot be assumed.', resourceIds: [ROLE] }];
+      world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, issues });
+    },
+    until: ['Ready', 'True'],
+    remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, issues: [] }),
+  },
+  {
+    name: 'profile-of-another-object',
+    title: 'a profile of the wanted name that belongs to another object',
+    arrange: async (world) => {
+      world.start();
+      world.applyWith('other', { profileName: 'shop' });
+      await world.ready('other');
+      world.applyWith(WEB, { profileName: 'shop' });
+    },
+    until: ['Stalled', 'True', 'ProfileNotOwned'],
+    remedy: (world) => patchWeb(world, { spec: { profileName: 'shop-web' } }),
+  },
+  {
+    name: 'profile-not-adoptable',
+    title: 'a profile to adopt that differs from the spec',
+    arrange: (world) => {
+      putForeignProfile(world, PROFILE, { selectors: [{ namespace: 'other', labels: { app: 'shop' } }] });
+      startAndApply(world, { adoptionPolicy: 'Always' });
+    },
+    until: ['Stalled', 'True', 'ProfileNotOwned'],
+    remedy: (world) => patchWeb(world, { spec: { profileName: 'shop-web' } }),
+  },
+  {
+    name: 'spec-differs',
+    title: 'a profile that differs from the spec, of an object that lost its status',
+    options: SLOW,
+    arrange: (world) => withoutStatus(world, { selectors: [{ namespace: 'other' }] }),
+    until: ['Stalled', 'True', 'SpecDiffers'],
+    remedy: (world) => patchWeb(world, { spec: { selectors: [{ namespace: WEB }] } }),
+  },
+  {
+    name: 'waiting-for-a-stranger',
+    title: 'a profile that waits until EKS has created a foreign profile',
+    arrange: (world) => {
+      putForeignProfile(world, 'theirs', { status: 'CREATING' });
+      startAndApply(world);
+    },
+    until: ['Ready', 'False', 'WaitingForSibling'],
+    readAfter: 10 * MINUTE,
+    remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: 'theirs', status: 'ACTIVE' }),
+  },
+  {
+    name: 'cluster-updating',
+    title: 'a profile that waits for an update of its EKS cluster',
+    arrange: (world) => {
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: 10 * MINUTE });
+      startAndApply(world);
+    },
+    until: ['Ready', 'False', 'ClusterUpdating'],
+    readAfter: 5 * MINUTE,
+  },
+  {
+    name: 'quota',
+    title: 'an EKS cluster at its quota of profiles',
+    options: { aws: { eks: { maxProfilesPerCluster: 1 } } },
+    arrange: (world) => {
+      putForeignProfile(world, 'theirs');
+      startAndApply(world);
+    },
+    until: ['Ready', 'False', 'QuotaExceeded'],
+    remedy: (world) => world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' }),
+  },
+  {
+    name: 'changed-while-creating',
+    title: 'a changed spec while EKS creates the profile',
+    options: SLOW,
+    arrange: async (world) => {
+      startAndApply(world);
+      await world.until('it is being created', () => world.condition(WEB)?.reason === 'Creating');
+      patchWeb(world, { spec: { selectors: [{ namespace: 'other' }] } });
+    },
+    until: ['Ready', 'False', 'WaitingForCreate'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'changed-after-creating',
+    title: 'the deletion of a profile whose spec was changed before it was ready',
+    options: SLOW,
+    arrange: async (world) => {
+      startAndApply(world);
+      await world.until('it is being created', () => world.condition(WEB)?.reason === 'Creating');
+      patchWeb(world, { spec: { selectors: [{ namespace: 'other' }] } });
+    },
+    until: ['Ready', 'False', 'DeletingProfile'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'creating-for-40m',
+    title: 'a profile that EKS has been creating for forty minutes',
+    options: { aws: { eks: { createMs: HOUR } } },
+    arrange: (world) => startAndApply(world),
+    until: ['Ready', 'False', 'Creating'],
+    readAfter: 40 * MINUTE,
+  },
+  {
+    name: 'create-failed-for-1h',
+    title: 'a profile that has ended in CREATE_FAILED for an hour',
+    options: SLOW,
+    arrange: (world) => {
+      failing(world);
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'CreateFailed'],
+    remedy: noFailures,
+  },
+  {
+    name: 'create-failed-and-tried-again',
+    title: 'a new attempt after many CREATE_FAILED profiles',
+    options: SLOW,
+    arrange: async (world) => {
+      failing(world);
+      startAndApply(world);
+      await world.until('many tries', () => world.condition(WEB, 'Stalled')?.status === 'True', HOUR);
+    },
+    until: ['Ready', 'False', 'Creating'],
+    readAfter: AT_ONCE,
+    remedy: noFailures,
+  },
+  {
+    name: 'status-unknown',
+    title: 'an unknown EKS status',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      const aws = world.aws.model.state;
+      const { clusters } = aws.region(aws.account(ACCOUNT, 'aws'), 'us-east-1');
+      Object.assign(clusters.get(EKS_CLUSTER)?.profiles.get(PROFILE) ?? {}, { status: 'HIBERNATING' });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Ready', 'False', 'UnknownProfileStatus'],
+    readAfter: 10 * MINUTE,
+    remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, status: 'ACTIVE' }),
+  },
+  {
+    name: 'profile-vanished',
+    title: 'the new creation of a profile that was deleted in AWS',
+    options: SLOW,
+    arrange: async (world) => {
+      await startUntilReady(world);
+      world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Ready', 'False', 'Creating'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'owner-tag-missing',
+    title: 'a Ready profile whose tags were removed in AWS',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      setTagsByHand(world, {});
+      world.triggerReconcile(WEB);
+    },
+    until: ['Stalled', 'True', 'OwnershipTagMissing'],
+    remedy: (world) => setTagsByHand(world, { [OWNER_TAG]: `default/${WEB}` }),
+  },
+  {
+    name: 'owner-tag-missing-after-a-move',
+    title: 'a profile without tags and without status, as after clusterctl move, that is deleted',
+    arrange: async (world) => {
+      const manager = world.start();
+      world.apply(WEB);
+      await world.ready(WEB);
+      await world.stop(manager);
+      setTagsByHand(world, {});
+      world.patch(PLURAL, WEB, { status: null }, 'status');
+      world.start();
+      world.delete(WEB);
+    },
+    until: ['Stalled', 'True', 'OwnershipTagMissing'],
+    remedy: (world) => setTagsByHand(world, { [OWNER_TAG]: `default/${WEB}` }),
+  },
+];

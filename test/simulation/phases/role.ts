@@ -1,0 +1,238 @@
+import { expect } from 'chai';
+import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
+import type { Phase } from './phase.ts';
+import {
+  AT_ONCE,
+  ROLE,
+  ROLE_ARN,
+  WEB,
+  startAndApply,
+  changeRoleByHand,
+  deleteHeld,
+  denyAction,
+  patchWeb,
+  startUntilReady,
+} from './phase.ts';
+
+const NOBODY = '{"Version":"2012-10-17","Statement":[]}';
+const MISCONFIGURED =
+  'error:InvalidParameterException:Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
+
+/** Renews the access entry of the role and says so in an annotation, as RoleRecreated asks for. */
+function renewAccessEntry(world: SimulatedWorld, role: string): void {
+  const { id, arn } =
+    world.aws.admin.roles().find(({ name }) => name === role) ?? expect.fail(`there is no role ${role}`);
+  world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn });
+  world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn, type: 'FARGATE_LINUX' });
+  patchWeb(world, { metadata: { annotations: { [ACCESS_ENTRY_RENEWED_ANNOTATION]: id } } });
+}
+
+/** Situations that concern the pod execution role in IAM. */
+export const ROLES: readonly Phase[] = [
+  {
+    name: 'role-not-owned',
+    title: 'a foreign role of the wanted name',
+    arrange: (world) => {
+      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST });
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'RoleNotOwned'],
+    remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
+  },
+  {
+    name: 'role-in-the-way',
+    title: 'a foreign role of the wanted name until it is deleted',
+    arrange: (world) => {
+      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST });
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'RoleNotOwned'],
+    remedy: (world) => world.aws.admin.removeRole({ name: ROLE }),
+  },
+  {
+    name: 'role-of-another-cluster',
+    title: 'a role of the wanted name that serves another cluster',
+    arrange: (world) => {
+      const tags = {
+        'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster':
+          'arn:aws:eks:eu-west-1:123456789012:cluster/default_prod-control-plane',
+      };
+      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST, tags });
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'RoleNotOwned'],
+    remedy: (world) => patchWeb(world, { spec: { roleARN: `arn:aws:iam::123456789012:role/${ROLE}` } }),
+  },
+  {
+    name: 'role-vanished',
+    title: 'a Ready profile whose foreign role is deleted',
+    arrange: async (world) => {
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
+      await startUntilReady(world, { roleARN });
+      world.aws.admin.removeRole({ name: 'platform' });
+    },
+    until: ['Stalled', 'True', 'RoleNotFound'],
+    remedy: async (world) => {
+      world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
+      await world.until('RoleRecreated', () => world.condition(WEB)?.reason === 'RoleRecreated');
+      renewAccessEntry(world, 'platform');
+    },
+  },
+  {
+    name: 'brought-role-recreated',
+    title: 'a Ready profile whose foreign role is deleted and created again',
+    arrange: async (world) => {
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
+      await startUntilReady(world, { roleARN });
+      world.aws.admin.removeRole({ name: 'platform' });
+      world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Stalled', 'True', 'RoleRecreated'],
+    remedy: (world) => renewAccessEntry(world, 'platform'),
+  },
+  {
+    name: 'role-trust-invalid',
+    title: 'a foreign role that Fargate may not assume',
+    arrange: (world) => {
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: NOBODY });
+      startAndApply(world, { roleARN });
+    },
+    until: ['Stalled', 'True', 'RoleTrustInvalid'],
+    remedy: (world) => {
+      world.aws.admin.removeRole({ name: 'platform' });
+      world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
+    },
+  },
+  {
+    name: 'role-propagating',
+    title: 'a role that EKS does not trust yet',
+    options: { aws: { iam: { trustVisibleToEksMs: 60 * SECOND } } },
+    arrange: (world) => startAndApply(world),
+    until: ['Ready', 'False', 'Propagating'],
+    readAfter: 20 * SECOND,
+  },
+  {
+    name: 'role-trust-refused',
+    title: 'a role whose correct trust policy EKS does not accept',
+    arrange: (world) => {
+      world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: MISCONFIGURED });
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'RoleTrustInvalid'],
+    remedy: (world) => world.aws.admin.clearFaults(),
+  },
+  {
+    name: 'role-settings-conflict',
+    title: 'a role for which an older profile has other settings',
+    arrange: async (world) => {
+      world.start();
+      world.applyWith('older', { roleName: 'shared-pods', rolePath: '/pods/', additionalTags: { team: 'a' } });
+      await world.ready('older');
+      world.applyWith(WEB, { roleName: 'shared-pods', additionalTags: { team: 'b' } });
+    },
+    until: ['Stalled', 'True', 'RoleSettingsConflict'],
+    remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
+  },
+  {
+    name: 'role-restored',
+    title: 'a Ready profile whose own role was deleted in IAM and is created again with its access entry',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      world.aws.admin.removeRole({ name: ROLE });
+      world.triggerReconcile(WEB);
+      await world.clock.advance(MINUTE);
+    },
+    until: ['Ready', 'True'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'access-entry-outdated',
+    title: 'a new profile whose role has the access entry of a deleted role, which the manager may not read',
+    arrange: async (world) => {
+      world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: ROLE_ARN, type: 'FARGATE_LINUX' });
+      await world.clock.advance(2 * SECOND);
+      denyAction(world, 'eks:DescribeAccessEntry');
+      await startUntilReady(world);
+    },
+    until: ['Ready', 'True'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'role-recreated',
+    title: 'a Ready profile whose own role is deleted in IAM, if the manager may not change access entries',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      denyAction(world, 'eks:DeleteAccessEntry');
+      world.aws.admin.removeRole({ name: ROLE });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Stalled', 'True', 'RoleRecreated'],
+    remedy: (world) => renewAccessEntry(world, ROLE),
+  },
+  {
+    name: 'role-being-restored',
+    title: 'a Ready profile whose own role was deleted in IAM, while EKS does not answer about its access entry',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      world.aws.admin.addFault({ operation: 'DescribeAccessEntry', kind: 'no-answer-before' });
+      world.aws.admin.removeRole({ name: ROLE });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Ready', 'False', 'RestoringRole'],
+    readAfter: 5 * MINUTE,
+    remedy: (world) => world.aws.admin.clearFaults(),
+  },
+  {
+    name: 'role-of-capa-shared',
+    title: 'the missing role that Cluster API Provider AWS shares between all profiles',
+    arrange: (world) => startAndApply(world, { roleName: 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' }),
+    until: ['Stalled', 'True', 'RoleNotFound'],
+    remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
+  },
+  {
+    name: 'taken-over',
+    title: 'an adopted profile and role of Cluster API Provider AWS',
+    arrange: async (world) => {
+      const tags = capaTags(CLUSTER);
+      const { arn } = world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST, tags, foreign: false });
+      world.aws.admin.putProfile({
+        cluster: EKS_CLUSTER,
+        name: `default_${WEB}`,
+        podExecutionRoleArn: arn,
+        selectors: [{ namespace: WEB, labels: {} }],
+        tags,
+        foreign: false,
+      });
+      await startUntilReady(world);
+    },
+    until: ['Ready', 'True'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'role-drift',
+    title: 'a role whose changed trust policy is repaired',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      changeRoleByHand(world, ROLE, { trustPolicy: CAPA_TRUST });
+      world.triggerReconcile(WEB);
+      await world.clock.advance(MINUTE);
+    },
+    until: ['Ready', 'True'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'role-tags-missing',
+    title: 'a deletion whose role has lost its tags, in a teardown',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      changeRoleByHand(world, ROLE, { tags: {} });
+      deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    },
+    until: ['Stalled', 'True', 'OwnershipTagMissing'],
+    remedy: (world) => world.aws.admin.removeRole({ name: ROLE }),
+  },
+];

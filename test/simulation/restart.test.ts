@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { ConfigPatch } from '../aws/model/config.ts';
+import { removeAtOnce } from './phases/phase.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+
+const NAMES = ['a', 'b'];
+const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
+
+/** How far the wall clock of a manager is ahead or behind in these tests, at most. */
+const LARGEST_SKEW: Ms = 60 * MINUTE;
+/** Short durations of creations and deletions in EKS, so that restarts of the manager more often happen during them. */
+const QUICK: ConfigPatch = { eks: { createMs: [10 * SECOND, 30 * SECOND], deleteMs: [5 * SECOND, 20 * SECOND] } };
+/** Short durations in EKS, and an IAM that shows its changes only after seconds. */
+const LAGGING: ConfigPatch = {
+  ...QUICK,
+  iam: { readAfterCreateMs: 2 * SECOND, readAfterDeleteMs: 2 * SECOND, trustVisibleToEksMs: 8 * SECOND },
+};
+
+/** Expects that each IAM role and each Fargate profile was created once and deleted once. */
+function expectEachOnce(world: SimulatedWorld, names: readonly string[]): void {
+  const done = world.mutations().filter(({ applied }) => applied);
+  for (const operation of ['CreateRole', 'CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole'])
+    expect(
+      done.filter((call) => call.operation === operation),
+      operation,
+    ).to.have.length(names.length);
+}
+
+/**
+ * Starts a manager, creates the AWSFargateProfile `a`, and kills the manager right after it has sent
+ * CreateFargateProfile.
+ */
+async function killAfterCreate(world: SimulatedWorld, skew: Ms): Promise<void> {
+  const isRequested = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
+  const manager = world.startSkewed(skew);
+  world.apply('a');
+  await world.until('the create call', isRequested);
+  manager.kill();
+}
+
+/** Stops or kills the running manager, and starts a new manager. */
+async function restart(world: SimulatedWorld, how: 'stop' | 'kill', skew = 0): Promise<void> {
+  const manager = world.managers.at(-1);
+  if (manager !== undefined && how === 'stop') await world.stop(manager);
+  if (manager !== undefined && how === 'kill') manager.kill();
+  world.startSkewed(skew);
+}
+
+describe('a restarted manager', () => {
+  for (const seed of SEEDS) {
+    it(`creates nothing twice and forgets nothing, after restarts at random moments (seed ${seed})`, async () => {
+      const world = new SimulatedWorld({ seed, aws: seed % 2 === 0 ? LAGGING : QUICK });
+      const aWhile = (longest: number): Promise<void> => world.clock.advance(world.random.next() * longest);
+      const restarts = async (): Promise<void> => {
+        for (let count = 0; count < 3; count++) {
+          // Half of the restarts happen at most 2 s after the previous step of the test, during the first AWS calls of
+          // the manager. The other half happen at most 30 s after it, also while EKS creates or deletes Fargate
+          // profiles.
+          await aWhile(world.random.next() < 0.5 ? 2 * SECOND : 30 * SECOND);
+          const skew = seed % 3 === 0 ? (2 * world.random.next() - 1) * LARGEST_SKEW : 0;
+          await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill', Math.round(skew));
+        }
+      };
+      world.start();
+      world.apply(...NAMES);
+      await restarts();
+      await world.ready(...NAMES);
+      world.delete(...NAMES);
+      await restarts();
+      await world.gone(...NAMES);
+      expectEachOnce(world, NAMES);
+      expect(world.warnings()).to.deep.equal([]);
+      await world.finish();
+    });
+  }
+
+  it('creates nothing twice and forgets nothing, after a kill at any of its changes', async () => {
+    const life = async (killedAfter: number): Promise<number> => {
+      const world = new SimulatedWorld({ aws: QUICK });
+      let effects = 0;
+      world.onChange = () => {
+        effects += 1;
+        if (effects === killedAfter) void restart(world, 'kill');
+      };
+      await world.startWithReady('a');
+      world.delete('a');
+      await world.gone('a');
+      expectEachOnce(world, ['a']);
+      await world.finish();
+      return effects;
+    };
+    const effects = await life(Infinity);
+    expect(effects, 'six changes in AWS, the rest in the API server').to.be.above(12);
+    for (let count = 1; count <= effects; count++)
+      await life(count).catch((error: unknown) => {
+        throw new Error(`killed after effect ${count} of ${effects}`, { cause: error });
+      });
+  });
+
+  for (const skew of [0, LARGEST_SKEW, -LARGEST_SKEW])
+    it(`waits a limited time for a requested profile that EKS does not show yet (clock ahead by ${skew} ms)`, async () => {
+      const world = new SimulatedWorld({
+        aws: { ...QUICK, eks: { ...QUICK.eks, describeAfterCreateMs: 20 * SECOND, listAfterCreateMs: 20 * SECOND } },
+      });
+      await killAfterCreate(world, skew);
+      world.delete('a');
+      world.start();
+      await world.gone('a');
+      expect(world.mutations().filter(({ operation }) => operation === 'DeleteFargateProfile')).to.have.length(1);
+      expect(world.elapsed).to.be.below(2 * MINUTE);
+      await world.finish();
+    });
+
+  it('keeps an object whose create call was lost for about a minute', async () => {
+    const world = new SimulatedWorld({ aws: QUICK });
+    world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before' });
+    await killAfterCreate(world, LARGEST_SKEW);
+    world.delete('a');
+    world.start();
+    await world.gone('a');
+    expect(world.elapsed).to.be.below(2 * MINUTE);
+    await world.finish();
+  });
+});
+
+describe('an object without AWS calls so far', () => {
+  it('is deleted after its Cluster and control plane are gone', async () => {
+    const world = new SimulatedWorld();
+    // The API server refuses the finalizer on the control plane, so the manager makes no AWS call for the
+    // AWSFargateProfile.
+    world.api.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/awsmanagedcontrolplanes')
+        ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: 'not now' })
+        : undefined;
+    world.start();
+    world.apply('a');
+    await world.until('the finalizer', () => (world.profile('a')?.metadata.finalizers ?? []).length > 0);
+    removeAtOnce(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    removeAtOnce(world, 'clusters', CLUSTER);
+    world.delete('a');
+    await world.gone('a');
+    expect(world.mutations()).to.deep.equal([]);
+    expect(world.warnings()).to.deep.equal([]);
+    await world.finish();
+  });
+});

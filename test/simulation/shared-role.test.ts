@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { sleep } from '../../pkg/async/deadline.ts';
+import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import { CLUSTER, EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+describe('a role shared by two objects', () => {
+  it('is deleted when both objects are deleted, even if the first finalizer removal takes long', async () => {
+    const names = ['a', 'b'];
+    const world = new SimulatedWorld({ aws: { latencyMs: 5 } });
+    // While EKS creates a foreign Fargate profile, both AWSFargateProfiles wait, and have no Fargate profile in EKS
+    // yet. If they had Fargate profiles, EKS would delete one after the other, and the AWSFargateProfiles would not be
+    // deleted at the same time.
+    world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: 'theirs',
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/theirs',
+      status: 'CREATING',
+    });
+    world.start();
+    for (const name of names) world.applyWith(name, { roleName: 'shared-pods' });
+    await world.until('both wait for their turn', () =>
+      names.every((name) => world.condition(name)?.reason === 'WaitingForSibling'),
+    );
+    expect(world.aws.admin.roles().some(({ name }) => name === 'shared-pods')).to.equal(true);
+
+    let releases = 0;
+    world.api.intercept = async ({ method, body, signal }) => {
+      const isRelease = method === 'PATCH' && String(body).includes('"finalizers"');
+      if (isRelease) releases += 1;
+      if (isRelease && releases === 1) await sleep(world.clock, 3 * SECOND, signal);
+      return undefined;
+    };
+    world.delete(...names);
+    await world.gone(...names);
+    expect(releases).to.be.at.least(2);
+    expect(world.aws.admin.roles().some(({ name }) => name === 'shared-pods')).to.equal(false);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    await world.finish();
+  });
+
+  it('that is foreign is never tagged, although the objects have different tags', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.putRole({ name: CAPA_SHARED_ROLE, trustPolicy: CAPA_TRUST });
+    world.start();
+    for (const name of ['a', 'b']) {
+      world.applyWith(name, { roleName: CAPA_SHARED_ROLE, rolePath: `/${name}/`, additionalTags: { app: name } });
+      await world.ready(name);
+    }
+    const tagsOf = (name: string) =>
+      world.aws.admin.profiles().find((profile) => profile.name === `default_${name}`)?.tags;
+    expect([tagsOf('a')?.['app'], tagsOf('b')?.['app']]).to.deep.equal(['a', 'b']);
+    world.delete('a', 'b');
+    await world.gone('a', 'b');
+    expect(new Set(world.mutations().map(({ operation }) => operation))).to.deep.equal(
+      new Set(['CreateFargateProfile', 'DeleteFargateProfile']),
+    );
+    world.aws.admin.removeRole({ name: CAPA_SHARED_ROLE });
+    await world.finish();
+  });
+
+  const quarrels: readonly (readonly [what: string, controlPlane: object, older: object, younger: object])[] = [
+    ['a key in upper and lower case, which IAM takes for one', {}, { Team: 'a' }, { team: 'b' }],
+    ['a tag that one has from the control plane and the other of its own', { team: 'platform' }, { team: 'a' }, {}],
+  ];
+  for (const [what, controlPlane, older, younger] of quarrels)
+    it(`keeps its tags with ${what}: the younger object gets RoleSettingsConflict`, async () => {
+      const world = new SimulatedWorld();
+      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { spec: { additionalTags: controlPlane } });
+      world.start();
+      world.applyWith('older', { roleName: 'shared-pods', additionalTags: older });
+      await world.ready('older');
+      world.applyWith('younger', { roleName: 'shared-pods', additionalTags: younger });
+      await world.until('Stalled is True', () => world.condition('younger', 'Stalled')?.status === 'True');
+      expect(world.condition('younger')?.reason).to.equal('RoleSettingsConflict');
+      world.delete('older');
+      await world.gone('older');
+      await world.ready('younger');
+      await world.deleteAndFinish('younger');
+    });
+});

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { FaultKind } from '../aws/faults.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE } from './world/cluster.ts';
+
+const NAMES = ['a', 'b', 'c'];
+const HOUR: Ms = 60 * MINUTE;
+const DAY: Ms = 24 * HOUR;
+/** The interval between two resyncs of the manager: the default of --sync-period. */
+const RESYNC: Ms = 10 * MINUTE;
+
+/** Starts a manager, creates AWSFargateProfiles, and waits until they are Ready and have been resynced once. */
+async function atRest(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
+  world.start(...flags);
+  world.apply(...NAMES);
+  await world.ready(...NAMES);
+  await world.clock.advance(1.1 * RESYNC);
+}
+
+describe('idle objects', () => {
+  it('need three AWS reads per resync and no write for a day', async () => {
+    const world = new SimulatedWorld();
+    await atRest(world);
+    const writes = world.writes.length;
+    const afterSeq = world.aws.admin.calls().length;
+    await world.clock.advance(DAY);
+
+    expect(world.writes.slice(writes)).to.deep.equal([]);
+    const calls = world.aws.admin.calls({ afterSeq });
+    expect(calls.filter(({ mutates }) => mutates)).to.deep.equal([]);
+    const resyncs = calls.filter(({ operation }) => operation === 'DescribeFargateProfile').length;
+    expect(resyncs / NAMES.length, 'resyncs of an object').to.be.within(DAY / RESYNC / 1.1, DAY / RESYNC / 0.9);
+    expect(calls.length, 'reads').to.be.at.most(3 * resyncs);
+    await world.deleteAndFinish(...NAMES);
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  it('have their first resync after a manager start at random times', async () => {
+    const world = new SimulatedWorld();
+    await atRest(world);
+    for (const manager of world.managers) await world.stop(manager);
+    const writes = world.writes.length;
+    const afterSeq = world.aws.admin.calls().length;
+    const begin = world.clock.now();
+    world.start();
+    await world.clock.advance(RESYNC);
+
+    expect(world.writes.slice(writes)).to.deep.equal([]);
+    const calls = world.aws.admin.calls({ afterSeq });
+    const resyncs = calls.filter(({ operation }) => operation === 'DescribeFargateProfile').map(({ at }) => at - begin);
+    expect(resyncs, 'one resync per object').to.have.length(NAMES.length);
+    expect(Math.max(...resyncs) - Math.min(...resyncs), 'spread of the resyncs').to.be.above(MINUTE);
+    expect(calls.length, 'reads, and one GetCallerIdentity').to.equal(3 * NAMES.length + 1);
+    await world.deleteAndFinish(...NAMES);
+  });
+});
+
+describe('an outage of AWS', () => {
+  const kinds: readonly FaultKind[] = ['500-before', 'no-answer-before', 'html-503'];
+  for (const kind of kinds)
+    it(`keeps Ready True for 15 minutes and sets Unknown until its end (${kind})`, async () => {
+      const world = new SimulatedWorld();
+      await atRest(world, '--sync-period', '1m');
+      const changes = world.readyChanges('a');
+      const begin = world.aws.admin.calls().length;
+      const fault = world.aws.admin.addFault({ operation: '*', kind });
+      await world.until('Ready is Unknown', () => changes.length > 0, HOUR);
+      const [failed] = world.aws.admin.calls({ afterSeq: begin });
+      const [doubted] = changes;
+      expect(doubted?.status).to.equal('Unknown');
+      expect((doubted?.at ?? 0) - (failed?.at ?? 0), 'from the first failed call to Unknown').to.be.within(
+        15 * MINUTE,
+        17 * MINUTE,
+      );
+      world.aws.admin.removeFault({ id: fault });
+      const end = world.clock.now();
+      await world.ready(...NAMES);
+      expect(world.clock.now() - end).to.be.below(2 * MINUTE);
+      expect(changes.map(({ status }) => status)).to.deep.equal(['Unknown', 'True']);
+      await world.deleteAndFinish(...NAMES);
+    });
+
+  it('of ten minutes changes nothing', async () => {
+    const world = new SimulatedWorld();
+    await atRest(world, '--sync-period', '1m');
+    const changes = world.readyChanges('a');
+    const fault = world.aws.admin.addFault({ operation: '*', kind: '500-before' });
+    await world.clock.advance(10 * MINUTE);
+    world.aws.admin.removeFault({ id: fault });
+    await world.clock.advance(5 * MINUTE);
+    expect(changes).to.deep.equal([]);
+    expect(world.mutations().filter(({ fault: struck }) => struck !== undefined)).to.deep.equal([]);
+    await world.deleteAndFinish(...NAMES);
+  });
+});

@@ -1,0 +1,215 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
+import type { CallRecord } from '../../aws/call-log.ts';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import type { ReceivedEvent } from '../../teardown/removals.ts';
+import { removalsIn } from '../../teardown/removals.ts';
+import type { TeardownObjects, AccountSnapshot } from '../../teardown/teardown-checks.ts';
+import { findTeardownViolations } from '../../teardown/teardown-checks.ts';
+import type { AuditEvent } from '../../world/cluster-api/audit.ts';
+import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
+import { CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
+import { SimulatedWorld } from '../world/simulated-world.ts';
+
+const NAMESPACE = 'default';
+const CONTROL_PLANE = `${CLUSTER}-control-plane`;
+const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
+const SHARED_ROLE = 'shared-pods';
+const FOREIGN_ROLE = 'brought-along';
+/** How long after a change the simulated Cluster API controllers react. */
+const REACTION: Ms = 10;
+/**
+ * How long the simulated Cluster API Provider AWS waits until it retries, after EKS has refused to delete the EKS
+ * cluster.
+ */
+const BACKOFF: Ms = 500;
+
+const nameOf = (object: string): string => `${NAMESPACE}_${object}`;
+
+const OBJECTS: TeardownObjects = {
+  namespace: NAMESPACE,
+  cluster: CLUSTER,
+  controlPlane: CONTROL_PLANE,
+  profiles: [
+    { object: 'first', profile: nameOf('first'), role: SHARED_ROLE, isRoleOurs: true },
+    { object: 'second', profile: nameOf('second'), role: SHARED_ROLE, isRoleOurs: true },
+    { object: 'own', profile: nameOf('own'), role: `${CLUSTER}-${nameOf('own')}_fargate`, isRoleOurs: true },
+    { object: 'foreign', profile: nameOf('foreign'), role: FOREIGN_ROLE, isRoleOurs: false },
+  ],
+};
+
+/**
+ * When the test kills the manager. The moments are counted from 1, beginning with the deletion of the Cluster:
+ * - lost `answer`: after AWS or the API server has carried out the n-th change for the manager, which never gets the
+ *   answer;
+ * - lost `request`: before the n-th change in AWS; the request for this change never reaches AWS.
+ * A kill after a read is not tested: it leaves the same state as a kill after the last change before this read.
+ */
+export interface SimulatedKillPoint {
+  readonly lost: 'answer' | 'request';
+  readonly nth: number;
+}
+
+/**
+ * A simulated teardown of a cluster with four AWSFargateProfiles: two share an IAM role, one has its own role, and one
+ * uses a role that the manager does not own. The test also does what Cluster API's core manager and Cluster API
+ * Provider AWS do in a teardown, and records what happens.
+ */
+export class SimulatedTeardown {
+  readonly world = new SimulatedWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } });
+  readonly #audit: AuditEvent[] = [];
+  readonly #events: ReceivedEvent[] = [];
+  readonly #snapshots: AccountSnapshot[] = [];
+  readonly #violations = new Set<string>();
+  /** How many times so far a kill could have made the manager lose an answer, and how many times a request. */
+  readonly killPoints = { answer: 0, request: 0 };
+  readonly #killPoint: SimulatedKillPoint | undefined;
+  #isDeleting = false;
+  #isScheduled = false;
+
+  constructor(killPoint?: SimulatedKillPoint) {
+    this.#killPoint = killPoint;
+    const { admin } = this.world.aws;
+    const { arn } = admin.putRole({
+      name: FOREIGN_ROLE,
+      trustPolicy: CAPA_TRUST,
+      attachedPolicies: [EKS_POLICY],
+    });
+    this.#patch('clusters', CLUSTER, { metadata: { finalizers: [CLUSTER_FINALIZER] } });
+    this.#patch('awsmanagedcontrolplanes', CONTROL_PLANE, { metadata: { finalizers: [CAPA_FINALIZER] } });
+    this.world.api.storage.listen((event) => this.#onChange(event));
+    this.world.aws.onCall((call, phase) => this.#onCall(call, phase));
+    for (const name of ['first', 'second']) this.world.applyWith(name, { roleName: SHARED_ROLE });
+    this.world.applyWith('own', {
+      roleAdditionalPolicies: ['arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy'],
+    });
+    this.world.applyWith('foreign', { roleARN: arn });
+  }
+
+  async untilReady(): Promise<void> {
+    await this.world.ready(...OBJECTS.profiles.map(({ object }) => object));
+  }
+
+  /** Deletes the Cluster, waits until the teardown has ended, and returns the duration of the teardown. */
+  async deleteCluster(): Promise<Ms> {
+    const { world } = this;
+    const since = world.elapsed;
+    this.#isDeleting = true;
+    world.onChange = () => this.#countKillPoint('answer');
+    world.api.storage.delete(world.api.kind('clusters'), { namespace: NAMESPACE, name: CLUSTER });
+    await world.until('the Cluster gone', () => world.objects('clusters').length === 0);
+    await world.gone(...OBJECTS.profiles.map(({ object }) => object));
+    return world.elapsed - since;
+  }
+
+  /** Returns everything that was wrong at some moment of the teardown. */
+  violations(): readonly string[] {
+    const removals = removalsIn({ name: CLUSTER, namespace: NAMESPACE }, this.#events);
+    return [
+      ...this.#violations,
+      ...findTeardownViolations(OBJECTS, { audit: this.#audit, snapshots: this.#snapshots, removals }),
+    ];
+  }
+
+  /**
+   * Counts a moment at which the manager can be killed. If the test has chosen this moment, kills the manager, starts a
+   * new manager and returns true.
+   */
+  #countKillPoint(lost: SimulatedKillPoint['lost']): boolean {
+    this.killPoints[lost] += 1;
+    if (this.#killPoint?.lost !== lost || this.#killPoint.nth !== this.killPoints[lost]) return false;
+    this.world.managers.at(-1)?.kill();
+    this.world.start();
+    return true;
+  }
+
+  #onCall(call: CallRecord, phase: 'before' | 'after'): 'lost' | undefined {
+    this.#recordSnapshot();
+    if (!this.#isDeleting) return undefined;
+    if (phase === 'after' || !call.mutates) return undefined;
+    if (this.#countKillPoint('request')) return 'lost';
+    this.#checkMutation(call);
+    return undefined;
+  }
+
+  /**
+   * Records a violation when an AWS call changes an IAM role that a Fargate profile still uses, or a resource that the
+   * manager does not own.
+   */
+  #checkMutation({ operation, nouns }: CallRecord): void {
+    const { fargateProfileName: profile, principalArn } = nouns;
+    const role = nouns['RoleName'] ?? principalArn?.split('/').at(-1);
+    const users = this.world.aws.admin.profiles().filter(({ podExecutionRoleArn: arn }) => arn.endsWith(`/${role}`));
+    for (const { name } of users) this.#violations.add(`${operation} of ${role} under profile ${name}`);
+    const isOurs = OBJECTS.profiles.some((each) => each.profile === profile || (each.isRoleOurs && each.role === role));
+    if (!isOurs) this.#violations.add(`${operation} of ${role ?? profile}, which is foreign`);
+  }
+
+  #recordSnapshot(): void {
+    const { admin } = this.world.aws;
+    this.#snapshots.push({
+      at: this.world.clock.now(),
+      profiles: new Map(admin.profiles().map((profile) => [profile.name, profile])),
+      roles: new Map(admin.roles().map((role) => [role.name, role])),
+    });
+  }
+
+  #onChange({ type, kind, object: stored }: StoredEvent): void {
+    const { namespace, name } = stored.metadata;
+    const at = this.world.clock.now();
+    const object = stored as unknown as RawObject;
+    this.#audit.push({
+      verb: type,
+      userAgent: '',
+      objectRef: { resource: kind.plural, ...(namespace !== undefined && { namespace }), name },
+      at,
+      object,
+    });
+    this.#events.push({ resource: kind.plural, at, type, object });
+    if (kind.plural === 'clusters' || kind.plural === 'awsmanagedcontrolplanes') this.#scheduleOthers(REACTION);
+  }
+
+  /** Runs the simulated Cluster API controllers once, after a delay. */
+  #scheduleOthers(after: Ms): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.world.clock.after(after, () => {
+      this.#isScheduled = false;
+      this.#reconcileOthers();
+    });
+  }
+
+  #reconcileOthers(): void {
+    const { storage } = this.world.api;
+    const [cluster] = this.world.objects('clusters');
+    const [controlPlane] = this.world.objects('awsmanagedcontrolplanes');
+    if (controlPlane?.metadata.deletionTimestamp !== undefined)
+      this.#deleteEksCluster(controlPlane.metadata.finalizers);
+    if (cluster?.metadata.deletionTimestamp === undefined) return;
+    if (controlPlane === undefined) this.#patch('clusters', CLUSTER, { metadata: { finalizers: null } });
+    else if (controlPlane.metadata.deletionTimestamp === undefined) {
+      storage.delete(this.world.api.kind('awsmanagedcontrolplanes'), { namespace: NAMESPACE, name: CONTROL_PLANE });
+    }
+  }
+
+  /**
+   * Deletes the EKS cluster, and then removes the finalizer of Cluster API Provider AWS from the control plane. While
+   * the EKS cluster has Fargate profiles, EKS refuses its deletion, and the simulated controller retries later.
+   */
+  #deleteEksCluster(finalizers: readonly string[] = []): void {
+    if (!finalizers.includes(CAPA_FINALIZER)) return;
+    const { admin } = this.world.aws;
+    if (admin.profiles().some(({ cluster }) => cluster === EKS_CLUSTER)) {
+      this.#scheduleOthers(BACKOFF);
+      return;
+    }
+    admin.removeCluster({ name: EKS_CLUSTER });
+    const left = finalizers.filter((each) => each !== CAPA_FINALIZER);
+    this.#patch('awsmanagedcontrolplanes', CONTROL_PLANE, { metadata: { finalizers: left } });
+  }
+
+  #patch(plural: string, name: string, patch: object): void {
+    this.world.api.storage.mergePatch(this.world.api.kind(plural), { namespace: NAMESPACE, name }, patch);
+  }
+}

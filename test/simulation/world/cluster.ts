@@ -1,0 +1,40 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+
+export const SECOND: Ms = 1_000;
+export const MINUTE: Ms = 60_000;
+
+export const ACCOUNT = '123456789012';
+export const NAMESPACE = 'default';
+export const CLUSTER = 'prod';
+export const EKS_CLUSTER = 'default_prod-control-plane';
+
+/** The spec.controlPlaneRef of the Cluster. */
+export const CONTROL_PLANE_REF = {
+  apiGroup: 'controlplane.cluster.x-k8s.io',
+  kind: 'AWSManagedControlPlane',
+  name: `${CLUSTER}-control-plane`,
+};
+
+/** Creates an EKS cluster in the AWS emulator, and a Cluster with a ready control plane in the fake API server. */
+export function createCluster(world: Pick<SimulatedWorld, 'aws' | 'create' | 'patch'>): void {
+  const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER });
+  const controlPlaneName = `${CLUSTER}-control-plane`;
+  world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
+  world.create('awsmanagedcontrolplanes', {
+    metadata: { name: controlPlaneName, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
+    spec: {
+      eksClusterName: EKS_CLUSTER,
+      region: 'us-east-1',
+      network: {
+        subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+          id: `${CLUSTER}-subnet-${index}`,
+          resourceID: id,
+          isPublic,
+          availabilityZone,
+        })),
+      },
+    },
+  });
+  world.patch('awsmanagedcontrolplanes', controlPlaneName, { status: { ready: true } }, 'status');
+}

@@ -1,0 +1,61 @@
+import { crd } from '../../../api/v1beta2/crd.ts';
+import { KIND, PLURAL, GROUP, VERSION } from '../../../api/v1beta2/index.ts';
+import type { OpenApi } from '../../../api/schema/openapi.ts';
+import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * The kinds that the fake API server serves. Only for AWSFargateProfile does it know the schema of the CRD, by which it
+ * prunes unknown fields and sets defaults.
+ */
+export const KINDS: readonly FakeKind[] = [
+  { group: GROUP, plural: PLURAL, kind: KIND, versions: [VERSION], prepare: ownSchema() },
+  { group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', versions: ['v1beta2', 'v1beta1'] },
+  {
+    group: 'controlplane.cluster.x-k8s.io',
+    plural: 'awsmanagedcontrolplanes',
+    kind: 'AWSManagedControlPlane',
+    versions: ['v1beta2'],
+  },
+];
+
+function ownSchema(): (object: Json) => Json {
+  const version = crd.spec.versions.find(({ name }) => name === VERSION);
+  if (version === undefined) throw new Error(`the CRD has no version ${VERSION}`);
+  const { properties = {} } = version.schema.openAPIV3Schema;
+  // An API server never prunes apiVersion, kind and metadata, whatever the schema of the CRD says.
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...own } = properties;
+  return (object) => {
+    const { apiVersion, kind, metadata, ...rest } = object;
+    return { apiVersion, kind, metadata, ...admitFields(rest, own) };
+  };
+}
+
+/**
+ * Applies the structural schema of a CRD to a value, as the API server does at each write: prunes unknown fields and
+ * sets defaults.
+ */
+function admit(value: unknown, schema: OpenApi): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? value : value.map((item: unknown) => admit(item, items));
+  }
+  if (!isRecord(value)) return value;
+  const { properties, additionalProperties } = schema;
+  if (properties !== undefined) return admitFields(value, properties);
+  if (additionalProperties === undefined) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, admit(field, additionalProperties)]));
+}
+
+function admitFields(value: Json, properties: NonNullable<OpenApi['properties']>): Json {
+  const entries = Object.entries(properties).flatMap(([name, schema]) => {
+    const isNull = value[name] === null && schema.nullable === true;
+    const given = isNull ? null : (value[name] ?? schema.default);
+    return given === undefined ? [] : [[name, admit(given, schema)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

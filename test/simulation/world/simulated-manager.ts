@@ -1,0 +1,192 @@
+import { Registry } from 'prom-client';
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { Env } from '../../../cmd/manager/env.ts';
+import { parseFlags } from '../../../cmd/manager/flags.ts';
+import { runManager } from '../../../cmd/manager/run.ts';
+import type { Endpoints } from '../../../pkg/cloud/endpoints.ts';
+import type { AwsTransport } from '../../../pkg/cloud/transport/transport.ts';
+import type { Clock, Ms, Timer } from '../../../pkg/env/clock.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
+import { Connection } from './connection.ts';
+
+/** What the simulation gives to one simulated manager process: servers, clock, AWS access key and flags. */
+export interface SimulatedManagerOptions {
+  readonly name: string;
+  readonly seed: number;
+  readonly clock: Clock;
+  readonly kube: Transport;
+  readonly aws: AwsTransport;
+  readonly accessKeyId: string;
+  readonly endpoints: Endpoints;
+  readonly flags: readonly string[];
+  /** How far the wall clock of the manager is ahead of the clock of the simulation; a negative time: behind. */
+  readonly skew: Ms;
+}
+
+/**
+ * The whole manager, which runs in the process of the test. A test can interrupt its connections, stop it or kill it.
+ */
+export class SimulatedManager {
+  readonly name: string;
+  readonly accessKeyId: string;
+  readonly logger = new MemoryLogger();
+  readonly kubeConnection = new Connection();
+  readonly awsConnection = new Connection();
+  /**
+   * When the manager process exited, by the clock of the simulation, and its error, if any; undefined: the manager
+   * still runs.
+   */
+  ended: { readonly at: Ms; readonly error?: unknown } | undefined;
+  private readonly clock: ProcessClock;
+  private readonly stopping = new AbortController();
+
+  constructor({ name, seed, clock, kube, aws, endpoints, accessKeyId, flags, skew }: SimulatedManagerOptions) {
+    this.name = name;
+    this.accessKeyId = accessKeyId;
+    this.clock = new ProcessClock(clock, skew);
+    const command = parseFlags(['--health-addr', '0', '--diagnostics-address', '0', ...flags]);
+    if (!isRight(command) || command.right.kind !== 'run') throw new Error(`no flags to run with: ${flags.join(' ')}`);
+    const env: Env = {
+      clock: this.clock,
+      random: new SeededRandom(seed),
+      logger: this.logger,
+      kube: kubeThrough(kube, this.kubeConnection),
+      kubeForLease: kubeThrough(kube, this.kubeConnection),
+      aws: awsThrough(aws, this.awsConnection),
+      endpoints,
+      credentials: { key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey: 'secret' }) },
+      hostname: name,
+      namespaces: { lease: 'capaf-system', secrets: 'capaf-system' },
+    };
+    runManager(env, command.right.flags, new Registry(), this.stopping.signal).then(
+      () => (this.ended ??= { at: clock.now() }),
+      (error: unknown) => this.exit(error, clock.now()),
+    );
+  }
+
+  /** Stops the manager as SIGTERM does. The manager shuts down cleanly, which takes some time. */
+  stop(): void {
+    this.stopping.abort(new Error('received SIGTERM'));
+  }
+
+  /**
+   * Kills the manager as SIGKILL does. Requests that the manager has already sent still take effect. The manager sends
+   * no more requests.
+   */
+  kill(): void {
+    this.exit(new Error('killed'), this.clock.world.now());
+  }
+
+  /** Ends the simulated process of the manager: cancels its timers and closes its connections. */
+  private exit(error: unknown, at: Ms): void {
+    if (this.ended !== undefined) return;
+    this.ended = { at, error };
+    this.clock.stop();
+    this.kubeConnection.kill();
+    this.awsConnection.kill();
+  }
+
+  /** How long it takes until each running timer of the manager fires, in milliseconds. */
+  get timers(): readonly Ms[] {
+    return this.clock.timers;
+  }
+}
+
+/**
+ * The clock of one simulated manager process. Its wall clock can be wrong (skew), and its timers are cancelled when the
+ * process ends.
+ */
+class ProcessClock implements Clock {
+  readonly world: Clock;
+  private readonly armed = new Map<Timer, Ms>();
+  private readonly skew: Ms;
+  private stopped = false;
+
+  constructor(world: Clock, skew: Ms) {
+    this.world = world;
+    this.skew = skew;
+  }
+
+  get timers(): readonly Ms[] {
+    return [...this.armed.values()].map((due) => due - this.world.monotonic());
+  }
+
+  now(): Ms {
+    return this.world.now() + this.skew;
+  }
+
+  monotonic(): Ms {
+    return this.world.monotonic();
+  }
+
+  after(delay: Ms, fire: () => void): Timer {
+    if (this.stopped) return { cancel: () => {} };
+    const timer = this.world.after(delay, () => {
+      this.armed.delete(handle);
+      fire();
+    });
+    const handle: Timer = {
+      cancel: () => {
+        this.armed.delete(handle);
+        timer.cancel();
+      },
+    };
+    this.armed.set(handle, this.world.monotonic() + delay);
+    return handle;
+  }
+
+  stop(): void {
+    this.stopped = true;
+    for (const timer of this.armed.keys()) timer.cancel();
+  }
+}
+
+function kubeThrough(transport: Transport, line: Connection): Transport {
+  return {
+    host: transport.host,
+    async send(request: TransportRequest): Promise<TransportResponse> {
+      await line.untilOpen(request.signal);
+      const signal = AbortSignal.any([request.signal, line.killed]);
+      const response = await transport.send({ ...request, signal }).catch(async (error: unknown) => {
+        await line.untilOpen(request.signal);
+        throw error;
+      });
+      await line.untilOpen(request.signal);
+      return { ...response, body: bodyThrough(response.body, line, request.signal) };
+    },
+  };
+}
+
+/** Yields the bytes of a response body. While the connection is interrupted, the bytes wait. */
+async function* bodyThrough(
+  body: AsyncIterable<Uint8Array>,
+  line: Connection,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body) {
+      await line.untilOpen(signal);
+      yield chunk;
+    }
+  } catch (error) {
+    await line.untilOpen(signal);
+    throw error;
+  }
+}
+
+function awsThrough(transport: AwsTransport, line: Connection): AwsTransport {
+  return {
+    async handle(request, options) {
+      await line.untilOpen(options.abortSignal);
+      // Tells the AWS client that the connection is established and the request is being sent.
+      options.beforeSend?.();
+      try {
+        return await transport.handle(request, options);
+      } finally {
+        await line.untilOpen(options.abortSignal);
+      }
+    },
+  };
+}

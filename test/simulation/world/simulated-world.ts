@@ -1,0 +1,308 @@
+import { expect } from 'chai';
+import type { Condition } from '../../../api/v1beta2/index.ts';
+import { PLURAL } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { sleep } from '../../../pkg/async/deadline.ts';
+import type { Endpoints } from '../../../pkg/cloud/endpoints.ts';
+import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
+import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
+import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import { Emulator } from '../../aws/emulator.ts';
+import { expectNothingLeft } from '../../aws/admin/expect-nothing-left.ts';
+import type { CallRecord } from '../../aws/call-log.ts';
+import type { ConfigPatch } from '../../aws/model/config.ts';
+import { seededEnv } from '../../aws/model/env.ts';
+import { EmulatorRequestHandler } from '../../aws/transport/request-handler.ts';
+import {
+  findActionsAfterExit,
+  conditionsOf,
+  describeWorld,
+  findPanics,
+  findProblems,
+  listWarnings,
+} from './problems.ts';
+import { KINDS } from './kinds.ts';
+import { ACCOUNT, CLUSTER, MINUTE, NAMESPACE, SECOND, createCluster } from './cluster.ts';
+import { isRecorded } from './write-ahead.ts';
+import { SimulatedManager } from './simulated-manager.ts';
+import type { KubeWrite } from './trace.ts';
+import { recordWrites, formatTrace } from './trace.ts';
+
+/**
+ * The configuration of the AWS emulator. A creation or deletion in its EKS takes between half and twice the time that
+ * it takes in real EKS. The AWS emulator delays its answers as real AWS does for a client in the same region.
+ */
+const AWS: ConfigPatch = {
+  eks: { createMs: [60 * SECOND, 120 * SECOND], deleteMs: [30 * SECOND, 90 * SECOND] },
+  latencyMs: [20, 200],
+};
+
+export interface SimulationOptions {
+  /** The seed of all random numbers in the simulation, including the random numbers that the managers use. */
+  readonly seed?: number;
+  readonly aws?: ConfigPatch;
+  /** The configured delay of every answer of the fake API server; default 5 ms. */
+  readonly latency?: Ms;
+  /** The configured delay between a write to the fake API server and its watch event; default 5 ms. */
+  readonly watchLag?: Ms;
+}
+
+/**
+ * A simulation runs the fake API server, the AWS emulator and any number of managers in this process, on one virtual
+ * clock. It starts with one Cluster, which has a control plane and an EKS cluster. The same seed and the same actions
+ * of the test give the same run.
+ */
+export class SimulatedWorld {
+  readonly clock = new VirtualClock();
+  readonly api: FakeApiServer;
+  readonly aws: Emulator;
+  /** The write requests that all managers have sent to the API server, in order. */
+  readonly writes: KubeWrite[] = [];
+  readonly managers: SimulatedManager[] = [];
+  /**
+   * Called after AWS or the API server has carried out a change for a manager, and before the manager gets the answer.
+   */
+  onChange: () => void = () => {};
+  /** The AWS endpoints of the managers that are started from now on. */
+  endpoints: Endpoints = AWS_ENDPOINTS;
+  /** The generator of random numbers for the test. The managers use other generators. */
+  readonly random: SeededRandom;
+  /**
+   * AWS create calls that a manager sent before it recorded them in the status of an AWSFargateProfile (write-ahead).
+   */
+  private readonly violations: string[] = [];
+  private readonly seed: number;
+  /** The wall-clock time at the start of the simulation, in milliseconds since the epoch. */
+  readonly startedAt: Ms;
+
+  constructor({ seed = 1, aws = {}, latency = 5, watchLag = 5 }: SimulationOptions = {}) {
+    const { clock } = this;
+    this.seed = seed;
+    this.startedAt = clock.now();
+    this.random = new SeededRandom(seed);
+    this.api = new FakeApiServer({ clock, random: new SeededRandom(seed + 1), kinds: KINDS });
+    this.api.latency = latency;
+    this.api.watchLag = watchLag;
+    const never = new AbortController().signal;
+    this.aws = new Emulator({
+      clock: { now: () => clock.now(), sleep: (ms) => sleep(clock, ms, never) },
+      env: seededEnv(seed),
+      config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
+    });
+    this.aws.onCall((call, phase) => {
+      if (phase === 'before' && !isRecorded(call, this.objects(PLURAL)))
+        this.violations.push(`${call.operation} ${JSON.stringify(call.nouns)}`);
+      if (phase === 'after' && call.applied) this.onChange();
+    });
+    createCluster(this);
+  }
+
+  private keyOf(plural: string, name: string): ObjectKey {
+    return { namespace: this.api.kind(plural).namespaced === false ? '' : NAMESPACE, name };
+  }
+
+  /** Creates an object, which gets no status, as a client other than the manager. */
+  create(plural: string, object: Readonly<Record<string, unknown>>): void {
+    this.api.storage.create(this.api.kind(plural), this.keyOf(plural, '').namespace, object);
+  }
+
+  /** Applies a JSON merge patch to an object or to its status, as a client other than the manager. */
+  patch(plural: string, name: string, change: object, subresource?: 'status'): void {
+    this.api.storage.mergePatch(this.api.kind(plural), this.keyOf(plural, name), change, subresource);
+  }
+
+  /**
+   * Deletes an object as a client other than the manager. An object with finalizers stays until the finalizers are
+   * removed.
+   */
+  remove(plural: string, name: string): void {
+    this.api.storage.delete(this.api.kind(plural), this.keyOf(plural, name));
+  }
+
+  object(plural: string, name: string): KubeObject | undefined {
+    return this.api.storage.get(this.api.kind(plural), this.keyOf(plural, name));
+  }
+
+  /** Starts a manager with its own AWS access key. */
+  start(...flags: readonly string[]): SimulatedManager {
+    return this.startSkewed(0, ...flags);
+  }
+
+  /**
+   * Starts a manager whose wall clock is ahead of the clock of the simulation by the given time; a negative time:
+   * behind.
+   */
+  startSkewed(skew: Ms, ...flags: readonly string[]): SimulatedManager {
+    const { clock } = this;
+    const name = `manager-${this.managers.length + 1}`;
+    const { accessKeyId } = this.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: name });
+    const manager = new SimulatedManager({
+      name,
+      endpoints: this.endpoints,
+      seed: this.seed * 1_000 + this.managers.length,
+      clock,
+      kube: recordWrites(this.api, {
+        from: name,
+        clock,
+        writes: this.writes,
+        onAnswer: () => this.onChange(),
+      }),
+      aws: new EmulatorRequestHandler(this.aws),
+      accessKeyId,
+      flags,
+      skew,
+    });
+    this.managers.push(manager);
+    return manager;
+  }
+
+  /** Starts a manager, creates the AWSFargateProfiles and waits until they are Ready. */
+  async startWithReady(...names: readonly string[]): Promise<SimulatedManager> {
+    const manager = this.start();
+    this.apply(...names);
+    await this.ready(...names);
+    return manager;
+  }
+
+  /** Stops a manager, waits until its process has ended, and expects that none of its timers is still running. */
+  async stop(manager: SimulatedManager): Promise<void> {
+    manager.stop();
+    await this.until(`${manager.name} has stopped`, () => manager.ended !== undefined, MINUTE);
+    expect(manager.timers, `timers that ${manager.name} left behind`).to.deep.equal([]);
+  }
+
+  apply(...names: readonly string[]): void {
+    for (const name of names) this.applyWith(name, {});
+  }
+
+  /** Creates an AWSFargateProfile with a valid spec, in which the given fields replace the default ones. */
+  applyWith(name: string, spec: object): void {
+    this.create(PLURAL, {
+      metadata: { name },
+      spec: { clusterName: CLUSTER, selectors: [{ namespace: name }], ...spec },
+    });
+  }
+
+  /** Changes an annotation of an AWSFargateProfile, so that the manager reconciles it. */
+  triggerReconcile(name: string): void {
+    this.patch(PLURAL, name, { metadata: { annotations: { look: String(this.clock.now()) } } });
+  }
+
+  delete(...names: readonly string[]): void {
+    for (const name of names) this.remove(PLURAL, name);
+  }
+
+  objects(plural: string): readonly KubeObject[] {
+    return this.api.storage.list(this.api.kind(plural));
+  }
+
+  profile(name: string): KubeObject | undefined {
+    return this.object(PLURAL, name);
+  }
+
+  condition(name: string, type = 'Ready'): Condition | undefined {
+    return conditionsOf(this.profile(name)).find((condition) => condition.type === type);
+  }
+
+  isReady(name: string): boolean {
+    return this.condition(name)?.status === 'True';
+  }
+
+  /** Records each later change of the status of the Ready condition of an AWSFargateProfile. */
+  readyChanges(name: string): readonly { readonly at: Ms; readonly status: string }[] {
+    const changes: { at: Ms; status: string }[] = [];
+    const { uid } = this.profile(name)?.metadata ?? {};
+    this.api.storage.listen(({ object, previous }) => {
+      const readyOf = (one: KubeObject | undefined): string =>
+        conditionsOf(one).find(({ type }) => type === 'Ready')?.status ?? '';
+      if (object.metadata.uid !== uid || readyOf(object) === readyOf(previous)) return;
+      changes.push({ at: this.clock.now(), status: readyOf(object) });
+    });
+    return changes;
+  }
+
+  /** Milliseconds of virtual time since the start of the simulation. */
+  get elapsed(): Ms {
+    return this.clock.monotonic();
+  }
+
+  /**
+   * Advances the virtual clock until the given function returns true. The error after a timeout shows the objects in
+   * the API server and the newest log lines.
+   */
+  async until(what: string, holds: () => boolean, limitMs: Ms = 10 * MINUTE): Promise<void> {
+    try {
+      await this.clock.runUntil(holds, { limitMs });
+    } catch (error) {
+      throw new Error(`${what}: not within ${limitMs / SECOND} s\n${describeWorld(this)}`, { cause: error });
+    }
+  }
+
+  ready(...names: readonly string[]): Promise<void> {
+    return this.until(`${names.join(', ')} Ready`, () => names.every((name) => this.isReady(name)), 60 * MINUTE);
+  }
+
+  gone(...names: readonly string[]): Promise<void> {
+    const isGone = (name: string): boolean => this.profile(name) === undefined;
+    return this.until(`${names.join(', ')} gone`, () => names.every(isGone), 60 * MINUTE);
+  }
+
+  /** The AWS calls that change AWS resources, including calls that AWS refused. */
+  mutations(): readonly CallRecord[] {
+    return this.aws.admin.calls({ mutates: true });
+  }
+
+  /**
+   * The AWS calls that change the Fargate profile or the IAM role of one AWSFargateProfile, including calls that AWS
+   * refused.
+   */
+  mutationsFor(name: string): readonly CallRecord[] {
+    const isAbout = ({ nouns }: CallRecord): boolean =>
+      nouns['fargateProfileName'] === `${NAMESPACE}_${name}` ||
+      nouns['RoleName'] === `${CLUSTER}-${NAMESPACE}_${name}_fargate` ||
+      nouns['principalArn']?.endsWith(`/${CLUSTER}-${NAMESPACE}_${name}_fargate`) === true;
+    return this.mutations().filter(isAbout);
+  }
+
+  /** The Events of type Warning, as `reason: message`. */
+  warnings(): readonly string[] {
+    return listWarnings(this);
+  }
+
+  /** Everything that must not occur in a run without disturbances, for example failed AWS calls and Warning Events. */
+  problems(): readonly string[] {
+    return findProblems(this);
+  }
+
+  /**
+   * Waits until no control plane has a finalizer of any kind, and then stops the managers. Expects that no
+   * AWSFargateProfile and no AWS resource of a manager still exists.
+   */
+  async finish(): Promise<void> {
+    const controlPlanes = (): readonly KubeObject[] => this.objects('awsmanagedcontrolplanes');
+    const isFree = ({ metadata }: KubeObject): boolean => (metadata.finalizers ?? []).length === 0;
+    await this.until('the removal of the control plane finalizers', () => controlPlanes().every(isFree), MINUTE);
+    for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
+    expect(findPanics(this), 'panics').to.deep.equal([]);
+    expect(this.violations, 'creates without a record').to.deep.equal([]);
+    expect(findActionsAfterExit(this), 'actions of managers after their end').to.deep.equal([]);
+    expect(
+      this.objects(PLURAL).map(({ metadata }) => metadata.name),
+      'objects left',
+    ).to.deep.equal([]);
+    await expectNothingLeft(this.aws.admin);
+  }
+
+  /** Deletes the AWSFargateProfiles, waits until they are gone, and then calls {@link finish}. */
+  async deleteAndFinish(...names: readonly string[]): Promise<void> {
+    this.delete(...names);
+    await this.gone(...names);
+    await this.finish();
+  }
+
+  trace(): string {
+    return formatTrace(this.writes, this.aws.admin.calls(), this.startedAt);
+  }
+}

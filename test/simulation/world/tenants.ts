@@ -1,0 +1,69 @@
+import { PLURAL } from '../../../api/v1beta2/index.ts';
+import { fieldAt } from '../../../api/record.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { CONTROL_PLANE_REF } from './cluster.ts';
+import { conditionsOf } from './problems.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+
+/** A Cluster of a tenant. Each tenant has a namespace of its own. */
+export interface TenantCluster {
+  readonly namespace: string;
+  readonly name: string;
+  readonly region: string;
+}
+
+/** Creates an EKS cluster, and a Cluster with a ready control plane in the namespace of the tenant. */
+export function createTenantCluster({ api, aws }: SimulatedWorld, { namespace, name, region }: TenantCluster): void {
+  const eksCluster = `${namespace}_${name}`;
+  const { subnets } = aws.admin.createCluster({ name: eksCluster, region });
+  const controlPlane = { namespace, name: `${name}-control-plane` };
+  api.storage.create(api.kind('clusters'), namespace, {
+    metadata: { name },
+    spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: controlPlane.name } },
+  });
+  api.storage.create(api.kind('awsmanagedcontrolplanes'), namespace, {
+    metadata: { name: controlPlane.name, labels: { 'cluster.x-k8s.io/cluster-name': name } },
+    spec: {
+      eksClusterName: eksCluster,
+      region,
+      network: {
+        subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+          id: `${name}-subnet-${index}`,
+          resourceID: id,
+          isPublic,
+          availabilityZone,
+        })),
+      },
+    },
+  });
+  api.storage.mergePatch(api.kind('awsmanagedcontrolplanes'), controlPlane, { status: { ready: true } }, 'status');
+}
+
+/** Creates AWSFargateProfiles with valid specs in a Cluster of a tenant. */
+export function applyTo(
+  { api }: SimulatedWorld,
+  { namespace, name }: TenantCluster,
+  ...names: readonly string[]
+): void {
+  for (const profile of names) {
+    api.storage.create(api.kind(PLURAL), namespace, {
+      metadata: { name: profile },
+      spec: { clusterName: name, selectors: [{ namespace: profile }] },
+    });
+  }
+}
+
+export const tenantProfile = ({ api }: SimulatedWorld, namespace: string, name: string): KubeObject | undefined =>
+  api.storage.get(api.kind(PLURAL), { namespace, name });
+
+export const isTenantReady = (world: SimulatedWorld, namespace: string, name: string): boolean =>
+  conditionsOf(tenantProfile(world, namespace, name)).some(({ type, status }) => type === 'Ready' && status === 'True');
+
+/** The AWSFargateProfiles of a namespace whose Ready condition has the given reason. */
+export const countWithReason = (world: SimulatedWorld, namespace: string, reason: string): number =>
+  world
+    .objects(PLURAL)
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .filter((object) =>
+      conditionsOf(object).some(({ type, ...is }) => type === 'Ready' && fieldAt(is, 'reason') === reason),
+    ).length;

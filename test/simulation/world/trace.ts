@@ -1,0 +1,70 @@
+import type { CallRecord } from '../../aws/call-log.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { Transport } from '../../../pkg/kube/transport/transport.ts';
+
+/** A request of a manager that writes to the API server. */
+export interface KubeWrite {
+  /** When the manager sent the request, by the clock of the simulation, in milliseconds since the epoch. */
+  readonly at: Ms;
+  /** Name of the manager that sent the request. */
+  readonly from: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  /** HTTP status of the answer; undefined: the API server has not answered yet. */
+  status?: number;
+}
+
+/**
+ * Returns a transport that records the requests that write to the API server. After each answer, the transport calls
+ * `onAnswer` before the manager gets the answer.
+ */
+export function recordWrites(
+  transport: Transport,
+  {
+    from,
+    clock,
+    writes,
+    onAnswer,
+  }: {
+    readonly from: string;
+    readonly clock: Clock;
+    readonly writes: KubeWrite[];
+    readonly onAnswer: (write: KubeWrite) => void;
+  },
+): Transport {
+  return {
+    host: transport.host,
+    async send(request) {
+      const { method, path, body = '' } = request;
+      if (method === 'GET') return transport.send(request);
+      const write: KubeWrite = { at: clock.now(), from, method, path, body };
+      writes.push(write);
+      const response = await transport.send(request);
+      write.status = response.status;
+      onAnswer(write);
+      return response;
+    },
+  };
+}
+
+/**
+ * Formats API server writes and AWS calls as one line each, in order of time. A line contains the seconds since the
+ * given beginning, the client, the request and the result.
+ */
+export function formatTrace(writes: readonly KubeWrite[], calls: readonly CallRecord[], begin: Ms): string {
+  const lines = [
+    ...writes.map(({ at, from, method, path, body, status = '-' }) => ({
+      at,
+      text: `${from} ${method} ${path} ${body} → ${status}`,
+    })),
+    ...calls.map(({ at, accessKeyId, service, operation, nouns, status = '-', errorCode = '', applied }) => ({
+      at,
+      text: `${accessKeyId} ${service}:${operation} ${JSON.stringify(nouns)} → ${status} ${errorCode}${applied ? ' done' : ''}`,
+    })),
+  ];
+  return lines
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ at, text }) => `${((at - begin) / 1000).toFixed(3)} ${text}`)
+    .join('\n');
+}

@@ -1,0 +1,28 @@
+import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { FINALIZER, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { CallRecord } from '../../aws/call-log.ts';
+import { ACCOUNT } from './cluster.ts';
+import { statusOf } from './problems.ts';
+
+/**
+ * Whether a new manager would find the result of this AWS create call after a crash of the old manager. It would if an
+ * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the created resource.
+ * True for any AWS call that creates neither a role nor a Fargate profile.
+ */
+export function isRecorded({ operation, nouns }: CallRecord, profiles: readonly KubeObject[]): boolean {
+  const names = (status: AWSFargateProfileStatus): boolean => {
+    if (operation === 'CreateRole') return status.role?.name === nouns['RoleName'];
+    return status.profileName === nouns['fargateProfileName'] && status.createRequestedAt !== undefined;
+  };
+  const isCreate = operation === 'CreateRole' || operation === 'CreateFargateProfile';
+  return (
+    !isCreate ||
+    profiles.some((object) => {
+      const status = statusOf(object);
+      const { finalizers = [], annotations = {} } = object.metadata;
+      const isLocated = annotations[PROVISIONED_IN_ANNOTATION]?.startsWith(`${ACCOUNT}/`) === true;
+      return finalizers.includes(FINALIZER) && isLocated && status.account === ACCOUNT && names(status);
+    })
+  );
+}

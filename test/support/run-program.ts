@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface ProgramOptions {
+  /** The name of the program in error messages. */
+  readonly name: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin?: string;
+  readonly timeoutMs: number;
+}
+
+export interface ProgramResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+/**
+ * Runs a program until it exits. A nonzero exit code is returned as a result and is not an error.
+ * @throws when the program is killed; `runProgram` kills a program that has not exited after `timeoutMs`
+ */
+export async function runProgram(
+  file: string,
+  args: readonly string[],
+  { name, env, stdin = '', timeoutMs }: ProgramOptions,
+): Promise<ProgramResult> {
+  const child = spawn(file, args, { env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  child.stdin.on('error', () => undefined); // the program may exit before it has read its stdin
+  child.stdin.end(stdin);
+  const closed: unknown[] = await once(child, 'close');
+  const code = closed[0];
+  if (typeof code !== 'number')
+    throw new Error(`${name} ${args.join(' ')} was killed after ${timeoutMs} ms: ${stderr}`);
+  return { stdout, stderr, code };
+}

@@ -1,0 +1,46 @@
+import type { CallRecord } from '../aws/call-log.ts';
+
+/**
+ * When the test kills the manager during a teardown. The AWS calls are counted from the deletion of the Cluster.
+ * - lost `answer`, of `call`: after the n-th AWS call took effect; the manager never gets the answer;
+ * - lost `answer`, of `change`: the same, but only the AWS calls that change AWS are counted;
+ * - lost `request`, of `change`: before the n-th AWS call that changes AWS; this AWS call never reaches AWS.
+ */
+export interface KillPoint {
+  readonly lost: 'answer' | 'request';
+  readonly of: 'call' | 'change';
+  /** The number of the AWS call, counted from 1. With Infinity, the manager is never killed. */
+  readonly nth: number;
+}
+
+export const killPointText = ({ lost, of, nth }: KillPoint): string =>
+  `${of} ${nth}, ${lost === 'answer' ? 'answer' : 'request'} lost`;
+
+/**
+ * Returns one kill point after each AWS call, and one kill point before each AWS call that changes AWS. These kill
+ * points cover all states in which a killed manager can leave AWS.
+ */
+export function allKillPoints(calls: readonly Pick<CallRecord, 'mutates'>[]): readonly KillPoint[] {
+  return [
+    ...calls.map((_, index): KillPoint => ({ lost: 'answer', of: 'call', nth: index + 1 })),
+    ...changesIn(calls).map((nth): KillPoint => ({ lost: 'request', of: 'change', nth })),
+  ];
+}
+
+/**
+ * Returns one kill point before and one after each AWS call that changes AWS, and the given number of further kill
+ * points, which are spread evenly over all AWS calls.
+ */
+export function sampleKillPoints(calls: readonly Pick<CallRecord, 'mutates'>[], reads: number): readonly KillPoint[] {
+  const indices = Array.from({ length: reads }, (_, index) => Math.ceil(((index + 0.5) * calls.length) / reads));
+  return [
+    ...changesIn(calls).flatMap((nth): readonly KillPoint[] => [
+      { lost: 'request', of: 'change', nth },
+      { lost: 'answer', of: 'change', nth },
+    ]),
+    ...indices.map((nth): KillPoint => ({ lost: 'answer', of: 'call', nth })),
+  ];
+}
+
+const changesIn = (calls: readonly Pick<CallRecord, 'mutates'>[]): readonly number[] =>
+  calls.filter(({ mutates }) => mutates).map((_, index) => index + 1);

@@ -1,0 +1,79 @@
+import type { CallRecord } from '../../aws/call-log.ts';
+import type { Emulator } from '../../aws/emulator.ts';
+import { Gate } from '../../support/gate.ts';
+import { AWS_KEY } from '../world.ts';
+
+/** The AWS calls that the manager has made since `callsFromNow` was called. */
+export interface Calls {
+  all(): readonly CallRecord[];
+  /**
+   * Each call as a text, e.g. `eks:CreateFargateProfile 200` or `iam:GetRole 404 NoSuchEntity`, in the order in which
+   * the calls arrived.
+   */
+  lines(): readonly string[];
+  /** The calls of operations that change AWS, e.g. CreateRole, including calls that failed. */
+  mutations(): readonly CallRecord[];
+  /** The calls with an input value that equals the given name, e.g. of a role, a Fargate profile or an EKS cluster. */
+  about(name: string): readonly CallRecord[];
+  /** The failed calls as texts. A read of a Fargate profile, role or access entry that does not exist does not count as failed. */
+  failures(): readonly string[];
+}
+
+/**
+ * Returns the AWS calls that the manager makes from now on.
+ * @param noun a text, e.g. the name of an EKS cluster, that each returned call has in a name or ARN of its input;
+ * default: all calls are returned
+ */
+export function callsFromNow({ log }: Emulator, noun = ''): Calls {
+  const afterSeq = log.read().at(-1)?.seq ?? 0;
+  const concerns = ({ nouns }: CallRecord): boolean =>
+    noun === '' || Object.values(nouns).some((each) => each.includes(noun));
+  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY }).filter(concerns);
+  return {
+    all,
+    lines: () => all().map(lineOf),
+    mutations: () => all().filter(({ mutates }) => mutates),
+    about: (name) => all().filter(({ nouns }) => Object.values(nouns).includes(name)),
+    failures: () =>
+      all()
+        .filter((call) => call.status !== 200 && !isNotFoundOnRead(call))
+        .map(lineOf),
+  };
+}
+
+/**
+ * Delays each AWS call that has the given operation and names, until the test opens the returned gate. With phase
+ * `before`, AWS carries out the call when the gate opens. With phase `after`, AWS carries out the call at once, and
+ * answers when the gate opens.
+ * @param nouns names that the input of a delayed call has, e.g. `{ clusterName: 'a' }`
+ */
+export function holdCall(
+  aws: Emulator,
+  phase: 'before' | 'after',
+  operation: string,
+  nouns: Readonly<Record<string, string>>,
+): Gate {
+  const gate = new Gate(`${operation} ${Object.values(nouns).join(' ')}`);
+  const isWanted = (call: CallRecord): boolean =>
+    call.operation === operation && Object.entries(nouns).every(([key, value]) => call.nouns[key] === value);
+  aws.onCall((call, now) => (now === phase && isWanted(call) ? gate.pass() : undefined));
+  return gate;
+}
+
+export const lineOf = ({
+  service,
+  operation,
+  status,
+  errorCode,
+}: Pick<CallRecord, 'service' | 'operation' | 'status' | 'errorCode'>): string =>
+  [`${service}:${operation}`, status ?? 'unanswered', ...(errorCode === undefined ? [] : [errorCode])].join(' ');
+
+const isNotFoundOnRead = ({ operation, errorCode, mutates }: CallRecord): boolean =>
+  (['DescribeFargateProfile', 'DescribeAccessEntry'].includes(operation) &&
+    errorCode === 'ResourceNotFoundException') ||
+  // The manager reads a role and its attached policies at the same time, so both reads fail if the role does not exist.
+  (!mutates && errorCode === 'NoSuchEntity');
+
+/** Removes each line that equals the previous line, because the manager repeats the same call while it polls AWS. */
+export const withoutRepeats = (lines: readonly string[]): readonly string[] =>
+  lines.filter((line, index) => line !== lines[index - 1]);

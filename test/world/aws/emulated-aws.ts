@@ -1,0 +1,29 @@
+import { expectNothingLeft } from '../../aws/admin/expect-nothing-left.ts';
+import type { ConfigPatch } from '../../aws/model/config.ts';
+import { defaultConfig, withConfig } from '../../aws/model/config.ts';
+import type { EmulatorServer } from '../../aws/transport/server.ts';
+import { startServer } from '../../aws/transport/server.ts';
+
+export const AWS_KEY = 'test';
+export const ACCOUNT = '123456789012';
+export const REGION = 'us-east-1';
+
+/**
+ * How long the emulated EKS takes to create or delete a Fargate profile, in milliseconds. The real EKS takes minutes.
+ * 300 ms is long enough for tests to observe the statuses CREATING and DELETING.
+ */
+const QUICK: ConfigPatch = { eks: { createMs: 300, deleteMs: 300 } };
+
+export interface EmulatedAws extends EmulatorServer {
+  /** @throws if AWS still has Fargate profiles or roles that the manager should have deleted */
+  finish(): Promise<void>;
+}
+
+/** Starts the AWS emulator as an HTTP server, with one account and one access key for the manager. */
+export async function startEmulatedAws(config: ConfigPatch): Promise<EmulatedAws> {
+  const server = await startServer({
+    keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],
+    config: withConfig(withConfig(defaultConfig, QUICK), config),
+  });
+  return { ...server, finish: () => expectNothingLeft(server.emulator.admin) };
+}

@@ -1,0 +1,28 @@
+import { EKSClient } from '@aws-sdk/client-eks';
+import { IAMClient } from '@aws-sdk/client-iam';
+import type { World } from '../world.ts';
+import { ACCOUNT, REGION } from '../world.ts';
+
+/**
+ * An EKS client and an IAM client with the access key of another AWS user than the manager, in the AWS account of the
+ * manager.
+ */
+export interface OtherClient {
+  readonly eks: EKSClient;
+  readonly iam: IAMClient;
+  close(): void;
+}
+
+export function createOtherClient(world: World): OtherClient {
+  const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: ACCOUNT, foreign: true });
+  const config = { endpoint: world.awsUrl, region: REGION, credentials: { accessKeyId, secretAccessKey } };
+  const [eks, iam] = [new EKSClient(config), new IAMClient(config)];
+  return {
+    eks,
+    iam,
+    close: () => {
+      eks.destroy();
+      iam.destroy();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { eventually } from '../support/eventually.ts';
+import { messageOf } from './object-state.ts';
+import type { World } from './world.ts';
+import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, fargateProfile } from './objects.ts';
+
+let probes = 0;
+
+/**
+ * Waits until the caches of the manager have all changes of AWSFargateProfiles, Clusters and AWSManagedControlPlanes
+ * that were made before this call. The manager watches each kind separately. So the test creates a probe object of each
+ * kind, and waits until the Ready message of the probe AWSFargateProfile shows that the manager has read it. The probe
+ * objects cause no AWS calls.
+ *
+ * @param controlPlanes whether to wait for AWSManagedControlPlanes; false in tests in which another controller would
+ * act on the probe AWSManagedControlPlane
+ */
+export async function waitForCacheSync(world: World, { controlPlanes = true } = {}): Promise<void> {
+  probes += 1;
+  const name = `cache-probe-${probes}`;
+  const expectMessage = async (end: string): Promise<void> => {
+    await eventually(
+      async () => {
+        const object = await world.profile(name);
+        const message = object?.status?.conditions === undefined ? '' : messageOf(object, 'Ready');
+        if (!message.endsWith(end)) throw new Error(`the message of Ready is "${message}"`);
+      },
+      { what: `the message "${end}" of ${name}`, timeoutMs: 30_000 },
+    );
+  };
+  const { api } = world.controlPlane;
+  await world.apply(fargateProfile(name, { clusterName: name }));
+  await expectMessage(
+    `Cluster default/${name} (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists.`,
+  );
+  await world.apply({ ...clusterObject(name), spec: { paused: false } });
+  await expectMessage(
+    `Cluster default/${name} has no spec.controlPlaneRef yet. The controller waits and then continues on its own.`,
+  );
+  if (controlPlanes) {
+    await world.apply(clusterObject(name), controlPlaneObject(name, {}));
+    await expectMessage(
+      `AWSManagedControlPlane default/${name}-control-plane has no spec.region yet. The controller waits and then continues on its own.`,
+    );
+  }
+  await world.delete(name);
+  await world.gone(name);
+  await api.delete(clusterPath(name));
+  if (controlPlanes) await api.delete(controlPlanePath(name));
+}

@@ -1,0 +1,76 @@
+import type { Context } from 'mocha';
+import type { ConfigPatch } from '../../aws/model/config.ts';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { startCoreManager } from '../../envtest/control-plane/coremanager.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { CapaSimulator } from './capa-simulator.ts';
+import { startCapaSimulatorIn } from './capa-simulator.ts';
+import type { ManagedCluster } from './managed-cluster.ts';
+import type { World } from '../world.ts';
+
+/**
+ * The timeout of a wait for a deletion. It must exceed 30 s: if the Cluster is missing, the manager changes nothing in
+ * AWS for 30 s, because clusterctl may be moving the Cluster.
+ */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * How long the emulated EKS takes to create or delete a Fargate profile and to delete an EKS cluster, in milliseconds.
+ * The real EKS takes minutes. Tests that delete Clusters check only the order of the deletions, so the durations can be
+ * short.
+ */
+export const QUICK_EKS: ConfigPatch = { eks: { createMs: 300, deleteMs: 300, clusterDeleteMs: 300 } };
+
+/**
+ * The running controllers of Cluster API and Cluster API Provider AWS, with functions that delete objects and wait
+ * until they are gone.
+ */
+export interface ClusterApi {
+  readonly capa: CapaSimulator;
+  /** Deletes an object without waiting until it is gone, like `kubectl delete --wait=false`. */
+  delete(path: string): Promise<void>;
+  /** Waits until the object at `path` does not exist. Returns the current time in milliseconds since the epoch. */
+  gone(path: string): Promise<number>;
+  /**
+   * Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster and its EKS cluster are gone. Returns
+   * the time at which the Cluster was gone, in milliseconds since the epoch.
+   */
+  clusterGone(cluster: ManagedCluster): Promise<number>;
+}
+
+/**
+ * Starts the real core manager of Cluster API, the real kube-controller-manager with its garbage collector and its
+ * namespace controller, and the simulator of Cluster API Provider AWS. Skips the test if a binary is missing.
+ * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: `ACCOUNT` for all
+ */
+export async function startClusterApi(
+  world: World,
+  test: Context,
+  accountOf?: (controlPlane: RawObject) => string,
+): Promise<ClusterApi> {
+  const { api } = world.controlPlane;
+  await startCoreManager(world.controlPlane).catch(skipIfBinariesMissing(test));
+  await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(test));
+  const capa = startCapaSimulatorIn(world, accountOf);
+  world.addCleanup(() => capa.stop());
+
+  const gone = async (path: string): Promise<number> => {
+    await eventually(async () => !(await api.exists(path)), { what: `the deletion of ${path}`, timeoutMs: TIMEOUT_MS });
+    return Date.now();
+  };
+  return {
+    capa,
+    gone,
+    delete: async (path) => void (await api.delete(path)),
+    async clusterGone({ clusterPath, controlPlanePath, infrastructurePath, eksName }) {
+      const end = await gone(clusterPath);
+      await gone(controlPlanePath);
+      await gone(infrastructurePath);
+      await eventually(() => !world.aws.admin.clusters().some(({ name }) => name === eksName), {
+        what: `the deletion of EKS cluster ${eksName}`,
+      });
+      return end;
+    },
+  };
+}

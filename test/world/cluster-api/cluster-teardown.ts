@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/eventually.ts';
+import type { ClusterApi } from './cluster-api.ts';
+import type { ManagedCluster } from './managed-cluster.ts';
+import { createManagedCluster } from './managed-cluster.ts';
+import type { World } from '../world.ts';
+import { fargateProfile } from '../world.ts';
+
+/** The finalizer that the manager of this project sets on an AWSManagedControlPlane. */
+export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
+
+/**
+ * The longest allowed time from the moment when the last AWSFargateProfile of a Cluster is gone to the moment when the
+ * Cluster is gone, in milliseconds. The AWS emulator needs 0.3 s of this time to delete the EKS cluster.
+ */
+const MAX_DELAY_MS = 5_000;
+
+/**
+ * Creates a Cluster with an EKS cluster and with AWSFargateProfiles of the given names, and waits until all these
+ * AWSFargateProfiles are Ready. The parameter `spec` adds or replaces fields in the spec of every AWSFargateProfile.
+ */
+export async function createClusterWithProfiles(
+  world: World,
+  name: string,
+  profiles: readonly string[],
+  { namespace = 'default', spec = {} }: { readonly namespace?: string; readonly spec?: object } = {},
+): Promise<ManagedCluster> {
+  const cluster = await createManagedCluster(world, name, { namespace });
+  await world.apply(...profiles.map((each) => fargateProfile(each, { clusterName: name, ...spec }, { namespace })));
+  await Promise.all(profiles.map((each) => world.ready(each, { namespace })));
+  return cluster;
+}
+
+/** Waits until the object at `path` has a deletionTimestamp. */
+export async function waitUntilDeleting({ controlPlane: { api } }: World, path: string): Promise<true> {
+  return eventually(async () => (await api.get(path)).metadata.deletionTimestamp !== undefined, {
+    what: `the deletionTimestamp of ${path}`,
+    intervalMs: 5,
+  }).then(() => true);
+}
+
+export async function finalizersOf({ controlPlane: { api } }: World, path: string): Promise<readonly string[]> {
+  return (await api.get(path)).metadata.finalizers ?? [];
+}
+
+/**
+ * Removes the given finalizers from an object, and no others. A test uses this to simulate a controller that overwrites
+ * the whole list of finalizers, and so removes the finalizer of another controller by mistake.
+ * @throws if the object does not have all of the given finalizers
+ */
+export async function removeFinalizers(
+  { controlPlane: { api } }: World,
+  path: string,
+  ...finalizers: readonly string[]
+): Promise<void> {
+  await eventually(
+    async () => {
+      const { finalizers: before = [], resourceVersion } = (await api.get(path)).metadata;
+      expect(before).to.include.members([...finalizers]);
+      // Controllers may change the list of finalizers at the same time. The patch has the resourceVersion that the test
+      // has read, so the API server refuses the patch after such a change, and the test reads the list again.
+      await api.patch(path, {
+        metadata: { resourceVersion, finalizers: before.filter((each) => !finalizers.includes(each)) },
+      });
+      return true;
+    },
+    { what: `the removal of ${finalizers.join(', ')} from ${path}` },
+  );
+}
+
+/**
+ * Adds a finalizer to an object, so that the object, once deleted, keeps existing until the test calls
+ * `removeFinalizers`.
+ */
+export async function addFinalizer({ controlPlane: { api } }: World, path: string, finalizer: string): Promise<void> {
+  await eventually(
+    async () => {
+      const { finalizers = [], resourceVersion } = (await api.get(path)).metadata;
+      await api.patch(path, { metadata: { resourceVersion, finalizers: [...finalizers, finalizer] } });
+      return true;
+    },
+    { what: `the addition of ${finalizer} to ${path}` },
+  );
+}
+
+/**
+ * Checks that the EKS cluster has no Fargate profile in AWS, and that no IAM role has a tag that refers to the EKS
+ * cluster.
+ */
+export function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
+  expect(aws.admin.profiles().filter(({ cluster }) => cluster === eksName)).to.deep.equal([]);
+  const roles = aws.admin
+    .roles()
+    .filter(({ tags }) => Object.values(tags).some((tag) => tag.endsWith(`:cluster/${eksName}`)));
+  expect(roles).to.deep.equal([]);
+}
+
+/**
+ * Waits until a Cluster, its AWSFargateProfiles, its other objects and its EKS cluster are gone. Checks that the
+ * Cluster was gone at most 5 s after the last AWSFargateProfile, and that AWS has neither a Fargate profile nor a
+ * tagged IAM role of the EKS cluster.
+ */
+export async function expectAllGone(
+  world: World,
+  clusterApi: ClusterApi,
+  cluster: ManagedCluster,
+  profiles: readonly string[],
+): Promise<void> {
+  const { namespace } = cluster;
+  const ends = profiles.map(async (name) => {
+    await world.gone(name, { namespace, timeoutMs: 60_000 });
+    return Date.now();
+  });
+  const clusterEnd = await clusterApi.clusterGone(cluster);
+  const delayMs = clusterEnd - Math.max(...(await Promise.all(ends)));
+  console.log(`        Cluster ${cluster.name}: gone ${delayMs} ms after its last profile`);
+  expect(delayMs).to.be.lessThan(MAX_DELAY_MS);
+  expectNothingInAws(world, cluster);
+}

@@ -1,0 +1,121 @@
+import type { ClusterStatus } from '../../aws/model/resources.ts';
+import { eventually } from '../../support/eventually.ts';
+import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../objects.ts';
+import type { World } from '../world.ts';
+import { ACCOUNT, REGION } from '../world.ts';
+
+export interface ManagedClusterOptions {
+  readonly namespace?: string;
+  /** The status of the EKS cluster in AWS; default `ACTIVE`. */
+  readonly eksStatus?: ClusterStatus;
+  /** The AWS account that has the EKS cluster; default `ACCOUNT`. */
+  readonly account?: string;
+  readonly identityRef?: { readonly kind: string; readonly name: string };
+  /**
+   * Whether `createManagedCluster` itself writes what the core manager of Cluster API would write; true in tests that
+   * do not run the core manager.
+   */
+  readonly simulatesCoreManager?: boolean;
+}
+
+/** A Cluster with the paths of its objects in the API server, and with the name of its EKS cluster. */
+export interface ManagedCluster {
+  readonly name: string;
+  readonly namespace: string;
+  readonly eksName: string;
+  readonly clusterPath: string;
+  readonly controlPlanePath: string;
+  readonly infrastructurePath: string;
+}
+
+/**
+ * Creates a Cluster, its AWSManagedControlPlane and its AWSManagedCluster like a user of Cluster API Provider AWS, and
+ * the EKS cluster in AWS. Waits until the core manager of Cluster API has set the Cluster as owner of the
+ * AWSManagedControlPlane and the AWSManagedCluster.
+ */
+export async function createManagedCluster(
+  world: World,
+  name: string,
+  { namespace = 'default', eksStatus = 'ACTIVE', simulatesCoreManager = false, ...where }: ManagedClusterOptions = {},
+): Promise<ManagedCluster> {
+  const { api } = world.controlPlane;
+  const cluster = managedCluster(name, namespace);
+  const { account = ACCOUNT, identityRef } = where;
+  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
+  await world.apply(
+    controlPlaneObject(
+      name,
+      {
+        eksClusterName: cluster.eksName,
+        region: REGION,
+        version: 'v1.34',
+        ...(identityRef && { identityRef }),
+        network: networkOf(name, subnets),
+      },
+      { namespace },
+    ),
+    {
+      apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
+      kind: 'AWSManagedCluster',
+      metadata: { name, namespace },
+      spec: { controlPlaneEndpoint: { host: '127.0.0.1', port: 1 } },
+    },
+    {
+      apiVersion: 'cluster.x-k8s.io/v1beta2',
+      kind: 'Cluster',
+      metadata: { name, namespace },
+      spec: {
+        controlPlaneRef: {
+          apiGroup: 'controlplane.cluster.x-k8s.io',
+          kind: 'AWSManagedControlPlane',
+          name: `${name}-control-plane`,
+        },
+        infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'AWSManagedCluster', name },
+      },
+    },
+  );
+  await api.patch(`${cluster.infrastructurePath}/status`, { status: { ready: true } });
+  if (simulatesCoreManager) await simulateCoreManager(world, cluster);
+  for (const path of [cluster.controlPlanePath, cluster.infrastructurePath]) {
+    await eventually(
+      async () => (await api.get(path)).metadata.ownerReferences?.some(({ kind }) => kind === 'Cluster') === true,
+      { what: `the owner reference of ${path}`, timeoutMs: 30_000 },
+    );
+  }
+  return cluster;
+}
+
+/**
+ * Does what the core manager of Cluster API would do for a Cluster: sets owner references and labels on its
+ * AWSManagedControlPlane and its AWSManagedCluster, and reports the Cluster as initialized in its status.
+ */
+export async function simulateCoreManager(
+  { controlPlane: { api } }: Pick<World, 'controlPlane'>,
+  cluster: ManagedCluster,
+): Promise<void> {
+  const { apiVersion, kind, metadata } = await api.get(cluster.clusterPath);
+  const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }];
+  const labels = { 'cluster.x-k8s.io/cluster-name': cluster.name };
+  for (const path of [cluster.controlPlanePath, cluster.infrastructurePath]) {
+    await api.patch(path, { metadata: { ownerReferences, labels } });
+  }
+  const initialized = { type: 'ControlPlaneInitialized', status: 'True', reason: 'Initialized', message: '' };
+  await api.patch(`${cluster.clusterPath}/status`, {
+    status: {
+      initialization: { infrastructureProvisioned: true, controlPlaneInitialized: true },
+      conditions: [{ ...initialized, lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    },
+  });
+}
+
+/** Returns the names and paths of a Cluster and its objects without creating them. */
+export function managedCluster(name: string, namespace = 'default'): ManagedCluster {
+  return {
+    name,
+    namespace,
+    eksName: `${namespace}_${name}-control-plane`,
+    clusterPath: clusterPath(name, namespace),
+    controlPlanePath: controlPlanePath(name, namespace),
+    infrastructurePath: `/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/${namespace}/awsmanagedclusters/${name}`,
+  };
+}

@@ -1,0 +1,125 @@
+import { eventually } from '../../support/eventually.ts';
+import type { World } from '../world.ts';
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const FARGATE_PROFILES = { apiGroups: ['infrastructure.cluster.x-k8s.io'], apiVersions: ['v1beta2'] };
+
+type Phase = 'mutating' | 'validating';
+
+interface Entry {
+  readonly name: string;
+  readonly clientConfig: object;
+  readonly rules: readonly object[];
+  readonly objectSelector?: object;
+  readonly timeoutSeconds?: number;
+}
+
+export interface UnreachableWebhookOptions {
+  readonly name: string;
+  readonly group: string;
+  /** The plural names of the kinds to which the webhook applies; a subresource is written as `plural/status`. */
+  readonly resources: readonly string[];
+  /** The webhook applies only to objects that have all of these labels; undefined: to all objects. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * The path of an object to which the webhook applies. A dry-run patch of this object shows whether the webhook is in
+   * force.
+   */
+  readonly probe: string;
+}
+
+/**
+ * Creates an admission webhook whose URL has no server, so that the API server refuses all updates to which the webhook
+ * applies. Resolves when the webhook is in force. The returned function removes the webhook, and waits until the API
+ * server allows updates again.
+ */
+export async function createUnreachableWebhook(
+  world: World,
+  options: UnreachableWebhookOptions,
+): Promise<() => Promise<void>> {
+  const { name, group, resources, labels = {}, probe } = options;
+  await applyWebhooks(world, 'validating', name, {
+    name,
+    clientConfig: { url: 'https://127.0.0.1:1/validate' },
+    rules: [{ apiGroups: [group], apiVersions: ['v1beta2'], operations: ['UPDATE'], resources }],
+    objectSelector: { matchLabels: labels },
+    timeoutSeconds: 10,
+  });
+  await waitUntilEnforced(world, probe, name);
+  return async () => {
+    await world.controlPlane.api.delete(`${ADMISSION}/validatingwebhookconfigurations/${name}`);
+    await waitUntilRemoved(world, probe, name);
+  };
+}
+
+export const CAPA_WEBHOOKS = {
+  mutating: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io',
+  validating: 'validation.awsfargateprofile.infrastructure.cluster.x-k8s.io',
+} as const;
+
+/**
+ * Creates the webhook configurations that Cluster API Provider AWS leaves behind when its controller manager is
+ * removed, with one webhook for AWSFargateProfile and one for AWSCluster. The returned function removes only the
+ * webhook for AWSFargateProfile, as the README of this project tells the user to do.
+ */
+export async function createOrphanedCapaWebhooks(world: World, probe: string): Promise<() => Promise<void>> {
+  const phases = ['mutating', 'validating'] as const;
+  for (const phase of phases) {
+    const path = `/${phase === 'mutating' ? 'mutate' : 'validate'}-infrastructure-cluster-x-k8s-io-v1beta2`;
+    const entry = (name: string, kind: string): Entry => ({
+      name,
+      clientConfig: { service: { name: 'capa-webhook-service', namespace: 'capa-system', path: `${path}-${kind}` } },
+      rules: [{ ...FARGATE_PROFILES, operations: ['CREATE', 'UPDATE'], resources: [`${kind}s`] }],
+    });
+    await applyWebhooks(
+      world,
+      phase,
+      capaConfiguration(phase),
+      entry(`${phase}.awscluster.infrastructure.cluster.x-k8s.io`, 'awscluster'),
+      entry(CAPA_WEBHOOKS[phase], 'awsfargateprofile'),
+    );
+  }
+  await waitUntilEnforced(world, probe, CAPA_WEBHOOKS.mutating);
+  return async () => {
+    const removal = [{ op: 'remove', path: '/webhooks/1' }];
+    for (const phase of phases)
+      await world.controlPlane.api.patch(
+        `${ADMISSION}/${phase}webhookconfigurations/${capaConfiguration(phase)}`,
+        removal,
+        'json',
+      );
+    await waitUntilRemoved(world, probe, CAPA_WEBHOOKS.mutating);
+  };
+}
+
+const capaConfiguration = (phase: Phase): string => `capa-${phase}-webhook-configuration`;
+
+const applyWebhooks = (world: World, phase: Phase, name: string, ...entries: readonly Entry[]): Promise<void> =>
+  world.apply({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: `${phase === 'mutating' ? 'Mutating' : 'Validating'}WebhookConfiguration`,
+    metadata: { name },
+    webhooks: entries.map((entry) => ({
+      admissionReviewVersions: ['v1'],
+      failurePolicy: 'Fail',
+      matchPolicy: 'Equivalent',
+      sideEffects: 'None',
+      ...entry,
+    })),
+  });
+
+/** Waits until the API server refuses patches of the probe object. A new webhook takes effect only after a moment. */
+const waitUntilEnforced = (world: World, probe: string, name: string): Promise<boolean> =>
+  eventually(() => isRefused(world, probe), { what: `${name} being enforced` });
+
+/** Waits until the API server allows patches of the probe object. A removed webhook stays in force for a moment. */
+const waitUntilRemoved = (world: World, probe: string, name: string): Promise<boolean> =>
+  eventually(async () => !(await isRefused(world, probe)), { what: `the removal of ${name}` });
+
+const ANNOTATION = { metadata: { annotations: { 'tests.example.com/look': 'once' } } };
+
+const isRefused = ({ controlPlane: { api } }: World, probe: string): Promise<boolean> =>
+  api.patch(probe, ANNOTATION, 'merge', { dryRun: 'All' }).then(
+    () => false,
+    () => true,
+  );

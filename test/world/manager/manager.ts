@@ -1,0 +1,129 @@
+import { fileURLToPath } from 'node:url';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { freePorts } from '../../envtest/control-plane/ports.ts';
+import type { ServerProcess } from '../../envtest/control-plane/process.ts';
+import { eventually } from '../../support/eventually.ts';
+
+export const MANAGER = fileURLToPath(new URL('../../../dist/manager.mjs', import.meta.url));
+
+export interface ManagerProcessOptions {
+  readonly awsUrl: string;
+  /**
+   * The name of the manager process and of its log file; default `manager`. Processes with the same name write to the
+   * same log file.
+   */
+  readonly name?: string;
+  /** The JavaScript file of the manager; default: the bundle that `make build` creates. */
+  readonly file?: string;
+  /** Additional command line flags of the manager. They override the flags that `startManager` sets itself. */
+  readonly flags?: readonly string[];
+  readonly accessKeyId?: string;
+  /** The path of the kubeconfig of the manager; default: the kubeconfig of the administrator. */
+  readonly kubeconfigPath?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The verbosity of the log of the manager; default 4, which logs each pass (one reconcile) and each AWS call. */
+  readonly verbosity?: number;
+  /** Whether `startManager` waits until the manager is ready; default true. */
+  readonly waitUntilReady?: boolean;
+}
+
+/** A running process of the built manager. */
+export interface RunningManager extends ServerProcess {
+  readonly healthUrl: string;
+  readonly metricsUrl: string;
+  /** The sum of all samples of a Prometheus metric that have the given labels; 0 if there is no such sample. */
+  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
+  /** Whether the test has sent the process a signal other than SIGSTOP and SIGCONT. */
+  wasSignaled(): boolean;
+  readyz(): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+export async function startManager(
+  controlPlane: ControlPlane,
+  options: ManagerProcessOptions,
+): Promise<RunningManager> {
+  const {
+    awsUrl,
+    name = 'manager',
+    file = MANAGER,
+    flags = [],
+    accessKeyId = 'test',
+    env = {},
+    verbosity = 4,
+    waitUntilReady = true,
+  } = options;
+  const [healthPort = 0, metricsPort = 0] = await freePorts(2);
+  const process_ = await controlPlane.run({
+    name,
+    file: process.execPath,
+    args: [
+      file,
+      '--kubeconfig',
+      options.kubeconfigPath ?? controlPlane.kubeconfigPath,
+      '--manager-namespace',
+      'capaf-system',
+      '--health-addr',
+      `127.0.0.1:${healthPort}`,
+      '--diagnostics-address',
+      `127.0.0.1:${metricsPort}`,
+      '--v',
+      String(verbosity),
+      ...flags,
+    ],
+    env: {
+      AWS_ENDPOINT_URL: awsUrl,
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_REGION: 'us-east-1',
+      AWS_EC2_METADATA_DISABLED: 'true',
+      KUBECONFIG: undefined,
+      ...env,
+    },
+  });
+  const healthUrl = `http://127.0.0.1:${healthPort}`;
+  const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
+  const readyz = async () => {
+    const answer = await fetch(`${healthUrl}/readyz?verbose`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  let isSignaled = false;
+  const manager: RunningManager = {
+    ...process_,
+    kill: (signal) => {
+      isSignaled ||= signal !== 'SIGSTOP' && signal !== 'SIGCONT';
+      process_.kill(signal);
+    },
+    stop: (...how) => {
+      isSignaled ||= process_.exit() === undefined;
+      return process_.stop(...how);
+    },
+    wasSignaled: () => isSignaled,
+    healthUrl,
+    metricsUrl,
+    readyz,
+    metric: async (metric, labels = {}) => sumOf(await (await fetch(metricsUrl)).text(), metric, labels),
+  };
+  if (waitUntilReady) {
+    await eventually(
+      async () => {
+        const exit = process_.exit();
+        if (exit !== undefined) return true;
+        const { status, text } = await readyz();
+        if (status !== 200) throw new Error(text);
+        return true;
+      },
+      { what: 'the readiness of the manager', timeoutMs: 30_000 },
+    );
+    if (process_.exit() !== undefined) throw new Error(`the manager exited before it was ready: ${process_.tail()}`);
+  }
+  return manager;
+}
+
+function sumOf(exposition: string, name: string, labels: Readonly<Record<string, string>>): number {
+  const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
+  return exposition
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .filter((line) => wanted.every((label) => line.includes(label)))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}

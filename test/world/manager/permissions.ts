@@ -1,0 +1,77 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+interface Entry {
+  readonly verb: string;
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource: string;
+    readonly subresource?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code: number };
+}
+
+/** What a user has asked the API server for. */
+export interface PermissionAudit {
+  readonly apiServerArgs: readonly string[];
+  /** The requests that the API server has allowed, each as `verb resource.group`, or `verb resource.group/name`. */
+  used(): Promise<ReadonlySet<string>>;
+  /** The requests that the API server has forbidden, in the same form. */
+  forbidden(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+const permission = (verb: string, group: string, resource: string, name?: string): string =>
+  `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
+
+/** The permissions that RBAC rules grant, each in the form of `PermissionAudit.used`. */
+export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
+  rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) => resourceNames.map((name) => permission(verb, group, resource, name))),
+      ),
+    ),
+  );
+
+/**
+ * Creates the policy and the path of an audit log with all requests of one user. The API server writes the log if its flags
+ * include `apiServerArgs`.
+ */
+export async function auditPermissions(user: string): Promise<PermissionAudit> {
+  const directory = await mkdtemp(join(tmpdir(), 'capaf-permissions-'));
+  const [policyPath, logPath] = [join(directory, 'policy.json'), join(directory, 'audit.log')];
+  const policy = {
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    omitStages: ['RequestReceived'],
+    rules: [{ level: 'Metadata', users: [user] }, { level: 'None' }],
+  };
+  await writeFile(policyPath, JSON.stringify(policy));
+  const read = async (): Promise<readonly Entry[]> => {
+    // The API server may be writing the last line.
+    const lines = (await readFile(logPath, 'utf8')).split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Entry).filter(({ objectRef }) => objectRef !== undefined);
+  };
+  const permissionsIn = ({ verb, objectRef }: Entry): readonly string[] => {
+    const { apiGroup = '', resource = '', subresource, name } = objectRef ?? {};
+    const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+    return [permission(verb, apiGroup, path), ...(name === undefined ? [] : [permission(verb, apiGroup, path, name)])];
+  };
+  const isForbidden = ({ responseStatus }: Entry): boolean => responseStatus?.code === 403;
+  return {
+    apiServerArgs: ['--audit-policy-file', policyPath, '--audit-log-path', logPath],
+    used: async () => new Set((await read()).filter((entry) => !isForbidden(entry)).flatMap(permissionsIn)),
+    forbidden: async () => (await read()).filter(isForbidden).map((entry) => permissionsIn(entry).at(-1) ?? ''),
+    close: () => rm(directory, { recursive: true, force: true }),
+  };
+}

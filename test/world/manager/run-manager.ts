@@ -1,0 +1,23 @@
+import type { ProgramResult } from '../../support/run-program.ts';
+import { runProgram } from '../../support/run-program.ts';
+import { MANAGER } from './manager.ts';
+
+/**
+ * The manager must exit within this time. If its command line is invalid, the manager exits at once, but a busy machine
+ * may be slow.
+ */
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Runs the built manager until it exits. The manager cannot read the home directory or the AWS settings of the user who
+ * runs the tests.
+ */
+export const runManagerCommand = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ProgramResult> =>
+  runProgram(process.execPath, [MANAGER, ...args], {
+    name: 'manager',
+    env: { HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...env },
+    timeoutMs: TIMEOUT_MS,
+  });

@@ -1,0 +1,39 @@
+import type { RawCondition, RawObject } from '../envtest/clients/api.ts';
+
+/** @throws if the object has no condition of this type */
+export function conditionOf({ status, metadata }: RawObject, type: string): RawCondition {
+  const found = status?.conditions?.find((condition) => condition.type === type);
+  if (found === undefined) throw new Error(`${metadata.name} has no condition ${type}`);
+  return found;
+}
+
+export const messageOf = (object: RawObject, type: string): string => conditionOf(object, type).message ?? '';
+
+/**
+ * Returns the status and the reason of the conditions Ready, Reconciling and Stalled of an object, e.g. `{ Ready:
+ * 'False Refused', Reconciling: 'False', Stalled: 'True Refused' }`.
+ */
+export function summaryOf(object: RawObject): { Ready: string; Reconciling: string; Stalled: string } {
+  const summarize = (type: string): string => {
+    const { status, reason = '' } = conditionOf(object, type);
+    return type !== 'Ready' && status === 'False' ? status : `${status} ${reason}`;
+  };
+  return { Ready: summarize('Ready'), Reconciling: summarize('Reconciling'), Stalled: summarize('Stalled') };
+}
+
+/** The result of `summaryOf` for an AWSFargateProfile that needs an action of a user. */
+export const stalled = (reason: string) => ({
+  Ready: `False ${reason}`,
+  Reconciling: 'False',
+  Stalled: `True ${reason}`,
+});
+
+/**
+ * The result of `summaryOf` for an AWSFargateProfile for which the manager tries again on its own, without an action of
+ * a user.
+ */
+export const waiting = (reason: string) => ({
+  Ready: `False ${reason}`,
+  Reconciling: `True ${reason}`,
+  Stalled: 'False',
+});
