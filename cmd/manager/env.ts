@@ -3,6 +3,7 @@ import type { AwsCredentialSource } from '../../pkg/cloud/credentials/credential
 import type { Endpoints } from '../../pkg/cloud/endpoints.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
+import type { Profiler } from '../../pkg/env/profiler.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { Transport } from '../../pkg/kube/transport/transport.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -12,6 +13,9 @@ export interface Env {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Sets the verbosity of the log while the manager runs. */
+  readonly setVerbosity: (verbosity: number) => void;
+  readonly profiler: Profiler;
   /** Sends requests to the API server. */
   readonly kube: Transport;
   /** Sends requests about the Lease to the API server, on connections that the workers cannot occupy. */

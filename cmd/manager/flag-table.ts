@@ -1,3 +1,4 @@
+import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
 import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './limits.ts';
 
@@ -85,16 +86,7 @@ export const FLAGS = [
     default: ':9440',
     help: 'Address of /healthz and /readyz; 0: not served',
   },
-  {
-    name: 'diagnostics-address',
-    value: 'ADDRESS',
-    default: '127.0.0.1:8443',
-    help: 'Address of /metrics, in plain HTTP and therefore on loopback only; 0: not served',
-  },
-  {
-    name: 'insecure-diagnostics',
-    help: 'Allow --diagnostics-address to be reachable from other machines, in plain HTTP',
-  },
+  ...DIAGNOSTICS_FLAGS,
   { name: 'logging-format', value: 'text|json', default: 'text', help: 'Format of the log lines' },
   {
     name: 'v',

@@ -1,5 +1,7 @@
+import { getCiphers } from 'node:tls';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
+import { SUITES } from './diagnostics-flags.ts';
 import { parseFlags } from './flags.ts';
 import type { ManagerFlags } from './flags.ts';
 
@@ -81,8 +83,7 @@ describe('parseFlags', () => {
         '--enable-contention-profiling=true',
         '--kube-api-qps=100',
         '--kube-api-burst=200',
-        '--tls-min-version=VersionTLS12',
-        '--tls-cipher-suites=TLS_AES_128_GCM_SHA256',
+        '--tls-curve-preferences=29,23',
         '--log-flush-frequency=5s',
         '--log-json-split-stream=false',
         '--vmodule=a=1',
@@ -91,7 +92,7 @@ describe('parseFlags', () => {
         '--webhook-port=1',
         '--webhook-port=2',
       ).ignored,
-    ).to.have.length(11);
+    ).to.have.length(10);
   });
 
   it('refuses a flag that no manager of Cluster API has', () => {
@@ -121,11 +122,44 @@ describe('parseFlags', () => {
 
   it('uses the last value of a flag, also for --insecure-diagnostics', () => {
     expect(flagsOf('--sync-period=1m', '--sync-period', '2m').resync).to.equal(120_000);
-    const open = ['--diagnostics-address=:8443', '--insecure-diagnostics'];
-    expect(flagsOf(...open).diagnostics).to.deep.equal({ port: 8443 });
-    expect(flagsOf(...open, '--insecure-diagnostics=false').diagnostics).to.deep.equal({
-      host: '127.0.0.1',
-      port: 8443,
+    const open = ['--diagnostics-address=:8080', '--insecure-diagnostics'];
+    expect(flagsOf(...open).diagnostics).to.deep.equal({ address: { port: 8080 } });
+    expect(flagsOf(...open, '--insecure-diagnostics=false').diagnostics).to.have.keys('address', 'tls');
+  });
+
+  it('serves diagnostics with TLS 1.2 and a self-signed certificate on port 8443 by default, as Cluster API', () => {
+    expect(flagsOf().diagnostics).to.deep.equal({
+      address: { port: 8443 },
+      tls: { settings: { minVersion: 'TLSv1.2' } },
     });
+    expect(flagsOf('--diagnostics-address=0').diagnostics).to.equal(undefined);
+    expect(flagsOf('--metrics-cert-path=/certs', '--metrics-cert-key=k').diagnostics?.tls?.files).to.deep.equal({
+      cert: '/certs/tls.crt',
+      key: '/certs/k',
+    });
+  });
+
+  it('reads TLS versions and cipher suites by their names in Go', () => {
+    const suites = 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_128_CBC_SHA';
+    const flags = flagsOf('--tls-min-version=VersionTLS13', `--tls-cipher-suites=${suites}`);
+    expect(flags.diagnostics?.tls?.settings).to.deep.equal({
+      minVersion: 'TLSv1.3',
+      ciphers:
+        'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256:AES128-SHA',
+    });
+    expect(parseFlags(['--tls-min-version=TLS1.2'])).to.deep.equal(
+      left(
+        '--tls-min-version: "TLS1.2" is not a version; use one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13',
+      ),
+    );
+    expect(parseFlags(['--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA'])).to.deep.equal(
+      left('--tls-cipher-suites: "TLS_RSA_WITH_RC4_128_SHA" is not a cipher suite that OpenSSL has under a name of Go'),
+    );
+  });
+
+  it('knows an OpenSSL name for each cipher suite of Go', () => {
+    for (const suite of Object.keys(SUITES))
+      expect(isLeft(parseFlags([`--tls-cipher-suites=${suite}`])), suite).to.equal(false);
+    expect(getCiphers()).to.include.members(Object.values(SUITES).map((name) => name.toLowerCase()));
   });
 });

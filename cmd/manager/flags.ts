@@ -7,9 +7,11 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
 import type { LoggingFormat } from '../../pkg/env/winston-logger.ts';
 import type { ListenAddress } from '../../pkg/runtime/http/address.ts';
-import { requireLoopback, parseAddress } from '../../pkg/runtime/http/address.ts';
+import { parseAddress } from '../../pkg/runtime/http/address.ts';
 import type { ElectionTimings } from '../../pkg/runtime/election/timings.ts';
 import { validateTimings } from '../../pkg/runtime/election/timings.ts';
+import { parseDiagnostics } from './diagnostics-flags.ts';
+import type { Diagnostics } from './diagnostics-flags.ts';
 import { parseDuration } from './duration.ts';
 import { FLAGS } from './flag-table.ts';
 import type { Flag, FlagName } from './flag-table.ts';
@@ -42,8 +44,8 @@ export interface ManagerFlags {
   readonly staticIdentityNamespace?: string;
   /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
   readonly health?: ListenAddress;
-  /** The address that serves /metrics; undefined: the manager does not serve /metrics. */
-  readonly diagnostics?: ListenAddress;
+  /** How the manager serves /metrics; undefined: the manager does not serve /metrics. */
+  readonly diagnostics?: Diagnostics;
   readonly loggingFormat: LoggingFormat;
   readonly verbosity: number;
   readonly serviceEndpoints: readonly ServiceEndpoint[];
@@ -152,11 +154,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
     );
   const health = parseAddress('health-addr', text('health-addr'));
-  const asked = parseAddress('diagnostics-address', text('diagnostics-address'));
-  const diagnostics =
-    asked === undefined || isSet('insecure-diagnostics')
-      ? asked
-      : requireLoopback('diagnostics-address', asked, 'set --insecure-diagnostics');
+  const diagnostics = parseDiagnostics(text, isSet);
   const namespace = namespaceName('namespace', text);
   const electionNamespace = namespaceName('leader-elect-namespace', text);
   const managerNamespace = namespaceName('manager-namespace', text);

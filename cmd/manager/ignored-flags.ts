@@ -1,8 +1,8 @@
 import type { Flag } from './flag-table.ts';
 
 /**
- * Flags of Cluster API's managers that have no meaning for this manager: it has no webhooks, no feature gates, and no client
- * with a request limit. Manifests, the customiser of cluster-api-operator and scripts that set flags on all managers of a
+ * Flags of Cluster API's managers that have no meaning for this manager: it has no webhooks, no feature gates, no choice of
+ * key exchanges by Go's numbers, and no client with a request limit. Manifests, the customiser of cluster-api-operator and scripts that set flags on all managers of a
  * management cluster pass them, so the manager accepts and ignores them.
  */
 export const IGNORED_FLAGS: readonly Flag[] = [
@@ -16,8 +16,7 @@ export const IGNORED_FLAGS: readonly Flag[] = [
     'log-text-info-buffer-size',
     'metrics-bind-addr',
     'profiler-address',
-    'tls-cipher-suites',
-    'tls-min-version',
+    'tls-curve-preferences',
     'vmodule',
     'webhook-cert-dir',
     'webhook-cert-name',

@@ -5,6 +5,7 @@ import { resolveEndpoints } from '../../pkg/cloud/endpoints.ts';
 import { newManagerCredentialSource } from '../../pkg/cloud/credentials/manager-credentials.ts';
 import { undiciTransport } from '../../pkg/cloud/transport/undici-transport.ts';
 import { escapeHidden } from '../../pkg/env/printable.ts';
+import { systemProfiler } from '../../pkg/env/profiler.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { ClosableLogger } from '../../pkg/env/winston-logger.ts';
@@ -71,7 +72,7 @@ async function run(flags: ManagerFlags): Promise<number> {
 /** Connects to the API server and runs the manager until it is stopped. */
 async function connectAndRun(
   flags: ManagerFlags,
-  { logger, aws, endpoints }: Pick<Env, 'logger' | 'aws' | 'endpoints'>,
+  { logger, aws, endpoints }: Pick<Env, 'aws' | 'endpoints'> & { readonly logger: ClosableLogger },
 ): Promise<void> {
   const load = () => loadKubeconfig({ path: flags.kubeconfig, env: process.env, home: homedir() });
   const { podNamespace, source, server } = load();
@@ -90,6 +91,11 @@ async function connectAndRun(
     clock: systemClock,
     random: systemRandom,
     logger,
+    setVerbosity: (verbosity) => {
+      logger.setVerbosity(verbosity);
+      logger.info('The verbosity of the log has changed', { verbosity });
+    },
+    profiler: systemProfiler,
     kube,
     kubeForLease: kube.forLease,
     aws,

@@ -12,23 +12,20 @@ import { newLimiter } from '../../pkg/cloud/call/limiter.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
 import type { Sessions } from '../../pkg/cloud/types.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events/events.ts';
 import type { CountRequest, Transport } from '../../pkg/kube/transport/transport.ts';
 import { observeRequests } from '../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
-import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
-import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
-import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
 import { Metrics } from '../../pkg/runtime/metrics.ts';
 import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
 import type { Leadership } from '../../pkg/runtime/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
+import { newServers } from './servers.ts';
 
 /** The name of this provider in User-Agent headers and Events. */
 const NAME = 'cluster-api-provider-aws-fargate';
@@ -77,7 +74,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const { concurrency, resync, limits } = flags;
   const profiles = awsFargateProfileController({ ...shared, identities, sessions, limits, concurrency, resync });
 
-  addServers(manager, flags, { registry, election, logger });
+  for (const server of newServers(env, flags, { registry, client, election, readyCheck: manager.readyCheck }))
+    manager.addServer(server);
   for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
   manager.addRecorder(events);
   manager.addWorker(profiles);
@@ -131,25 +129,6 @@ function newAws(
   });
   const sessions = newSessions({ ...aws, random, sources: identities.sources });
   return { identities, sessions };
-}
-
-interface ServerParts {
-  readonly registry: Registry;
-  readonly election: LeaderElection | undefined;
-  readonly logger: Logger;
-}
-
-/** Adds the HTTP servers that the flags ask for: one for /healthz and /readyz, one for /metrics. */
-function addServers(manager: Manager, flags: RunFlags, { registry, election, logger }: ServerParts): void {
-  if (flags.health !== undefined) {
-    const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
-    const handler = healthHandler({ healthz, readyz: [ping, manager.readyCheck] });
-    manager.addServer(new HttpServer({ name: 'health probes', address: flags.health, handler, logger }));
-  }
-  if (flags.diagnostics !== undefined) {
-    const handler = metricsHandler(registry);
-    manager.addServer(new HttpServer({ name: 'metrics', address: flags.diagnostics, handler, logger }));
-  }
 }
 
 function newElection(

@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'pkg/cloud': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/version.ts'],
   'pkg/fargate': ['api', 'pkg/env', 'pkg/cloud'],
   'pkg/kube': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/version.ts'],
-  'pkg/runtime': ['api', 'pkg/env', 'pkg/async', 'pkg/kube'],
+  'pkg/runtime': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/kube'],
   pkg: [],
   'controllers/shared': ['api', 'pkg'],
   'controllers/identities': ['api', 'pkg', 'controllers/shared'],

@@ -185,3 +185,23 @@ describe('errorMessage', () => {
     expect(errorMessage(null)).to.equal('null');
   });
 });
+
+describe('setVerbosity', () => {
+  it('applies to the logger and to the loggers derived from it, before and after', async () => {
+    const text = await linesOf('text', (logger) => {
+      const child = logger.with({ controller: 'x' });
+      child.debug('before');
+      logger.setVerbosity(4);
+      child.debug('during');
+      logger.debug('during too');
+      logger.setVerbosity(3);
+      child.debug('after');
+      logger.info('info');
+    });
+    expect([...text.matchAll(/\] "([^"]+)"/g)].map(([, message]) => message)).to.deep.equal([
+      'during',
+      'during too',
+      'info',
+    ]);
+  });
+});

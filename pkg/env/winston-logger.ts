@@ -18,8 +18,10 @@ export interface WinstonLoggerOptions {
   readonly stream: Writable;
 }
 
-/** A logger that can be flushed before the process exits. */
+/** The logger of a process: it can be flushed before the process exits, and its verbosity can be changed. */
 export interface ClosableLogger extends Logger {
+  /** Sets the verbosity of this logger and of all loggers that were derived from it, as the flag `--v` does. */
+  setVerbosity(verbosity: number): void;
   /** Resolves when all log lines are written. Lines that are logged afterwards are written without winston's buffer. */
   flush(): Promise<void>;
 }
@@ -32,12 +34,14 @@ const DEBUG_VERBOSITY = 4;
 
 const SEVERITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
 
+const levelFor = (verbosity: number): Severity => (verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info');
+
 export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogger {
   const { clock, stream } = options;
   const render = options.format === 'json' ? formatJson : formatText;
   const sink = winston.createLogger({
     levels: SEVERITIES,
-    level: options.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info',
+    level: levelFor(options.verbosity),
     // winston only buffers and writes the line, which was formatted during the log call with the values of that moment.
     format: { transform: (entry) => ({ ...entry, [MESSAGE]: entry.message }) },
     transports: [new winston.transports.Stream({ stream, eol: '\n' })],
@@ -60,6 +64,10 @@ export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogg
     await new Promise<void>((resolve) => stream.write('', () => resolve()));
   };
 
+  const setVerbosity = (verbosity: number): void => {
+    sink.level = levelFor(verbosity);
+  };
+
   const child = (context: LogKeys): ClosableLogger => ({
     info: (message, keys) => write({ severity: 'info', message, keys: { ...context, ...keys } }),
     debug: (message, keys) => write({ severity: 'debug', message, keys: { ...context, ...keys } }),
@@ -67,6 +75,7 @@ export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogg
     error: (message, error, keys) => write({ severity: 'error', message, error, keys: { ...context, ...keys } }),
     with: (keys) => child({ ...context, ...keys }),
     flush,
+    setVerbosity,
   });
   return child({});
 }

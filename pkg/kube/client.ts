@@ -75,6 +75,11 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return requests.sendForObject({ doing, method: 'POST', path, body: object, signal });
     },
 
+    async review(resource: Resource, object: unknown, { signal }: WithSignal): Promise<unknown> {
+      const doing = `creating ${resourceName(resource)}`;
+      return requests.sendForJson({ doing, method: 'POST', path: collectionPath(resource, ''), body: object, signal });
+    },
+
     async mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject> {
       const { subresource, signal } = options;
       const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;

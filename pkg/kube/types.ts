@@ -92,6 +92,10 @@ export interface KubeClient {
     options: { readonly signal: AbortSignal },
   ): Promise<KubeObject>;
   /**
+   * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it is.
+   */
+  review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
+  /**
    * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. When the patch has a
    * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object has another resourceVersion (optimistic
    * locking).

@@ -22,20 +22,6 @@ export function parseAddress(flag: string, text: string): ListenAddress | undefi
   return host === undefined || host === '' ? { port } : { host, port };
 }
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-
-/**
- * Restricts a listen address to this machine. An address without a host gets the host 127.0.0.1. Throws for a host that
- * other machines can reach; the error message ends with the text `instead`, which tells the user what allows such a
- * host.
- */
-export function requireLoopback(flag: string, address: ListenAddress, instead: string): ListenAddress {
-  if (address.host === undefined) return { ...address, host: '127.0.0.1' };
-  if (isLoopback(address.host)) return address;
-  throw new Error(`--${flag}: ${formatAddress(address)} can be reached from other machines; ${instead}`);
-}
-
 export function formatAddress({ host, port }: ListenAddress): string {
   return host?.includes(':') ? `[${host}]:${port}` : `${host ?? ''}:${port}`;
 }

@@ -1,11 +1,11 @@
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 
 /**
  * Limits the open connections of a server to `limit`. A further connection closes the connection that has been open longest,
- * and is not refused: clients that hold connections must not keep the kubelet's probes out.
+ * and is not refused: clients that hold connections must not keep the kubelet's probes out. `closeAll` closes all open
+ * connections, also those whose TLS handshake has not ended.
  */
-export function limitConnections(server: Server, limit: number): void {
+export function limitConnections(server: Server, limit: number): { readonly closeAll: () => void } {
   /** The open connections, the oldest first: a Set keeps the order of insertion. */
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -17,4 +17,9 @@ export function limitConnections(server: Server, limit: number): void {
       oldest.destroy();
     }
   });
+  return {
+    closeAll: () => {
+      for (const socket of open) socket.destroy();
+    },
+  };
 }

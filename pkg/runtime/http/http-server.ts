@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
 import type { Ms } from '../../env/clock.ts';
 import { aborted, untilAborted } from '../../async/deadline.ts';
 import { errorMessage } from '../../env/error-text.ts';
@@ -11,18 +13,34 @@ import { limitConnections } from './connection-limit.ts';
 import type { Runnable } from '../types.ts';
 
 export interface HttpRequest {
+  readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  /** The header Authorization; undefined if the request has none. */
+  readonly authorization?: string;
+  /** Reads the body as text. Returns `undefined` if it has more than `limit` bytes. */
+  readonly readBody: (limit: number) => Promise<string | undefined>;
+  /** Aborts when the connection closes. */
+  readonly signal: AbortSignal;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** A function that responds to an HTTP request. Authorization is a handler that wraps another handler. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse> | HttpResponse;
+
+/** The key, certificate and TLS settings of a server. */
+export interface TlsSource {
+  /** Returns the settings for the start. Throws if there is no usable certificate. */
+  load(signal: AbortSignal): Promise<SecureContextOptions>;
+  /** Calls `apply` after each change of the certificate, until the signal aborts. */
+  watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void>;
+}
 
 export interface HttpServerOptions {
   /** The name of the server in logs and errors, e.g. `health probes`. */
@@ -32,6 +50,10 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   /** How long a client may take to send a request; default: 10 s. */
   readonly requestTimeout?: Ms;
+  /** The HTTP methods that the handler serves; default: GET and HEAD. */
+  readonly methods?: readonly string[];
+  /** Undefined: plain HTTP. */
+  readonly tls?: TlsSource;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -40,8 +62,12 @@ const TEXT = 'text/plain; charset=utf-8';
 const MAX_CONNECTIONS = 64;
 /** How long a client may take to send a request. */
 const REQUEST_TIMEOUT: Ms = 10_000;
+const READ_METHODS = ['GET', 'HEAD'];
 
-/** An HTTP server for GET and HEAD requests. */
+/** The reason with which the signal of a request aborts. An abort without a reason would create an exception each time. */
+const CONNECTION_CLOSED = new Error('the client has closed the connection');
+
+/** An HTTP server, or an HTTPS server if it has a {@link TlsSource}. */
 export class HttpServer implements Runnable {
   readonly name: string;
   readonly needsLeadership = false;
@@ -65,16 +91,17 @@ export class HttpServer implements Runnable {
 
   /** Accepts connections until the signal aborts. Throws when the server cannot listen on its address. */
   async run(signal: AbortSignal): Promise<void> {
-    const { address, logger, name, requestTimeout = REQUEST_TIMEOUT } = this.options;
-    const server = createServer(
-      {
-        headersTimeout: requestTimeout,
-        requestTimeout,
-        connectionsCheckingInterval: requestTimeout / 2,
-      },
-      this.handleRequest,
-    );
-    limitConnections(server, MAX_CONNECTIONS);
+    const { address, logger, name, tls, requestTimeout = REQUEST_TIMEOUT } = this.options;
+    const limits = {
+      headersTimeout: requestTimeout,
+      requestTimeout,
+      connectionsCheckingInterval: requestTimeout / 2,
+    };
+    const { server, watchCertificate } =
+      tls === undefined
+        ? { server: createServer(limits, this.handleRequest), watchCertificate: aborted }
+        : await this.createSecureServer(tls, limits, signal);
+    const connections = limitConnections(server, MAX_CONNECTIONS);
     try {
       server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
       await once(server, 'listening', { signal });
@@ -91,31 +118,51 @@ export class HttpServer implements Runnable {
     this.listening.resolve(at);
     const failed = new Promise<never>((_resolve, reject) => server.on('error', reject));
     try {
-      await Promise.race([aborted(signal), failed]);
+      await Promise.race([watchCertificate(signal), failed]);
     } finally {
       const closed = once(server, 'close');
       server.close();
-      server.closeAllConnections();
+      connections.closeAll();
       await closed;
     }
   }
 
+  private async createSecureServer(tls: TlsSource, limits: ServerOptions, signal: AbortSignal) {
+    const handshakeTimeout = limits.requestTimeout;
+    const server = createTlsServer(
+      { ...limits, ...(handshakeTimeout !== undefined && { handshakeTimeout }), ...(await tls.load(signal)) },
+      this.handleRequest,
+    );
+    const watchCertificate = (until: AbortSignal): Promise<void> =>
+      tls.watch(until, (settings) => server.setSecureContext(settings));
+    return { server, watchCertificate };
+  }
+
   private readonly handleRequest: RequestListener = (request, response) => {
-    const { logger, name } = this.options;
-    const send = ({ status, contentType = TEXT, body }: HttpResponse): void => {
+    const { logger, name, methods = READ_METHODS } = this.options;
+    const send = ({ status, contentType = TEXT, headers, body }: HttpResponse): void => {
       response.writeHead(status, {
+        ...headers,
         'content-type': contentType,
         'content-length': Buffer.byteLength(body),
         'x-content-type-options': 'nosniff',
       });
       response.end(body);
     };
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('allow', 'GET, HEAD');
-      return send({ status: 405, body: 'method not allowed\n' });
-    }
+    const { method = 'GET' } = request;
+    if (!methods.includes(method)) return send(methodNotAllowed(methods));
     const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s);
-    Promise.resolve({ path, query: new URLSearchParams(query) })
+    const closing = new AbortController();
+    response.once('close', () => closing.abort(CONNECTION_CLOSED));
+    const { authorization } = request.headers;
+    Promise.resolve({
+      method,
+      path,
+      query: new URLSearchParams(query),
+      ...(authorization !== undefined && { authorization }),
+      readBody: (limit: number) => readBody(request, limit),
+      signal: closing.signal,
+    })
       .then(this.options.handler)
       .then(send)
       .catch((error: unknown) => {
@@ -125,6 +172,23 @@ export class HttpServer implements Runnable {
       });
   };
 }
+
+async function readBody(request: IncomingMessage, limit: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
+  status: 405,
+  headers: { allow: allowed.join(', ') },
+  body: 'method not allowed\n',
+});
 
 /** Describes a common error of listening in words, because Node's own messages only name the system call. */
 function describeListenError(error: unknown): string {

@@ -97,7 +97,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     it('uses defaults for all variables', async () => {
       const text = await generate({});
       expect(text).to.not.contain('${').and.to.not.contain('eks.amazonaws.com/role-arn');
-      for (const arg of ['--diagnostics-address=127.0.0.1:8443', '--insecure-diagnostics=false', '--v=0'])
+      for (const arg of ['--diagnostics-address=:8443', '--insecure-diagnostics=false', '--v=0'])
         expect(text).to.contain(`- ${arg}\n`);
     });
 
@@ -105,11 +105,11 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       const text = await generate({
         CAPAF_ROLE_ARN: ROLE_ARN,
         CAPAF_LOGLEVEL: '4',
-        CAPAF_DIAGNOSTICS_ADDRESS: ':8443',
+        CAPAF_DIAGNOSTICS_ADDRESS: ':9443',
         CAPAF_INSECURE_DIAGNOSTICS: 'true',
       });
       expect(text).to.contain(`eks.amazonaws.com/role-arn: ${ROLE_ARN}\n`);
-      for (const arg of ['--diagnostics-address=:8443', '--insecure-diagnostics=true', '--v=4'])
+      for (const arg of ['--diagnostics-address=:9443', '--insecure-diagnostics=true', '--v=4'])
         expect(text).to.contain(`- ${arg}\n`);
     });
   });
@@ -219,7 +219,12 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await queue.deleteAll(['creating', 'queued', 'prod-default']);
       await queue.waitUntilGone(['creating', 'queued', 'prod-default']);
       await world.stopManager();
-      expect(await clusterScoped()).to.have.length(3);
+      expect(await clusterScoped()).to.have.members([
+        'capaf-system-manager',
+        'capaf-system-metrics-reader',
+        'capaf-system-manager',
+        'awsfargateprofiles.infrastructure.cluster.x-k8s.io',
+      ]);
       await world.controlPlane.startControllerManager();
       await run('delete', '--infrastructure', 'aws-fargate', '--include-crd', '--include-namespace');
       await eventually(async () => (await clusterScoped()).length === 0, { what: 'the deletion of the CRD' });

@@ -124,6 +124,15 @@ describe('the manifests of an installation', () => {
     expect(terminationGracePeriodSeconds * 1_000).to.be.greaterThan(DEFAULT_GRACE_PERIOD);
   });
 
+  it('let Prometheus scrape with TLS and a token, or without both if the component metrics-insecure comes last', () => {
+    const scraped = (components: readonly string[]): unknown =>
+      parse(render(components)).find(({ kind }) => kind === 'ServiceMonitor')?.spec;
+    expect(scraped(['service-monitor'])).to.have.deep.nested.property('endpoints[0].scheme', 'https');
+    expect(scraped(['service-monitor', 'metrics-insecure'])).to.have.deep.property('endpoints', [
+      { port: 'metrics', path: '/metrics', scheme: 'http' },
+    ]);
+  });
+
   it('have names with which clusterctl finds every object again', () => {
     for (const { kind, metadata } of parse(render(COMPONENTS))) {
       if (metadata.namespace === undefined && !DELETED_BY_KIND.includes(kind))

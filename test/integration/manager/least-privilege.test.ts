@@ -9,6 +9,7 @@ import { eventually } from '../../support/eventually.ts';
 import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
+import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { PermissionAudit } from '../../world/manager/permissions.ts';
 import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
 import type { World } from '../../world/world.ts';
@@ -35,8 +36,10 @@ describe('the permissions of config/rbac', () => {
     const applied = await world.kubectl(['apply', '-k', CONFIG]);
     expect(applied.code, applied.stderr).to.equal(0);
     stranger = createOtherClient(world);
-    await startManager('first');
+    const manager = await startManager('first');
     await startManager('second');
+    const scrape = { path: '/metrics', token: world.controlPlane.token };
+    expect((await requestDiagnostics(manager, scrape)).status).to.equal(200);
   });
   after(() =>
     endAll(
@@ -50,7 +53,12 @@ describe('the permissions of config/rbac', () => {
     world.startManager({
       name,
       kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
-      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system', '--sync-period', '500ms'],
+      flags: [
+        '--leader-elect',
+        '--leader-elect-namespace=capaf-system',
+        '--sync-period=500ms',
+        '--insecure-diagnostics=false',
+      ],
     });
 
   /** The manager restores the tag twice. It counts the second event with the first one, instead of making another event. */

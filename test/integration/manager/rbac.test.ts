@@ -1,7 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { systemRandom } from '../../../pkg/env/system.ts';
+import { selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
+import type { KeyPair } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
+import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
+import type { DiagnosticsRequest, DiagnosticsResponse } from '../../world/manager/diagnostics.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
 import type { World } from '../../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
@@ -12,6 +20,12 @@ const ALLOWED_PATHS = [
   '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases/any',
 ];
 const CONFIG = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
+
+const newCertificate = (commonName: string): KeyPair => {
+  const day = 24 * 3_600_000;
+  const validity = { notBefore: Date.now() - day, notAfter: Date.now() + day };
+  return selfSignedCertificate({ commonName, hosts: ['localhost'], ...validity }, systemRandom);
+};
 
 describe('the manager with only the permissions of config/rbac', () => {
   let world: World;
@@ -65,6 +79,105 @@ describe('the manager with only the permissions of config/rbac', () => {
     await waitForLog(/"Listed and watching".* resource="leases\./);
     await world.stopManager(first);
     await waitForLog(/"All parts of the manager run"/);
+  });
+
+  describe('and its diagnostics', () => {
+    let directory: string;
+    let manager: RunningManager;
+    const tokens: Record<string, string> = {};
+    const firstPair = newCertificate('first');
+    const secondPair = newCertificate('second');
+    const send = (options: DiagnosticsRequest): Promise<DiagnosticsResponse> => requestDiagnostics(manager, options);
+    const writeCertificate = ({ cert, key }: KeyPair): void => {
+      writeFileSync(join(directory, 'tls.crt'), cert);
+      writeFileSync(join(directory, 'tls.key'), key);
+    };
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'capaf-diagnostics-'));
+      writeCertificate(firstPair);
+      await world.controlPlane.api.apply('/apis/rbac.authorization.k8s.io/v1/clusterroles/debug', {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRole',
+        metadata: { name: 'debug' },
+        rules: [{ nonResourceURLs: ['/debug/*'], verbs: ['get', 'put'] }],
+      });
+      await createAccount('stranger');
+      await createAccount('prometheus', 'capaf-system-metrics-reader');
+      await createAccount('operator', 'debug');
+      manager = await world.startManager({
+        name: 'observed',
+        kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
+        flags: [
+          '--leader-elect',
+          '--leader-elect-namespace=capaf-system',
+          '--insecure-diagnostics=false',
+          `--metrics-cert-path=${directory}`,
+        ],
+        verbosity: 0,
+      });
+    });
+    after(() => rmSync(directory, { recursive: true, force: true }));
+
+    async function createAccount(name: string, role?: string): Promise<void> {
+      for (const args of [
+        ['create', 'serviceaccount', name],
+        ...(role === undefined
+          ? []
+          : [['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--serviceaccount=default:${name}`]]),
+        ['create', 'token', name],
+      ]) {
+        const { code, stdout, stderr } = await world.kubectl(args);
+        expect(code, stderr).to.equal(0);
+        tokens[name] = stdout.trim();
+      }
+    }
+
+    it('are for users with a token and with permission', async () => {
+      const { prometheus = '', stranger = '', operator = '' } = tokens;
+      const status = async (options: Omit<DiagnosticsRequest, 'path'>): Promise<number> =>
+        (await send({ path: '/metrics', ca: firstPair.cert, ...options })).status;
+      expect(await status({})).to.equal(401);
+      expect(await status({ token: 'unknown' })).to.equal(401);
+      expect(await status({ token: stranger })).to.equal(403);
+      expect(await status({ token: operator })).to.equal(403);
+      const metrics = await send({ path: '/metrics', token: prometheus });
+      expect(metrics).to.include({ status: 200, servedBy: 'first' });
+      expect(metrics.body).to.match(/^rest_client_requests_total\{/m);
+      expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
+      for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
+        expect((await send({ path, token: prometheus })).status, path).to.equal(403);
+      // The last test waits until the manager serves with this certificate.
+      writeCertificate(secondPair);
+    });
+
+    it('set the verbosity of the log, and take profiles, of the running manager', async () => {
+      const { stranger = '', operator = '' } = tokens;
+      const denied = /"A request for diagnostics was denied"/;
+      const put = { path: '/debug/flags/v', method: 'PUT', body: '4' };
+      expect((await send({ ...put, token: stranger })).status).to.equal(403);
+      expect(manager.log()).to.not.match(denied);
+      expect((await send({ ...put, token: operator })).body).to.equal('successfully set klog.logging.verbosity to 4\n');
+      expect((await send({ ...put, token: stranger })).status).to.equal(403);
+      await eventually(() => denied.test(manager.log()), { what: 'the log line of verbosity 4' });
+      const cpu = await send({ path: '/debug/pprof/profile?seconds=1', token: operator });
+      expect(JSON.parse(cpu.body)).to.include.keys('nodes', 'samples');
+      const heap = await send({ path: '/debug/pprof/heap?seconds=1', token: operator });
+      expect(JSON.parse(heap.body)).to.include.keys('head');
+    });
+
+    it('are served with a new certificate without a restart', async () => {
+      const token = tokens['prometheus'] ?? '';
+      const answer = await eventually(
+        async () => {
+          const response = await send({ path: '/metrics', token });
+          return response.servedBy === 'second' && response;
+        },
+        { what: 'the new certificate', timeoutMs: 30_000 },
+      );
+      expect(answer.status).to.equal(200);
+      expect((await send({ path: '/metrics', token, ca: secondPair.cert })).status).to.equal(200);
+    });
   });
 
   it('gets no forbidden response', () => {

@@ -52,6 +52,8 @@ export class SimulatedManager {
       clock: this.clock,
       random: new SeededRandom(seed),
       logger: this.logger,
+      setVerbosity: () => {},
+      profiler: { cpu: async () => '', heap: async () => '' },
       kube: kubeThrough(kube, this.kubeConnection),
       kubeForLease: kubeThrough(kube, this.kubeConnection),
       aws: awsThrough(aws, this.awsConnection),

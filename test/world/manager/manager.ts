@@ -3,6 +3,7 @@ import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import type { ServerProcess } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
+import { requestDiagnostics } from './diagnostics.ts';
 
 export const MANAGER = fileURLToPath(new URL('../../../dist/manager.mjs', import.meta.url));
 
@@ -15,7 +16,10 @@ export interface ManagerProcessOptions {
   readonly name?: string;
   /** The JavaScript file of the manager; default: the bundle that `make build` creates. */
   readonly file?: string;
-  /** Additional command line flags of the manager. They override the flags that `startManager` sets itself. */
+  /**
+   * Additional command line flags of the manager. They override the flags that `startManager` sets itself, for example
+   * `--insecure-diagnostics`.
+   */
   readonly flags?: readonly string[];
   readonly accessKeyId?: string;
   /** The path of the kubeconfig of the manager; default: the kubeconfig of the administrator. */
@@ -66,6 +70,7 @@ export async function startManager(
       `127.0.0.1:${healthPort}`,
       '--diagnostics-address',
       `127.0.0.1:${metricsPort}`,
+      '--insecure-diagnostics',
       '--v',
       String(verbosity),
       ...flags,
@@ -81,7 +86,13 @@ export async function startManager(
     },
   });
   const healthUrl = `http://127.0.0.1:${healthPort}`;
-  const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
+  const isSecure = flags.includes('--insecure-diagnostics=false');
+  const metricsUrl = `${isSecure ? 'https' : 'http'}://127.0.0.1:${metricsPort}/metrics`;
+  const { token } = controlPlane;
+  const metrics = async (): Promise<string> =>
+    isSecure
+      ? (await requestDiagnostics({ metricsUrl }, { path: '/metrics', token })).body
+      : (await fetch(metricsUrl)).text();
   const readyz = async () => {
     const answer = await fetch(`${healthUrl}/readyz?verbose`);
     return { status: answer.status, text: await answer.text() };
@@ -101,7 +112,7 @@ export async function startManager(
     healthUrl,
     metricsUrl,
     readyz,
-    metric: async (metric, labels = {}) => sumOf(await (await fetch(metricsUrl)).text(), metric, labels),
+    metric: async (metric, labels = {}) => sumOf(await metrics(), metric, labels),
   };
   if (waitUntilReady) {
     await eventually(

@@ -1,0 +1,75 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { KubeClient } from '../../pkg/kube/types.ts';
+import { AccessAuthorizer } from '../../pkg/runtime/diagnostics/access-review.ts';
+import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
+import { DIAGNOSTICS_METHODS, diagnosticsHandler } from '../../pkg/runtime/diagnostics/diagnostics-handler.ts';
+import { ServingCertificate } from '../../pkg/runtime/diagnostics/serving-certificate.ts';
+import { TokenAuthenticator } from '../../pkg/runtime/diagnostics/token-review.ts';
+import type { HealthCheck } from '../../pkg/runtime/http/health.ts';
+import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
+import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
+import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
+import type { Diagnostics, DiagnosticsTls } from './diagnostics-flags.ts';
+import type { Env } from './env.ts';
+import type { ManagerFlags } from './flags.ts';
+
+interface ServerParts {
+  readonly registry: Registry;
+  readonly client: KubeClient;
+  readonly election: { readonly healthCheck: HealthCheck } | undefined;
+  readonly readyCheck: HealthCheck;
+}
+
+/** The HTTP servers that the flags ask for: one for /healthz and /readyz, one for /metrics and other diagnostics. */
+export function newServers(
+  env: Env,
+  { health, diagnostics }: Pick<ManagerFlags, 'health' | 'diagnostics'>,
+  parts: ServerParts,
+): readonly HttpServer[] {
+  const { election, readyCheck } = parts;
+  const { logger } = env;
+  const servers: HttpServer[] = [];
+  if (health !== undefined) {
+    const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
+    const handler = healthHandler({ healthz, readyz: [ping, readyCheck] });
+    servers.push(new HttpServer({ name: 'health probes', address: health, handler, logger }));
+  }
+  if (diagnostics !== undefined) servers.push(diagnosticsServer(env, diagnostics, parts));
+  return servers;
+}
+
+function diagnosticsServer(env: Env, { address, tls }: Diagnostics, { registry, client }: ServerParts): HttpServer {
+  const { clock, logger, setVerbosity, profiler } = env;
+  const metrics = metricsHandler(registry);
+  if (tls === undefined) return new HttpServer({ name: 'metrics', address, handler: metrics, logger });
+  const handler = authorizedHandler(diagnosticsHandler({ metrics, setVerbosity, profiler, clock }), {
+    authenticator: new TokenAuthenticator(client, clock),
+    authorizer: new AccessAuthorizer(client, clock),
+    logger,
+  });
+  const certificate = servingCertificate(env, tls, registry);
+  return new HttpServer({
+    name: 'diagnostics',
+    address,
+    handler,
+    logger,
+    methods: DIAGNOSTICS_METHODS,
+    tls: certificate,
+  });
+}
+
+function servingCertificate(
+  { clock, random, logger, hostname }: Env,
+  { files, settings }: DiagnosticsTls,
+  registry: Registry,
+): ServingCertificate {
+  const expiry = new Gauge({
+    name: 'capaf_serving_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of --diagnostics-address expires, in seconds since 1970.',
+    registers: [registry],
+  });
+  const hosts = [...new Set([hostname, 'localhost', '127.0.0.1', '::1'])];
+  const onExpiryKnown = (at: number): void => expiry.set(at / 1_000);
+  return new ServingCertificate({ files, hosts, settings, clock, random, logger, onExpiryKnown });
+}

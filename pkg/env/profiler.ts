@@ -1,0 +1,43 @@
+import type { Session } from 'node:inspector/promises';
+/** Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects. */
+export interface Profiler {
+  /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */
+  cpu(wait: () => Promise<void>): Promise<string>;
+  /**
+   * Samples which functions allocate memory that is still in use at the end. Returns JSON in V8's format `.heapprofile`,
+   * which has names of functions and numbers, and no values of the heap.
+   */
+  heap(wait: () => Promise<void>): Promise<string>;
+}
+
+/** V8's default: on average one sample per this many allocated bytes. */
+const HEAP_SAMPLING_BYTES = 32_768;
+
+/** The profiler of Node.js. Its module is loaded at the first profile, because it takes memory. */
+export const systemProfiler: Profiler = {
+  cpu: (wait) =>
+    withSession(async (session) => {
+      await session.post('Profiler.enable');
+      await session.post('Profiler.start');
+      await wait();
+      return (await session.post('Profiler.stop')).profile;
+    }),
+  heap: (wait) =>
+    withSession(async (session) => {
+      await session.post('HeapProfiler.startSampling', { samplingInterval: HEAP_SAMPLING_BYTES });
+      await wait();
+      return (await session.post('HeapProfiler.stopSampling')).profile;
+    }),
+};
+
+async function withSession(work: (session: Session) => Promise<unknown>): Promise<string> {
+  const inspector = await import('node:inspector/promises');
+  const session = new inspector.Session();
+  session.connect();
+  try {
+    return JSON.stringify(await work(session));
+  } finally {
+    // Ends a profile that is under way.
+    session.disconnect();
+  }
+}

@@ -1,0 +1,85 @@
+import { KeyedMutex } from '../../async/keyed-mutex.ts';
+import { SingleFlight } from '../../async/single-flight.ts';
+import { withDeadline } from '../../async/deadline.ts';
+import { Lru } from '../../collections/lru.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+
+/** How long a request waits for the API server to review it, as in controller-runtime. */
+const DEADLINE: Ms = 10_000;
+/** How many positive and how many negative answers are cached. Negative ones cannot evict positive ones. */
+const MAX_ENTRIES = 512;
+/** How many reviews the API server gets at the same time, however many clients send unknown tokens. */
+const LANES = 4;
+/** How many further reviews wait for their turn. */
+const MAX_WAITING = 256;
+
+export interface ReviewsOptions {
+  readonly clock: Clock;
+  /** The review in words, for errors. */
+  readonly what: string;
+  /** How long an answer other than `undefined` is used. */
+  readonly keepPositive: Ms;
+  /** How long the answer `undefined` is used. */
+  readonly keepNegative: Ms;
+}
+
+interface Answer<A> {
+  readonly value: A;
+  readonly at: Ms;
+}
+
+/** Asks the API server to review something, and caches the answers for a limited time. Errors are not cached. */
+export class Reviews<A> {
+  private readonly options: ReviewsOptions;
+  private readonly positive = new Lru<Answer<A>>({ maxEntries: MAX_ENTRIES });
+  private readonly negative = new Lru<Answer<undefined>>({ maxEntries: MAX_ENTRIES });
+  private readonly flights = new SingleFlight<A | undefined>();
+  private readonly lanes = new KeyedMutex();
+  private waiting = 0;
+  private nextLane = 0;
+
+  constructor(options: ReviewsOptions) {
+    this.options = options;
+  }
+
+  /** Returns the answer for `key`: a cached one, or that of `ask`. `undefined` is the negative answer. */
+  async get(
+    key: string,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<A | undefined>,
+  ): Promise<A | undefined> {
+    const { keepPositive, keepNegative } = this.options;
+    const allowed = this.positive.get(key);
+    if (allowed !== undefined && this.isNewer(allowed, keepPositive)) return allowed.value;
+    const denied = this.negative.get(key);
+    if (denied !== undefined && this.isNewer(denied, keepNegative)) return undefined;
+    return this.flights.run(key, signal, (shared) => this.askInLane(key, shared, ask));
+  }
+
+  private isNewer({ at }: Answer<unknown>, span: Ms): boolean {
+    return this.options.clock.monotonic() - at < span;
+  }
+
+  private async askInLane(
+    key: string,
+    parent: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<A | undefined>,
+  ): Promise<A | undefined> {
+    const { clock, what } = this.options;
+    if (this.waiting >= MAX_WAITING) throw new Error(`${what}: too many requests at the same time`);
+    this.waiting += 1;
+    this.nextLane = (this.nextLane + 1) % LANES;
+    const lane = String(this.nextLane);
+    try {
+      const value = await withDeadline(clock, DEADLINE, parent, what, (signal) =>
+        this.lanes.run([lane], signal, () => ask(signal)),
+      );
+      const at = clock.monotonic();
+      if (value === undefined) this.negative.set(key, { value: undefined, at });
+      else this.positive.set(key, { value, at });
+      return value;
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
+import { isAborted, sleep } from '../../async/deadline.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { errorMessage } from '../../env/error-text.ts';
+import type { Logger } from '../../env/logger.ts';
+import type { Random } from '../../env/random.ts';
+import type { TlsSource } from '../http/http-server.ts';
+import { selfSignedCertificate } from './self-signed-certificate.ts';
+import type { KeyPair } from './self-signed-certificate.ts';
+
+/** The interval at which the certificate is checked for a change, as in controller-runtime's certwatcher. */
+const CHECK_INTERVAL: Ms = 10_000;
+const DAY: Ms = 24 * 3_600_000;
+/** How long a self-signed certificate is valid, as in client-go's cert package. */
+const VALID_FOR: Ms = 365 * DAY;
+/** A self-signed certificate is replaced this long before it expires. */
+const RENEW_BEFORE: Ms = 30 * DAY;
+/** A self-signed certificate is valid from this long ago, because the clocks of clients differ. */
+const CLOCK_SKEW: Ms = 3_600_000;
+
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServingCertificateOptions {
+  /** The PEM files of the certificate and its key; undefined: the certificate is self-signed. */
+  readonly files: CertificateFiles | undefined;
+  /** The DNS names and IP addresses in a self-signed certificate. */
+  readonly hosts: readonly string[];
+  /** The TLS settings beside key and certificate. */
+  readonly settings: SecureContextOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Called with the time at which the certificate in use expires, in ms since 1970. */
+  readonly onExpiryKnown: (at: Ms) => void;
+}
+
+/**
+ * The certificate of a TLS server: from files, which are read again when they change, or self-signed, which is renewed.
+ * Files with a wrong content are logged, and the former certificate stays in use.
+ */
+export class ServingCertificate implements TlsSource {
+  private readonly options: ServingCertificateOptions;
+  private current: (KeyPair & { readonly expiresAt: Ms }) | undefined;
+  private problem: string | undefined;
+
+  constructor(options: ServingCertificateOptions) {
+    this.options = options;
+  }
+
+  async load(signal: AbortSignal): Promise<SecureContextOptions> {
+    const { files } = this.options;
+    const settings = await this.next(signal).catch((cause: unknown) => {
+      throw new Error(`loading the certificate ${files?.cert ?? ''}: ${errorMessage(cause)}`, { cause });
+    });
+    if (settings === undefined) throw new Error('the certificate is loaded twice');
+    return settings;
+  }
+
+  async watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void> {
+    const { clock, logger, files } = this.options;
+    while (!isAborted(signal)) {
+      // An aborted sleep is no failure: the condition of the loop checks the signal.
+      await sleep(clock, CHECK_INTERVAL, signal).catch(() => {});
+      if (isAborted(signal)) return;
+      try {
+        const settings = await this.next(signal);
+        this.problem = undefined;
+        if (settings === undefined) continue;
+        apply(settings);
+        logger.info('Serving with a new certificate', { file: files?.cert ?? 'self-signed' });
+      } catch (error) {
+        const problem = errorMessage(error);
+        // The same problem is logged once, not every ten seconds.
+        if (problem !== this.problem && !isAborted(signal))
+          logger.error('Failed to read the new certificate, the former one stays in use', error, { file: files?.cert });
+        this.problem = problem;
+      }
+    }
+  }
+
+  /** Returns the settings with the present certificate; `undefined` if it is the one in use. */
+  private async next(signal: AbortSignal): Promise<SecureContextOptions | undefined> {
+    const { current } = this;
+    const pair = await this.read(signal);
+    if (pair.cert === current?.cert && pair.key === current.key) return undefined;
+    const settings = { ...this.options.settings, cert: pair.cert, key: pair.key };
+    // Throws if the key does not belong to the certificate: the files are replaced one after the other.
+    createSecureContext(settings);
+    const expiresAt = new X509Certificate(pair.cert).validToDate.getTime();
+    this.current = { ...pair, expiresAt };
+    this.options.onExpiryKnown(expiresAt);
+    return settings;
+  }
+
+  private async read(signal: AbortSignal): Promise<KeyPair> {
+    const { files, hosts, clock, random } = this.options;
+    if (files !== undefined) {
+      const [cert, key] = await Promise.all(
+        [files.cert, files.key].map((file) => readFile(file, { encoding: 'utf8', signal })),
+      );
+      return { cert: cert ?? '', key: key ?? '' };
+    }
+    const now = clock.now();
+    if (this.current !== undefined && this.current.expiresAt - now > RENEW_BEFORE) return this.current;
+    const validity = { notBefore: now - CLOCK_SKEW, notAfter: now + VALID_FOR };
+    return selfSignedCertificate({ commonName: hosts[0] ?? 'manager', hosts, ...validity }, random);
+  }
+}
