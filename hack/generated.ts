@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { crd } from '../api/v1beta2/crd.ts';
 import { GROUP, KIND, PLURAL } from '../api/v1beta2/index.ts';
 import { conditionsReference } from './conditions.ts';
+import { metricsReference } from './metrics.ts';
 import { apiReference } from './reference.ts';
 
 /** The files that `make generate` writes: path in the repository → content. */
@@ -12,6 +13,7 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
     ['config/argocd/argocd-cm.yaml', yaml(healthScriptSetting())],
     ['docs/api.md', apiReference()],
     ['docs/conditions.md', conditionsReference()],
+    ['docs/metrics.md', metricsReference()],
   ]);
 
 const HEALTH_SCRIPT = new URL(`../config/argocd/resource_customizations/${GROUP}/${KIND}/health.lua`, import.meta.url);

@@ -3,13 +3,13 @@ import { awsFargateProfileController } from '../../controllers/awsfargateprofile
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane-finalizer.ts';
-import { ServedSchema, schemaMetrics } from '../../controllers/shared/served-schema.ts';
+import { ServedSchema } from '../../controllers/shared/served-schema.ts';
 import type { Identities } from '../../controllers/identities/identities.ts';
 import { newIdentities } from '../../controllers/identities/identities.ts';
 import { CallerAccounts } from '../../pkg/cloud/credentials/caller-accounts.ts';
 import { CredentialPool } from '../../pkg/cloud/credentials/credential-pool.ts';
 import { newLimiter } from '../../pkg/cloud/call/limiter.ts';
-import { awsMetrics } from '../../pkg/cloud/metrics.ts';
+import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
 import type { Sessions } from '../../pkg/cloud/types.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
@@ -19,12 +19,12 @@ import { observeRequests } from '../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
-import { Metrics } from '../../pkg/runtime/metrics.ts';
-import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
+import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import type { Leadership } from '../../pkg/runtime/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
+import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';
 
 /** The name of this provider in User-Agent headers and Events. */
@@ -46,37 +46,52 @@ export type RunFlags = Omit<
  */
 export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = env;
-  const metrics = new Metrics(registry);
-  const count = requestCounter(registry);
+  const metrics = newManagerMetrics(registry);
+  const count = metrics.countRequest;
   const client = newKubeClient(env, env.kube, count);
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
   const election =
     flags.election &&
-    newElection(env, flags.election, { kube: newKubeClient(env, env.kubeForLease, count), recorder: events, metrics });
+    newElection(env, flags.election, {
+      kube: newKubeClient(env, env.kubeForLease, count),
+      recorder: events,
+      metrics: metrics.runtime,
+    });
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
-  const { identities, sessions } = newAws(env, client, registry, stopping.signal);
+  const { identities, sessions } = newAws(env, client, metrics.aws, stopping.signal);
   const caches = newCaches({ client, clock, random, logger, ...cacheScope(flags) });
   const { controlPlanes, controlPlaneResource: resource } = caches;
   const shared = {
     client,
     caches,
     controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource }),
-    schema: new ServedSchema({ client, clock, logger, metrics: schemaMetrics(registry) }),
+    schema: new ServedSchema({ client, clock, logger, metrics: metrics.schema }),
     leadership: election ?? ALWAYS_LEADER,
     recorder: events,
-    metrics,
+    metrics: metrics.runtime,
     clock,
     random,
     logger,
   };
   const teardown = clusterTeardownController(shared);
   const { concurrency, resync, limits } = flags;
-  const profiles = awsFargateProfileController({ ...shared, identities, sessions, limits, concurrency, resync });
+  const profiles = awsFargateProfileController({
+    ...shared,
+    identities,
+    sessions,
+    limits,
+    concurrency,
+    resync,
+    clusterQueueMetrics: metrics.clusterQueue,
+    profileMetrics: metrics.profiles,
+  });
 
-  for (const server of newServers(env, flags, { registry, client, election, readyCheck: manager.readyCheck }))
-    manager.addServer(server);
-  for (const cache of [...caches.runnables, ...identities.runnables]) manager.addCache(cache);
+  const servers = newServers(env, flags, { registry, metrics, client, election, readyCheck: manager.readyCheck });
+  for (const server of servers) manager.addServer(server);
+  const allCaches = [...caches.runnables, ...identities.runnables];
+  metrics.caches.watch(allCaches);
+  for (const cache of allCaches) manager.addCache(cache);
   manager.addRecorder(events);
   manager.addWorker(profiles);
   manager.addWorker(teardown);
@@ -102,18 +117,25 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
 function newAws(
   env: Env,
   client: KubeClient,
-  registry: Registry,
+  metrics: AwsMetrics,
   signal: AbortSignal,
 ): { readonly identities: Identities; readonly sessions: Sessions } {
-  const { clock, random, logger } = env;
+  const { clock, random, logger, credentials } = env;
+  const pool = new CredentialPool(clock, signal);
+  metrics.watchCredentials(() =>
+    pool.expiries().map(({ key, expiresAt }) => ({
+      source: key === credentials.key ? 'manager' : 'identity',
+      ...(expiresAt !== undefined && { expiresAt }),
+    })),
+  );
   const shared = {
     clock,
     logger,
     transport: env.aws,
     limiter: newLimiter(clock),
-    metrics: awsMetrics(registry),
+    metrics,
     endpoints: env.endpoints,
-    pool: new CredentialPool(clock, signal),
+    pool,
     region: env.awsRegion,
     version: VERSION,
   };
@@ -124,7 +146,7 @@ function newAws(
     random,
     logger,
     namespace: env.namespaces.secrets,
-    own: env.credentials,
+    own: credentials,
     assuming: aws,
   });
   const sessions = newSessions({ ...aws, random, sources: identities.sources });

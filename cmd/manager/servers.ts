@@ -1,5 +1,5 @@
-import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
+import type { Ms } from '../../pkg/env/clock.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { AccessAuthorizer } from '../../pkg/runtime/diagnostics/access-review.ts';
 import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
@@ -13,9 +13,11 @@ import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
 import type { Diagnostics, DiagnosticsTls } from './diagnostics-flags.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
+import type { ManagerMetrics } from './metrics.ts';
 
 interface ServerParts {
   readonly registry: Registry;
+  readonly metrics: Pick<ManagerMetrics, 'recordCertificateExpiry'>;
   readonly client: KubeClient;
   readonly election: { readonly healthCheck: HealthCheck } | undefined;
   readonly readyCheck: HealthCheck;
@@ -39,8 +41,13 @@ export function newServers(
   return servers;
 }
 
-function diagnosticsServer(env: Env, { address, tls }: Diagnostics, { registry, client }: ServerParts): HttpServer {
+function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: ServerParts): HttpServer {
   const { clock, logger, setVerbosity, profiler } = env;
+  const {
+    registry,
+    client,
+    metrics: { recordCertificateExpiry },
+  } = parts;
   const metrics = metricsHandler(registry);
   if (tls === undefined) return new HttpServer({ name: 'metrics', address, handler: metrics, logger });
   const handler = authorizedHandler(diagnosticsHandler({ metrics, setVerbosity, profiler, clock }), {
@@ -48,7 +55,7 @@ function diagnosticsServer(env: Env, { address, tls }: Diagnostics, { registry, 
     authorizer: new AccessAuthorizer(client, clock),
     logger,
   });
-  const certificate = servingCertificate(env, tls, registry);
+  const certificate = servingCertificate(env, tls, recordCertificateExpiry);
   return new HttpServer({
     name: 'diagnostics',
     address,
@@ -62,14 +69,8 @@ function diagnosticsServer(env: Env, { address, tls }: Diagnostics, { registry, 
 function servingCertificate(
   { clock, random, logger, hostname }: Env,
   { files, settings }: DiagnosticsTls,
-  registry: Registry,
+  onExpiryKnown: (at: Ms) => void,
 ): ServingCertificate {
-  const expiry = new Gauge({
-    name: 'capaf_serving_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of --diagnostics-address expires, in seconds since 1970.',
-    registers: [registry],
-  });
   const hosts = [...new Set([hostname, 'localhost', '127.0.0.1', '::1'])];
-  const onExpiryKnown = (at: number): void => expiry.set(at / 1_000);
   return new ServingCertificate({ files, hosts, settings, clock, random, logger, onExpiryKnown });
 }

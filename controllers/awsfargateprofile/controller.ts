@@ -11,6 +11,7 @@ import { Controller } from '../../pkg/runtime/controller.ts';
 import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
+import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
@@ -21,6 +22,7 @@ import { placementOf } from './placement.ts';
 import { isClusterHead } from './cluster-head.ts';
 import { onlyUnderOurSchema } from './foreign-schema.ts';
 import { newLiveChecks } from './guards/live-checks.ts';
+import type { ProfileMetrics } from './profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry/retry-store.ts';
 import { Reconciler } from './reconcile.ts';
@@ -40,6 +42,8 @@ export interface AWSFargateProfileControllerOptions {
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
+  readonly clusterQueueMetrics: ClusterQueueMetrics;
+  readonly profileMetrics: ProfileMetrics;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -52,7 +56,7 @@ export interface AWSFargateProfileControllerOptions {
 /** The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { controlPlaneFinalizer, identities, limits, concurrency, resync } = options;
+  const { controlPlaneFinalizer, identities, limits, concurrency, resync, clusterQueueMetrics } = options;
   const queue = new Workqueue({
     clock,
     metrics: metrics.workqueue(NAME),
@@ -67,7 +71,12 @@ export function awsFargateProfileController(options: AWSFargateProfileController
   });
   // An object whose turn in the queue of its EKS cluster has come is enqueued with high priority, because the other
   // profiles of the cluster wait until the object has used its turn.
-  const clusterQueue = new ClusterQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') });
+  const clusterQueue = new ClusterQueue({
+    clock,
+    wake: (id) => queue.add(parseKeyText(id), 'high'),
+    metrics: clusterQueueMetrics,
+  });
+  options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
   const retryStore = new RetryStore(clock);
   const reconcilerOptions: ReconcilerOptions = {
     ...caches.typed,

@@ -153,6 +153,7 @@ function newCache(
     run: (signal) => reflector.run(signal),
     hindrance: () => reflector.hindrance(),
     outage: () => reflector.outage(),
+    outdatedFor: () => reflector.outdatedFor(),
     async started(signal) {
       await reflector.tried(signal);
       store.onSync((synced) => {

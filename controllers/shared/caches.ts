@@ -147,6 +147,7 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
     started: (signal) => options.store.whenSynced(signal),
     hindrance: () => reflector.hindrance(),
     outage: () => reflector.outage(),
+    outdatedFor: () => reflector.outdatedFor(),
   };
 }
 

@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   [PROFILE_CONTROLLER]: ['api', 'pkg', 'controllers/shared', 'controllers/identities', ...STEPS],
   controllers: ['api', 'pkg', 'controllers/shared'],
   cmd: ['api', 'pkg', 'controllers'],
-  hack: ['api', 'pkg', 'controllers'],
+  hack: ['api', 'pkg', 'controllers', 'cmd'],
   'test/aws': ['test/support'],
   'test/support': [],
   test: ['api', 'pkg', 'controllers', 'cmd', 'hack', 'test'],

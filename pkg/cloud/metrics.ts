@@ -1,6 +1,8 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
+import { BoundedValues } from '../collections/bounded-values.ts';
 import type { Ms } from '../env/clock.ts';
+import type { CallKind } from './call/limits.ts';
 import type { AwsService } from './errors/failure.ts';
 
 /** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */
@@ -16,12 +18,34 @@ export interface SentCall {
   readonly took: Ms;
 }
 
-export interface AwsMetrics {
-  recordCall(call: SentCall): void;
+/** A call that has waited for the limiter, whether or not it was sent then. */
+export interface WaitedCall {
+  readonly service: AwsService;
+  readonly kind: CallKind;
+  readonly waited: Ms;
 }
 
+/** Credentials in use, by what they belong to. */
+export interface CredentialsInUse {
+  readonly source: 'manager' | 'identity';
+  /** When the credentials expire, in ms since 1970; undefined: never. */
+  readonly expiresAt?: Ms;
+}
+
+export interface AwsMetrics {
+  recordCall(call: SentCall): void;
+  recordWait(call: WaitedCall): void;
+  /** Reports the expiry of these credentials from now on. */
+  watchCredentials(list: () => readonly CredentialsInUse[]): void;
+}
+
+/** The buckets of the histogram of the time that calls wait for the limiter, whose deadline is some ten seconds. */
+const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
+/** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
+const MAX_ERROR_CODES = 100;
+
 /**
- * Registers the metrics that count and time the requests to AWS, under the metric names of Cluster API Provider AWS.
+ * Registers the metrics of the requests to AWS. The names that begin with `aws_api_` are those of Cluster API Provider AWS.
  */
 export function awsMetrics(registry: Registry): AwsMetrics {
   const requests = new Counter({
@@ -37,10 +61,42 @@ export function awsMetrics(registry: Registry): AwsMetrics {
     buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   });
+  const waits = new Histogram({
+    name: 'capaf_aws_limiter_wait_seconds',
+    help: 'How long a call of AWS has waited for the rate limiter of this manager, in seconds.',
+    labelNames: ['service', 'kind'],
+    buckets: WAIT_BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  const errorCodes = new BoundedValues(MAX_ERROR_CODES);
   return {
     recordCall: ({ service, operation, statusCode, errorCode, took }) => {
-      requests.inc({ service, operation, status_code: statusCode ?? '', error_code: errorCode });
+      requests.inc({ service, operation, status_code: statusCode ?? '', error_code: errorCodes.of(errorCode) });
       durations.observe({ service, operation }, took / 1000);
     },
+    recordWait: ({ service, kind, waited }) => waits.observe({ service, kind }, waited / 1000),
+    watchCredentials: credentialsExpiry(registry),
+  };
+}
+
+function credentialsExpiry(registry: Registry): AwsMetrics['watchCredentials'] {
+  let list: () => readonly CredentialsInUse[] = () => [];
+  const gauge = new Gauge({
+    name: 'capaf_aws_credentials_expiry_timestamp_seconds',
+    help: 'When the first of the AWS credentials in use expires, in seconds since 1970: those of the manager itself, and those of identities.',
+    labelNames: ['source'],
+    registers: [],
+    collect() {
+      this.reset();
+      const expiries = list();
+      for (const source of ['manager', 'identity'] as const) {
+        const times = expiries.flatMap((each) => (each.source === source ? (each.expiresAt ?? []) : []));
+        if (times.length > 0) this.set({ source }, Math.min(...times) / 1000);
+      }
+    },
+  });
+  registry.registerMetric(gauge);
+  return (newList) => {
+    list = newList;
   };
 }

@@ -138,6 +138,21 @@ describe('An AWS call', () => {
     expect(order).to.deep.equal(['turn', 'budget', 'sent']);
   });
 
+  it('is counted with the time that it has waited for the limiter', async () => {
+    harness = new CallHarness(new FakeTransport(), 'eu-west-1', {
+      acquire: async () => {
+        await new Promise<void>((resolve) => harness.clock.after(2_000, resolve));
+        return { settle: () => {} };
+      },
+    });
+    const outcome = expectResponse(harness.newCalls('iam')(requestOf('mutation', async () => respondNamed())));
+    await harness.clock.advance(2_000);
+    await outcome;
+    const waited = (le: number) =>
+      harness.sumOf('capaf_aws_limiter_wait_seconds', { service: 'iam', kind: 'mutation', le });
+    expect([await waited(1), await waited(2.5)]).to.deep.equal([0, 1]);
+  });
+
   it('uses the limiter bucket of its account, service and kind, and reports its result', async () => {
     const turns: unknown[] = [];
     harness = new CallHarness(new FakeTransport(), 'eu-west-1', {

@@ -77,10 +77,13 @@ export function newCallFactory(env: CallEnv, service: AwsService, context: CallC
       E.left((await context.examine?.(failure)) ?? failure);
 
     let permit: Permit;
+    const askedAt = env.clock.monotonic();
     try {
       permit = await acquirePermit(env, service, context, kind);
     } catch (error) {
-      return fail(toAwsFailure({ service, operation, progress: 'stopped' }, error));
+      return await fail(toAwsFailure({ service, operation, progress: 'stopped' }, error));
+    } finally {
+      env.metrics.recordWait({ service, kind, waited: env.clock.monotonic() - askedAt });
     }
 
     const attempt = new CallAttempt(env.clock, context, kind);

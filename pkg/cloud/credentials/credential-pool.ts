@@ -110,6 +110,11 @@ export class CachedCredentials {
     return state.credentials;
   }
 
+  /** Returns the cached credentials, also expired ones; `undefined` if there are none. */
+  peek(): AwsCredentials | undefined {
+    return this.state.kind === 'cached' ? this.state.credentials : undefined;
+  }
+
   /**
    * Removes the cached credentials with this access key ID, because AWS has rejected them. The next `get` fetches new
    * credentials. Credentials that were fetched meanwhile stay, so that concurrent rejections cause one fetch.
@@ -191,6 +196,14 @@ export class CredentialPool {
   /** Removes the cached credentials with this access key ID, because AWS has rejected them. */
   reject(source: AwsCredentialSource, accessKeyId: string): void {
     this.cachedFor(source).reject(accessKeyId);
+  }
+
+  /** Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that do not. */
+  expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
+    return this.cached.entries().flatMap(([key, credentials]) => {
+      const current = credentials.peek();
+      return current === undefined ? [] : [{ key, expiresAt: current.expiresAt }];
+    });
   }
 
   private cachedFor(source: AwsCredentialSource): CachedCredentials {

@@ -12,6 +12,7 @@ describe('the outage of a Reflector', () => {
     running = await startSyncedReflector(newFakeApiEnvironment());
     await running.clock.advance(10 * MINUTE);
     expect(running.reflector.outage(), 'while the watch is open').to.equal(undefined);
+    expect(running.reflector.outdatedFor()).to.equal(0);
   });
   afterEach(async () => {
     running.server.intercept = () => undefined;
@@ -25,9 +26,11 @@ describe('the outage of a Reflector', () => {
     expect(running.reflector.outage()).to.equal(undefined);
     await running.clock.advance(MINUTE);
     expect(running.reflector.outage()).to.match(/^no watch for 3 min: .*connect ECONNREFUSED 127\.0\.0\.1:6443$/);
+    expect(running.reflector.outdatedFor()).to.be.within(3 * MINUTE, 4 * MINUTE);
     running.server.intercept = () => undefined;
     await running.clock.advance(2 * MINUTE);
     expect(running.reflector.outage()).to.equal(undefined);
+    expect(running.reflector.outdatedFor()).to.equal(0);
   });
 
   it('is reported when lists work and each watch is refused', async () => {

@@ -110,9 +110,14 @@ export class Reflector {
    * API server does not serve the kind.
    */
   outage(): string | undefined {
-    const span = this.watchOutage.duration(this.current, this.options.clock.monotonic());
+    const span = this.outdatedFor();
     if (span < REPORTED_OUTAGE) return undefined;
     return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
+  }
+
+  /** Returns for how long the watch has not worked, in ms; 0 while it works or the API server does not serve the kind. */
+  outdatedFor(): Ms {
+    return this.watchOutage.duration(this.current, this.options.clock.monotonic());
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -45,11 +45,24 @@ interface InFlightChange {
   readonly observedAt: Ms;
 }
 
+interface WaitingEntry extends QueueEntry {
+  /** The monotonic times of the first and of the latest request for a turn. */
+  readonly waitsSince: Ms;
+  readonly requestedAt: Ms;
+}
+
+export interface ClusterQueueMetrics {
+  /** Records how long an entry has waited for a turn that it was granted. */
+  recordWait(span: Ms): void;
+  /** Reports the number of entries that wait for a turn from now on. */
+  watchWaiting(count: () => number): void;
+}
+
 interface Queue {
   inFlight: InFlightChange | undefined;
   closedUntil: Ms;
   /** The entries that were refused a turn, by their `id`. */
-  readonly waiting: Map<string, QueueEntry & { readonly requestedAt: Ms }>;
+  readonly waiting: Map<string, WaitingEntry>;
   /** The next turn is reserved until a given time for the entry that this queue has woken. */
   reservation: { readonly id: string; readonly until: Ms } | undefined;
   /** The entry that was granted a turn, until its change is accepted by EKS or the turn is released. */
@@ -86,15 +99,22 @@ const WAITING_ENTRY_TTL: Ms = 40_000;
 export class ClusterQueue {
   private readonly clock: Clock;
   private readonly wake: (id: string) => void;
+  private readonly metrics: ClusterQueueMetrics | undefined;
   private readonly queues = new Map<string, Queue>();
 
   /**
    * The function `wake` gets the ID of the entry that should request its turn. A lost wake-up only costs time, because
    * each waiting entry requests its turn again after a while.
    */
-  constructor(options: { readonly clock: Clock; readonly wake: (id: string) => void }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly wake: (id: string) => void;
+    readonly metrics?: ClusterQueueMetrics;
+  }) {
     this.clock = options.clock;
     this.wake = options.wake;
+    this.metrics = options.metrics;
+    this.metrics?.watchWaiting(() => [...this.queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0));
   }
 
   /**
@@ -112,12 +132,16 @@ export class ClusterQueue {
   requestTurn(entry: QueueEntry): TurnDecision {
     const queue = this.getQueue(entry.queue);
     const decision = this.decideTurn(queue, entry);
+    const now = this.clock.monotonic();
+    const waitsSince = queue.waiting.get(entry.id)?.waitsSince ?? now;
     if (decision.kind === 'granted') {
+      // An entry that has the turn may ask again.
+      if (queue.turnHolder?.id !== entry.id) this.metrics?.recordWait(now - waitsSince);
       queue.waiting.delete(entry.id);
       queue.reservation = undefined;
       queue.turnHolder = entry;
     } else {
-      queue.waiting.set(entry.id, { ...entry, requestedAt: this.clock.monotonic() });
+      queue.waiting.set(entry.id, { ...entry, waitsSince, requestedAt: now });
     }
     return decision;
   }

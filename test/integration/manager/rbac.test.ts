@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { documentedMetrics } from '../../../hack/metrics.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
 import { selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import type { KeyPair } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
@@ -54,6 +55,18 @@ describe('the manager with only the permissions of config/rbac', () => {
     await world.apply(fargateProfile('web'));
     await world.ready('web');
     await world.event('web', 'Created new EKS fargate profile');
+    const counted = async (name: string, labels?: Readonly<Record<string, string>>): Promise<boolean> =>
+      (await first.metric(name, labels)) >= 1;
+    expect(await first.metric('capaf_awsfargateprofiles', { phase: 'Ready', reason: 'Ready' })).to.equal(1);
+    for (const name of [
+      'capaf_awsfargateprofile_time_to_ready_seconds_count',
+      'capaf_cluster_queue_wait_seconds_count',
+    ])
+      await eventually(() => counted(name), { what: name });
+    for (const service of ['eks', 'iam', 'sts']) {
+      await eventually(() => counted('capaf_aws_limiter_wait_seconds_count', { service }), { what: service });
+      await eventually(() => counted('aws_api_requests_total', { service, error_code: '' }), { what: service });
+    }
     await world.delete('web');
     await world.gone('web');
   });
@@ -144,6 +157,8 @@ describe('the manager with only the permissions of config/rbac', () => {
       const metrics = await send({ path: '/metrics', token: prometheus });
       expect(metrics).to.include({ status: 200, servedBy: 'first' });
       expect(metrics.body).to.match(/^rest_client_requests_total\{/m);
+      const names = [...metrics.body.matchAll(/^# HELP ((?!process_|nodejs_)\S+)/gm)].map(([, name]) => name);
+      expect(names).to.have.members(documentedMetrics().map(({ name }) => name));
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);

@@ -1,0 +1,55 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { ProfileMetrics } from '../../controllers/awsfargateprofile/profile-metrics.ts';
+import { profileMetrics } from '../../controllers/awsfargateprofile/profile-metrics.ts';
+import type { SchemaMetrics } from '../../controllers/shared/served-schema.ts';
+import { schemaMetrics } from '../../controllers/shared/served-schema.ts';
+import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
+import { awsMetrics } from '../../pkg/cloud/metrics.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { CountRequest } from '../../pkg/kube/transport/transport.ts';
+import type { CacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
+import { cacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
+import { Metrics } from '../../pkg/runtime/metrics.ts';
+import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
+import { clusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue-metrics.ts';
+import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
+import { VERSION } from '../../pkg/version.ts';
+
+/** All metrics of the manager, except those of the process. docs/metrics.md lists them. */
+export interface ManagerMetrics {
+  readonly runtime: Metrics;
+  readonly countRequest: CountRequest;
+  readonly aws: AwsMetrics;
+  readonly schema: SchemaMetrics;
+  readonly profiles: ProfileMetrics;
+  readonly clusterQueue: ClusterQueueMetrics;
+  readonly caches: CacheMetrics;
+  /** Records when the certificate of the diagnostics expires, in ms since 1970. */
+  readonly recordCertificateExpiry: (at: Ms) => void;
+}
+
+export function newManagerMetrics(registry: Registry): ManagerMetrics {
+  const registers = [registry];
+  new Gauge({
+    name: 'capaf_build_info',
+    help: 'Always 1; the label has the version of the manager.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version: VERSION }, 1);
+  const certificate = new Gauge({
+    name: 'capaf_serving_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of --diagnostics-address expires, in seconds since 1970; 0 with --insecure-diagnostics.',
+    registers,
+  });
+  return {
+    runtime: new Metrics(registry),
+    countRequest: requestCounter(registry),
+    aws: awsMetrics(registry),
+    schema: schemaMetrics(registry),
+    profiles: profileMetrics(registry),
+    clusterQueue: clusterQueueMetrics(registry),
+    caches: cacheMetrics(registry),
+    recordCertificateExpiry: (at) => certificate.set(at / 1_000),
+  };
+}

@@ -1,0 +1,115 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { fieldAt, isRecord, textAt } from '../../api/record.ts';
+import { parseTimestamp } from '../../pkg/env/timestamp.ts';
+import type { Change, Store } from '../../pkg/kube/cache/store.ts';
+import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import type { Leadership } from '../../pkg/runtime/types.ts';
+import { isDeleting } from '../shared/object-state.ts';
+import { REASONS } from './reasons/reasons.ts';
+import { conditionOf } from './status/condition-list.ts';
+
+/** The phases of an AWSFargateProfile; an object is in the first one that applies. */
+export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
+export type Phase = (typeof PHASES)[number];
+
+interface PhaseLabels {
+  readonly phase: Phase;
+  readonly reason: string;
+}
+
+/** From half a minute, the time of one profile, to eight hours, e.g. for an object that waited for its cluster. */
+const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
+
+export interface ProfileMetricsSource {
+  readonly store: Pick<Store, 'onChange'>;
+  readonly profiles: Pick<TypedStore<AWSFargateProfile>, 'list'>;
+  /** Only the leader reports, so that a sum over the replicas counts each object once. */
+  readonly leadership: Leadership;
+}
+
+export interface ProfileMetrics {
+  /** Reports the objects of this source from now on. */
+  watch(source: ProfileMetricsSource): void;
+}
+
+/** Registers the metrics of the AWSFargateProfiles. */
+export function profileMetrics(registry: Registry): ProfileMetrics {
+  const sources: ProfileMetricsSource[] = [];
+  const profiles = new Gauge({
+    name: 'capaf_awsfargateprofiles',
+    help: 'Number of AWSFargateProfiles by phase and by the reason of the condition that the phase is named after. Only the leader reports.',
+    labelNames: ['phase', 'reason'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const source of sources) for (const labels of phasesIn(source)) this.inc({ ...labels });
+    },
+  });
+  registry.registerMetric(profiles);
+  const timeToReady = new Histogram({
+    name: 'capaf_awsfargateprofile_time_to_ready_seconds',
+    help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
+    buckets: READY_BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  return {
+    watch: (source) => {
+      sources.push(source);
+      source.store.onChange((change) => {
+        const span = timeToReadyOf(change);
+        if (span !== undefined && source.leadership.remaining() > 0) timeToReady.observe(span / 1_000);
+      });
+    },
+  };
+}
+
+function phasesIn({ profiles, leadership }: ProfileMetricsSource): readonly PhaseLabels[] {
+  const listing = profiles.list();
+  if (listing.kind === 'unknown' || leadership.remaining() <= 0) return [];
+  return listing.entries.map(({ decoded }) =>
+    isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right),
+  );
+}
+
+/** The phase of an object, and the reason that the object gives for it. */
+export function phaseOf(object: AWSFargateProfile): PhaseLabels {
+  const conditions = object.status?.conditions;
+  const [paused, stalled, deleting, ready, reconciling] = (
+    ['Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling'] as const
+  ).map((type) => conditionOf(conditions, type));
+  const labels = (phase: Phase, reason: string = phase): PhaseLabels => ({ phase, reason: boundedReason(reason) });
+  if (paused?.status === 'True') return labels('Paused');
+  if (stalled?.status === 'True') return labels('Stalled', stalled.reason);
+  if (isDeleting(object)) return labels('Deleting', deleting?.reason);
+  if (ready?.status === 'True') return labels('Ready');
+  if (reconciling?.status === 'True') return labels('Reconciling', reconciling.reason);
+  return labels('Unknown', ready?.reason);
+}
+
+/** Another client can write any reason into the status, so every reason that is not one of this controller is `Other`. */
+const boundedReason = (reason: string): string =>
+  Object.hasOwn(REASONS, reason) || PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
+    ? reason
+    : 'Other';
+
+/** How long the object took to become Ready, in ms, if this change shows for the first time that it is. */
+function timeToReadyOf(change: Change): number | undefined {
+  if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
+    return undefined;
+  const readySince = parseTimestamp(lastTransitionOf(change.object['status'], 'Ready') ?? '');
+  const createdAt = parseTimestamp(change.object.metadata.creationTimestamp ?? '');
+  return readySince === undefined || createdAt === undefined ? undefined : Math.max(0, readySince - createdAt);
+}
+
+const isProvisioned = (status: unknown): boolean => fieldAt(fieldAt(status, 'initialization'), 'provisioned') === true;
+
+function lastTransitionOf(status: unknown, type: string): string | undefined {
+  const conditions = fieldAt(status, 'conditions');
+  const found: unknown = Array.isArray(conditions)
+    ? conditions.find((each: unknown) => isRecord(each) && each['type'] === type)
+    : undefined;
+  return textAt(found, 'lastTransitionTime');
+}

@@ -1,0 +1,27 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { Runnable } from './types.ts';
+
+export interface CacheMetrics {
+  /** Reports the age of these caches from now on. */
+  watch(caches: readonly Runnable[]): void;
+}
+
+/** Registers the metric of the age of the caches. */
+export function cacheMetrics(registry: Registry): CacheMetrics {
+  const watched: Runnable[] = [];
+  const gauge = new Gauge({
+    name: 'capaf_cache_age_seconds',
+    help: 'For how long the watch of a kind has not worked, in seconds; 0 while it works or the API server does not serve the kind.',
+    labelNames: ['cache'],
+    registers: [],
+    collect() {
+      for (const cache of watched) {
+        const age = cache.outdatedFor?.();
+        if (age !== undefined) this.set({ cache: cache.name.replace('reflector of ', '') }, age / 1_000);
+      }
+    },
+  });
+  registry.registerMetric(gauge);
+  return { watch: (caches) => watched.push(...caches) };
+}
