@@ -57,6 +57,10 @@ test-image: $(INSTALLED) envtest ## Build the image twice, and run it as a conta
 test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, many minutes the first time
 	test/argocd/health-script.sh
 
+.PHONY: test-alerts
+test-alerts: $(INSTALLED) ## Run the tests of the alert rules with promtool; gets Debian's package if there is none
+	test/observability/promtool.sh
+
 .PHONY: bench
 bench: build envtest ## Measure the manager with 1, 10 and 200 profiles (BENCH_WRITE=1: write docs/performance.md)
 	node test/bench/main.ts
@@ -82,7 +86,7 @@ release: $(INSTALLED) ## Write the files of a release to out/ (VERSION=v0.1.0, I
 	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl"
 
 .PHONY: generate
-generate: $(INSTALLED) ## Write the generated files: the CRD, docs/api.md, docs/conditions.md
+generate: $(INSTALLED) ## Write the generated files: the CRD, the reference in docs, the alerts for the Prometheus Operator
 	node hack/generate.ts
 
 .PHONY: fmt

@@ -13,7 +13,9 @@ import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { EMPTY_SET_UP, acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const SERVICE_MONITOR_CRD = fileURLToPath(new URL('../../crds/monitoring/servicemonitors.yaml', import.meta.url));
+const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
+  fileURLToPath(new URL(`../../crds/monitoring/${name}.yaml`, import.meta.url)),
+);
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /** The kinds without a namespace that `clusterctl delete` and `clusterctl upgrade` delete whatever their name is. */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
@@ -49,7 +51,7 @@ describe('the manifests of an installation', () => {
 
   before(async () => {
     controlPlane = await acquireControlPlane(EMPTY_SET_UP);
-    await applyCrds(controlPlane.api, SERVICE_MONITOR_CRD);
+    await applyCrds(controlPlane.api, ...MONITORING_CRDS);
     overlay = mkdtempSync(join(ROOT, '.tmp/overlay-'));
   });
   after(async () => {

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Checks the alert rules and the queries of the dashboard with Prometheus' own tool, and runs the tests of the alerts. Uses the
+# promtool of the machine, otherwise that of Debian's package, which is downloaded once (19 MB) and not installed.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/promtool
+promtool=$(command -v promtool || echo "$cache/usr/bin/promtool")
+if [ ! -x "$promtool" ]; then
+  command -v apt-get >/dev/null || { echo 'promtool is missing. Install Prometheus: https://prometheus.io/download' >&2; exit 1; }
+  temporary=$(mktemp -d)
+  trap 'rm -rf "$temporary"' EXIT
+  chmod 755 "$temporary"
+  (cd "$temporary" && apt-get download --quiet=2 -o APT::Sandbox::User=root prometheus && dpkg-deb --extract prometheus_*.deb extracted)
+  mkdir -p "$(dirname "$cache")"
+  rm -rf "$cache"
+  mv "$temporary/extracted" "$cache"
+fi
+mkdir -p "$root/.tmp"
+node "$root/test/observability/dashboard-rules.ts" >"$root/.tmp/dashboard-rules.yaml"
+"$promtool" check rules "$root/config/observability/alerts.yaml" "$root/.tmp/dashboard-rules.yaml"
+"$promtool" test rules "$root/test/observability/alerts.test.yaml"
