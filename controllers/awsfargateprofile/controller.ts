@@ -22,6 +22,7 @@ import { placementOf } from './placement.ts';
 import { isClusterHead } from './cluster-head.ts';
 import { onlyUnderOurSchema } from './foreign-schema.ts';
 import { newLiveChecks } from './guards/live-checks.ts';
+import { newLiveInputs } from './guards/live-inputs.ts';
 import type { ProfileMetrics } from './profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry/retry-store.ts';
@@ -84,6 +85,10 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     random,
     profileWriter,
     live: newLiveChecks(client, caches.clusterResource),
+    readLiveInputs: newLiveInputs(client, {
+      clusters: caches.clusterResource,
+      controlPlanes: caches.controlPlaneResource,
+    }),
     schema,
     sessions,
     limits,

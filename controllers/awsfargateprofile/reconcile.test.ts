@@ -24,6 +24,7 @@ import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/served-schema.ts';
 import { newLiveChecks } from './guards/live-checks.ts';
+import { newLiveInputs } from './guards/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
 import type { Api } from './testing/api.ts';
@@ -37,6 +38,7 @@ import { sessionOn } from './testing/simulated-session.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
 const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };
+const CONTROL_PLANES = { group: CONTROL_PLANE.group, version: 'v1beta2', plural: CONTROL_PLANE.plural };
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
 const HERE = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
@@ -94,6 +96,7 @@ describe('Reconciler', () => {
         onForeignChange: () => {},
       }),
       live: newLiveChecks(client, () => CLUSTERS),
+      readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {

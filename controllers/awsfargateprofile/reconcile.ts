@@ -20,12 +20,14 @@ import type { ServedSchema } from '../shared/served-schema.ts';
 import { listSiblings } from '../shared/siblings.ts';
 import { AccessEntryReader } from './aws/access-entries.ts';
 import { goalFor } from './goal/goal.ts';
+import type { ReconcileInputs } from './goal/inputs.ts';
 import { readInputs } from './goal/inputs.ts';
 import { metadataPatch } from './goal/metadata.ts';
 import { newChecks } from './guards/checks.ts';
 import { unobservedProfiles } from './guards/cluster-queue.ts';
 import { mutationTimeLeft } from './guards/lease-time.ts';
 import type { LiveChecks } from './guards/live-checks.ts';
+import type { ReadLiveInputs } from './guards/live-inputs.ts';
 import { newPreparations } from './guards/preparations.ts';
 import type { Goal } from './model/goal-kinds.ts';
 import { stoppedBy } from './model/pass.ts';
@@ -46,6 +48,7 @@ export interface ReconcilerOptions {
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
   readonly profileWriter: ProfileWriter;
   readonly live: LiveChecks;
+  readonly readLiveInputs: ReadLiveInputs;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
@@ -116,30 +119,38 @@ export class Reconciler {
     if (E.isLeft(lookup.decoded)) return reportUndecodable(this.options, lookup.object, lookup.decoded.left, context);
     const inputs = readInputs(lookup.decoded.right, this.options);
     const goal = goalFor(inputs, retryStore.clusterGoneFor(inputs));
-    if (goal.kind === 'ignore') return DONE;
     const patch = goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal);
     const object = await profileWriter.patchMetadata(inputs.object, patch, context.signal);
-    return object === undefined ? CONFLICT : this.follow(object, goal, inputs.roleSharers, context);
+    return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
   }
 
-  private async follow(
-    object: AWSFargateProfile,
-    goal: Exclude<Goal, { kind: 'ignore' }>,
-    roleSharers: readonly AWSFargateProfile[],
-    context: ReconcileContext,
-  ): Promise<Requeue> {
+  private async follow(inputs: ReconcileInputs, goal: Goal, context: ReconcileContext): Promise<Requeue> {
+    const { object, roleSharers } = inputs;
     switch (goal.kind) {
+      case 'ignore':
+        return DONE;
       case 'paused':
         return this.pause(object, goal.by, context);
       case 'hold':
         return this.finisher.finish({ object, end: stoppedBy(goal.reason) }, context);
       case 'release':
-        return this.finisher.release(object, context);
+        return this.release(inputs, context);
       case 'resumeDeletion':
         return this.resumeDeletion(object, context);
       case 'pursue':
         return this.aws.reconcile(object, goal, roleSharers, context);
     }
+  }
+
+  /**
+   * Decides again with the live Cluster and control plane before the finalizer is removed. After an outdated answer of the
+   * caches, no object would tell which profile blocks the deletion of its EKS cluster.
+   */
+  private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
+    const { readLiveInputs, retryStore } = this.options;
+    const now = await readLiveInputs(inputs, context.signal);
+    const goal = goalFor(now, retryStore.clusterGoneFor(now));
+    return goal.kind === 'release' ? this.finisher.release(now.object, context) : this.follow(now, goal, context);
   }
 
   private async pause(

@@ -79,10 +79,10 @@ function readControlPlane(
 }
 
 /**
- * Converts the result of a cache lookup. An object that cannot be decoded becomes unknown, not absent, so that the pass
+ * Converts the result of a lookup. An object that cannot be decoded becomes unknown, not absent, so that the pass
  * draws no conclusion from it.
  */
-function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
+export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;
   const { object, decoded } = lookup;
   return E.isRight(decoded)

@@ -1,0 +1,56 @@
+import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
+import { decodeAWSManagedControlPlane, decodeCluster } from '../../../api/external/index.ts';
+import type { Decoded } from '../../../pkg/kube/cache/typed-store.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
+import type { InputLookup, ReconcileInputs } from '../goal/inputs.ts';
+import { toInputLookup } from '../goal/inputs.ts';
+
+/** The versions in which the API server serves Clusters and control planes; `undefined` if it serves none. */
+export interface InputResources {
+  readonly clusters: () => Resource | undefined;
+  readonly controlPlanes: () => Resource | undefined;
+}
+
+/** Reads the inputs of a pass again, from the API server instead of the caches. */
+export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
+
+/**
+ * Makes a function that reads the Cluster and the control plane from the API server, because the caches may not show yet
+ * that these are being deleted or are paused. Of a kind that the API server does not serve, the answer of the cache stays.
+ */
+export const newLiveInputs =
+  (client: KubeClient, resources: InputResources): ReadLiveInputs =>
+  async (inputs, signal) => {
+    const clusters = resources.clusters();
+    if (clusters === undefined) return inputs;
+    const { metadata, spec } = inputs.object;
+    const key = { namespace: metadata.namespace, name: spec.clusterName };
+    const cluster = await getLive(client, clusters, key, decodeCluster, signal);
+    const controlPlane = await getControlPlane(client, resources.controlPlanes(), cluster, signal);
+    return { ...inputs, cluster, controlPlane: controlPlane ?? inputs.controlPlane };
+  };
+
+/** The control plane that the Cluster names; `undefined` if the API server serves no control planes. */
+async function getControlPlane(
+  client: KubeClient,
+  resource: Resource | undefined,
+  cluster: InputLookup<Cluster>,
+  signal: AbortSignal,
+): Promise<InputLookup<AWSManagedControlPlane> | undefined> {
+  if (cluster.kind !== 'found') return cluster;
+  const reference = controlPlaneReference(cluster.object);
+  if (reference === undefined) return { kind: 'absent' };
+  return resource && getLive(client, resource, reference, decodeAWSManagedControlPlane, signal);
+}
+
+async function getLive<A>(
+  client: KubeClient,
+  resource: Resource,
+  { namespace, name }: ObjectKey,
+  decode: (object: KubeObject) => Decoded<A>,
+  signal: AbortSignal,
+): Promise<InputLookup<A>> {
+  const object = await client.get(resource, { namespace, name }, { signal });
+  return object === undefined ? { kind: 'absent' } : toInputLookup({ kind: 'found', object, decoded: decode(object) });
+}

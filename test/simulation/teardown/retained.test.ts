@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUntilReady } from '../phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
+import { SimulatedWorld } from '../world/simulated-world.ts';
+
+/** The time for which the manager's caches do not show a change. */
+const LAG = 5 * MINUTE;
+
+/** Makes a change that the manager's watches show only after {@link LAG}. Later changes of other kinds are shown at once. */
+function changeUnseen(world: SimulatedWorld, change: () => void): void {
+  const { watchLag } = world.api;
+  world.api.watchLag = LAG;
+  change();
+  world.api.watchLag = watchLag;
+}
+
+const eventReasons = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map(({ reason }) => reason);
+
+describe('a deleted object with deletionPolicy Retain', () => {
+  for (const [what, plural, name] of [
+    ['Cluster', 'clusters', CLUSTER],
+    ['control plane', 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name],
+  ] as const) {
+    it(`is kept with the reason although the caches do not show the deletion of its ${what} yet`, async () => {
+      const world = new SimulatedWorld();
+      await startUntilReady(world, { deletionPolicy: 'Retain' });
+      changeUnseen(world, () => deleteHeld(world, plural, name));
+      world.delete(WEB);
+      const isBlocked = (): boolean => eventReasons(world).includes('RetainBlocksClusterDeletion');
+      await world.until('the event with the reason', isBlocked, LAG / 2);
+      expect(world.condition(WEB, 'Deleting')?.reason).to.equal('RetainBlocksClusterDeletion');
+      expect(eventReasons(world)).not.to.include('RetainedEKSFargateProfile');
+      expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+      patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
+      await world.gone(WEB);
+      await world.clock.advance(LAG);
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
+  }
+
+  it('is kept although the caches do not show that its Cluster is paused', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { deletionPolicy: 'Retain' });
+    changeUnseen(world, () => patchCluster(world, { spec: { paused: true } }));
+    world.delete(WEB);
+    await world.until('the pause', () => world.condition(WEB, 'Paused')?.status === 'True', LAG / 2);
+    patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
+    patchCluster(world, { spec: { paused: false } });
+    await world.gone(WEB);
+    await world.finish();
+  });
+});
