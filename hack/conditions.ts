@@ -208,6 +208,8 @@ wrong with which object, then what you can do, then what the controller does on 
   credentials.
 - \`InvalidObject\` means that the controller cannot read the object at all, because a field has a wrong type. Only another
   CRD lets such an object in. The controller does nothing for the object until you correct the field that the message names.
+  The metric \`capaf_unreadable_objects\` has the number of these objects, and of Clusters, control planes and identities that
+  the manager cannot read, by \`kind\`. The log of the manager names them.
 
 | Reason | The controller | Part | Example |
 |---|---|---|---|

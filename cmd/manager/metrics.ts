@@ -4,6 +4,8 @@ import type { ProfileMetrics } from '../../controllers/awsfargateprofile/profile
 import { profileMetrics } from '../../controllers/awsfargateprofile/profile-metrics.ts';
 import type { SchemaMetrics } from '../../controllers/shared/served-schema.ts';
 import { schemaMetrics } from '../../controllers/shared/served-schema.ts';
+import type { UnreadableObjectMetrics } from '../../controllers/shared/unreadable-objects.ts';
+import { unreadableObjectMetrics } from '../../controllers/shared/unreadable-objects.ts';
 import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
@@ -25,6 +27,7 @@ export interface ManagerMetrics {
   readonly profiles: ProfileMetrics;
   readonly clusterQueue: ClusterQueueMetrics;
   readonly caches: CacheMetrics;
+  readonly unreadableObjects: UnreadableObjectMetrics;
   /** Records when the certificate of the diagnostics expires, in ms since 1970. */
   readonly recordCertificateExpiry: (at: Ms) => void;
 }
@@ -50,6 +53,7 @@ export function newManagerMetrics(registry: Registry): ManagerMetrics {
     profiles: profileMetrics(registry),
     clusterQueue: clusterQueueMetrics(registry),
     caches: cacheMetrics(registry),
+    unreadableObjects: unreadableObjectMetrics(registry),
     recordCertificateExpiry: (at) => certificate.set(at / 1_000),
   };
 }

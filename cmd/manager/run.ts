@@ -1,4 +1,6 @@
 import type { Registry } from 'prom-client';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
+import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
@@ -62,6 +64,12 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const { identities, sessions } = newAws(env, client, metrics.aws, stopping.signal);
   const caches = newCaches({ client, clock, random, logger, ...cacheScope(flags) });
   const { controlPlanes, controlPlaneResource: resource } = caches;
+  metrics.unreadableObjects.watch({
+    [KIND]: caches.typed.profiles,
+    [CLUSTER_KIND]: caches.typed.clusters,
+    [CONTROL_PLANE_KIND]: caches.typed.controlPlanes,
+    ...identities.typed,
+  });
   const shared = {
     client,
     caches,

@@ -40,6 +40,8 @@ type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: stri
 
 export interface Identities {
   readonly sources: AwsCredentialSources;
+  /** The caches of the identities, by kind. */
+  readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
   /** The caches and the polling of Secrets, which must be started before `sources` is used. */
   readonly runnables: readonly Runnable[];
   /**
@@ -64,7 +66,7 @@ export interface IdentitiesOptions {
 /** The sources of changes: the caches of identities and Namespaces, and the Secrets that are polled. */
 interface IdentityObjects {
   readonly identities: Readonly<Record<IdentityKind, Store>>;
-  readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
+  readonly typed: Identities['typed'];
   readonly namespaces: Store;
   readonly secrets: Secrets;
 }
@@ -100,6 +102,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
     findServed(client, { group: IDENTITY_GROUP, plural, versions: [IDENTITY_VERSION] }, signal);
   return {
     sources: newCredentialSources({ own, reader, secrets, assuming }),
+    typed,
     runnables: [
       ...KINDS.map((kind) => newCache(options, identities[kind], findServedKind(IDENTITY_PLURALS[kind]), notify)),
       newCache(options, namespaces, async () => NAMESPACES, notify),

@@ -36,7 +36,10 @@ export interface StoreReader {
   /** Lists the objects, sorted by namespace and name. */
   list(): Listing;
   byIndex(index: string, value: string): Listing;
+  onChange(handler: ChangeHandler): Unsubscribe;
   readonly synced: boolean;
+  /** The number of objects that the store failed to take. */
+  readonly failures: number;
 }
 
 export interface StoreOptions {
@@ -101,6 +104,10 @@ export class Store implements StoreReader {
   /** Whether the API server serves the kind, as far as the reflector knows; true before its first answer. */
   get served(): boolean {
     return this.isKindServed;
+  }
+
+  get failures(): number {
+    return this.failed.size;
   }
 
   lookup(key: ObjectKey): Lookup {

@@ -1,8 +1,9 @@
-import { left } from 'fp-ts/lib/Either.js';
+import { isLeft, left } from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { DecodeProblem } from '../../../api/schema/problem.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { errorMessage } from '../../env/error-text.ts';
+import { keyOf, keyText, parseKeyText } from '../object-key.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import type { StoreReader } from './store.ts';
 
@@ -54,10 +55,19 @@ export class TypedStore<A> implements TypedStoreReader<A> {
   private readonly store: StoreReader;
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
+  /** The key and resourceVersion of each object that could not be decoded. The store may have a newer version now. */
+  private readonly undecodable = new Map<string, string>();
 
   constructor(store: StoreReader, decoder: (object: KubeObject) => Decoded<A>) {
     this.store = store;
     this.decoder = decoder;
+    store.onChange(({ type, object }) => type === 'deleted' && this.undecodable.delete(keyText(keyOf(object))));
+  }
+
+  /** The number of objects that the store cannot take, or that a reader has asked for and that cannot be decoded. */
+  get unreadable(): number {
+    const isStored = ([key, version]: readonly [string, string]): boolean => this.isStored(key, version);
+    return this.store.failures + [...this.undecodable].filter(isStored).length;
   }
 
   get synced(): boolean {
@@ -82,6 +92,7 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     if (known !== undefined) return known;
     const decoded = this.tryDecode(object);
     this.decodedObjects.set(object, decoded);
+    this.note(object, decoded);
     return decoded;
   }
 
@@ -91,6 +102,18 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     } catch (error) {
       return left([{ path: '', expected: 'an object that the controller can decode', got: errorMessage(error) }]);
     }
+  }
+
+  private note({ metadata }: KubeObject, decoded: Decoded<A>): void {
+    const { resourceVersion } = metadata;
+    const key = keyText(keyOf({ metadata }));
+    if (!isLeft(decoded)) this.undecodable.delete(key);
+    else if (this.isStored(key, resourceVersion)) this.undecodable.set(key, resourceVersion);
+  }
+
+  private isStored(key: string, resourceVersion: string): boolean {
+    const lookup = this.store.lookup(parseKeyText(key));
+    return lookup.kind === 'found' && lookup.object.metadata.resourceVersion === resourceVersion;
   }
 
   private typed(listing: ReturnType<StoreReader['list']>): TypedListing<A> {

@@ -311,8 +311,11 @@ describe('an invalid AWSFargateProfile', () => {
       expect(world.manager.log()).to.contain(
         'AWSManagedControlPlane default/odd-control-plane cannot be read: spec.region: expected string, got 7',
       );
+      const unreadable = () => world.manager.metric('capaf_unreadable_objects', { kind: 'AWSManagedControlPlane' });
+      expect(await unreadable()).to.equal(1);
       await world.controlPlane.api.patch(controlPlanePath('odd'), { spec: { region: 'us-east-1' } });
       await world.ready('odd');
+      expect(await unreadable()).to.equal(0);
     });
   });
 });
