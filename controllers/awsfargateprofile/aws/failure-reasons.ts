@@ -89,7 +89,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     const { acceptedIn } = failure;
     return newReason('RegionNotEnabled', { detail, region, acceptedIn, abandonment, ...(account && { account }) });
   }
-  if (isNotPrepared(failure) && !isLate(failure)) return newReason('SDKRefused', { ...said, region });
+  if (isNotPrepared(failure) && !isLate(failure)) return newReason('SDKRefused', { ...said, region, abandonment });
   if (isThrottled(failure))
     return newReason('AWSUnavailable', {
       ...said,

@@ -12,3 +12,21 @@ export const describeAbandonment = (abandonment: Abandonment, condition = ''): s
   abandonment === 'retain'
     ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
     : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
+
+/** Facts of a reason. `abandonment`: how a user can end the deletion of the object; undefined: the object is in use. */
+export type Abandonable = { readonly abandonment?: Abandonment | undefined };
+
+/**
+ * A remedy that also says how to end a deletion. `lasting`: what lasts, so that a user removes the finalizer although this is
+ * not easy to undo.
+ */
+export function remedyFor(
+  action: string,
+  outlook: string,
+  abandonment: Abandonment | undefined,
+  lasting = 'the account is lost',
+): string {
+  const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
+  const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
+  return [action, ...wayOut, outlook].join('. ');
+}

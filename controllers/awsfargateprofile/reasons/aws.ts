@@ -1,3 +1,5 @@
+import type { Abandonable } from './abandonment.ts';
+import { remedyFor } from './abandonment.ts';
 import type { ConditionPart } from './entry.ts';
 import {
   CONTINUES,
@@ -45,13 +47,18 @@ export const AWS_REASONS = {
     remedy: () =>
       `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
   }),
-  SDKRefused: defineReason<FailedCall & { readonly region: string }>({
+  SDKRefused: defineReason<FailedCall & Abandonable & { readonly region: string }>({
     nature: 'human',
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ detail, region }) =>
       `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
-    remedy: () =>
-      `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or set spec.region of the control plane to another region. ${CONTINUES}`,
+    remedy: ({ abandonment }) =>
+      remedyFor(
+        'Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or set spec.region of the control plane to another region',
+        CONTINUES,
+        abandonment,
+        'the region stays unusable',
+      ),
   }),
   Refused: defineReason<FailedCall>({
     nature: 'human',

@@ -1,5 +1,5 @@
-import type { Abandonment } from './abandonment.ts';
-import { describeAbandonment } from './abandonment.ts';
+import type { Abandonable } from './abandonment.ts';
+import { remedyFor } from './abandonment.ts';
 import type { ReasonSpec, Description } from './entry.ts';
 import {
   CONTINUES,
@@ -15,17 +15,6 @@ import {
 } from './entry.ts';
 
 const credentials = { part: 'CredentialsReady' } as const;
-
-/** `abandonment`: how a user can end the deletion of the object without credentials; undefined: the object is in use. */
-type Abandonable = { readonly abandonment?: Abandonment | undefined };
-
-const remedyFor = (action: string, outlook: string, abandonment: Abandonment | undefined): string =>
-  [action, ...(abandonment === undefined ? [] : [describeAbandonment(abandonment, LOST[abandonment])]), outlook].join(
-    '. ',
-  );
-
-/** When a user abandons profile and role, although the next step after that is not easy to undo. */
-const LOST: Readonly<Record<Abandonment, string>> = { retain: '', removeFinalizer: ', if the account is lost,' };
 
 /**
  * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session that is
@@ -119,6 +108,7 @@ export const CREDENTIAL_REASONS = {
         `Enable region ${quoted(region)} in the AWS account, or name an identity of the partition of this region in spec.identityRef of the control plane`,
         RETRIES,
         abandonment,
+        'the region stays disabled',
       ),
   }),
   WrongAccount: defineReason<
