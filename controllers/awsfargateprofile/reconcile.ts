@@ -35,7 +35,7 @@ import { newReason } from './reasons/reasons.ts';
 import { AwsReconciler } from './reconcile-aws.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
-import { RESUMED_DELETION, warningFor } from './status/events.ts';
+import { RESUMED_DELETION, abandonedEvents, warningFor } from './status/events.ts';
 import { CONFLICT, DONE, PassFinisher, backOff } from './status/finish.ts';
 import { pausedStatus } from './status/status.ts';
 import { reportUndecodable } from './status/undecodable.ts';
@@ -128,6 +128,7 @@ export class Reconciler {
     const { object, roleSharers } = inputs;
     switch (goal.kind) {
       case 'ignore':
+        for (const event of abandonedEvents(object)) this.options.recordEvent(object, event);
         return DONE;
       case 'paused':
         return this.pause(object, goal.by, context);

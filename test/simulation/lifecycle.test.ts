@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fieldAt } from '../../api/record.ts';
-import { PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { measureEksBusyTime } from './eks-busy-time.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -89,5 +89,72 @@ describe('an object that is deleted during its first pass', () => {
       await world.gone('a');
       expect(world.elapsed - (deletedAt ?? 0)).to.be.below(5 * SECOND);
       await world.finish();
+    });
+});
+
+describe('an object that is being deleted and has the finalizer of another controller', () => {
+  const HELD = 'test.example.com/held';
+  const abandonedEvents = (world: SimulatedWorld): readonly unknown[] =>
+    world
+      .objects('events')
+      .flatMap(({ type, reason, message }) =>
+        reason === 'AbandonedEKSFargateProfile' ? `${String(type)} ${String(message)}` : [],
+      );
+
+  async function startHeld(spec: object = {}): Promise<SimulatedWorld> {
+    const world = new SimulatedWorld();
+    world.start();
+    world.applyWith('a', spec);
+    await world.ready('a');
+    world.patch(PLURAL, 'a', { metadata: { finalizers: [FINALIZER, HELD] } });
+    return world;
+  }
+
+  async function finishHeld(world: SimulatedWorld): Promise<void> {
+    world.patch(PLURAL, 'a', { metadata: { finalizers: null } });
+    await world.gone('a');
+    await world.finish();
+  }
+
+  it('has an event that names what stays in AWS, if another client removed the finalizer of this controller', async () => {
+    const world = await startHeld();
+    const manager = world.managers.at(-1) ?? expect.fail('no manager');
+    await world.stop(manager);
+    world.delete('a');
+    world.patch(PLURAL, 'a', { metadata: { finalizers: [HELD] } });
+    world.start();
+    await world.until('the event', () => abandonedEvents(world).length > 0);
+    expect(abandonedEvents(world)).to.deep.equal([
+      'Warning This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. Fargate profile "default_a" and its role stay in 123456789012/us-east-1/default_prod-control-plane (account/region/EKS cluster). If you do not need them, delete them in AWS.',
+    ]);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_a' });
+    world.aws.admin.removeRole({ name: 'prod-default_a_fargate' });
+    await finishHeld(world);
+  });
+
+  for (const [what, spec] of [
+    ['after the controller has deleted profile and role', {}],
+    ['with deletionPolicy Retain', { deletionPolicy: 'Retain' }],
+  ] as const)
+    it(`has no such event ${what}`, async () => {
+      const world = await startHeld(spec);
+      if (what.startsWith('after')) {
+        world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_a' });
+        world.aws.admin.removeRole({ name: 'prod-default_a_fargate' });
+      }
+      world.delete('a');
+      const isReleased = (): boolean => world.profile('a')?.metadata.finalizers?.includes(FINALIZER) === false;
+      await world.until('the end of the deletion', isReleased);
+      const manager = world.managers.at(-1) ?? expect.fail('no manager');
+      await world.stop(manager);
+      world.start();
+      world.triggerReconcile('a');
+      await world.clock.advance(30 * MINUTE);
+      expect(abandonedEvents(world)).to.deep.equal([]);
+      for (const { name } of world.aws.admin.profiles()) world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name });
+      for (const { name } of world.aws.admin.roles()) world.aws.admin.removeRole({ name });
+      await finishHeld(world);
     });
 });

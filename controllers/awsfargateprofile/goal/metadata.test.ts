@@ -202,9 +202,15 @@ describe('metadataPatch', () => {
 });
 
 describe('removeFinalizerPatch', () => {
-  it('removes our finalizer and keeps the others', () => {
+  it('removes our finalizer', () => {
+    expect(removeFinalizerPatch(aDeletedObject({ metadata: { finalizers: [FINALIZER] } }))).to.deep.equal({
+      metadata: { finalizers: [] },
+    });
+  });
+
+  it('keeps the other finalizers, and records that the deletion has begun', () => {
     expect(removeFinalizerPatch(aDeletedObject({ metadata: { finalizers: ['other', FINALIZER] } }))).to.deep.equal({
-      metadata: { finalizers: ['other'] },
+      metadata: { finalizers: ['other'], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } },
     });
   });
 

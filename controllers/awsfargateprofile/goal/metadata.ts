@@ -15,7 +15,7 @@ import {
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
-import { isDeleting, isMoving } from '../../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import type { KnownLocation } from '../model/location.ts';
 import { isTrackedByArgoCD } from './argo-cd.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
@@ -47,9 +47,16 @@ export function metadataPatch(
   });
 }
 
-/** The merge patch that removes this controller's finalizer. */
-export function removeFinalizerPatch({ metadata }: AWSFargateProfile): UnknownRecord | undefined {
-  return metadataDiff(metadata, { ...metadata, finalizers: metadata.finalizers?.filter((each) => each !== FINALIZER) });
+/**
+ * The merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the object, the
+ * patch also records that the deletion has begun: later passes then know that this controller removed its finalizer.
+ */
+export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
+  if (!hasFinalizer(object)) return undefined;
+  const { metadata } = object;
+  const finalizers = metadata.finalizers?.filter((each) => each !== FINALIZER) ?? [];
+  const annotations = { ...metadata.annotations, [DELETION_REQUESTED_ANNOTATION]: 'true' };
+  return metadataDiff(metadata, { ...metadata, finalizers, ...(finalizers.length > 0 && { annotations }) });
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { ConditionType } from './condition-list.ts';
@@ -8,11 +9,12 @@ import { ownershipOf, findProfile } from '../decide/compare.ts';
 import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
+import { formatLocation, locationOf } from '../model/location.ts';
 import { profileNameOf } from '../model/names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { describeReason, isAnnounced, keepsReady, mayHideAws, messageOf, natureOf } from '../reasons/reasons.ts';
 import type { CompletedPass } from '../model/pass.ts';
-import { isDeleting } from '../../shared/object-state.ts';
+import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
  * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and words are the same.
@@ -63,6 +65,22 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
     'ReleasedWithoutCredentials',
     `The deletion ends without a call to AWS, because the controller has created nothing in AWS for this AWSFargateProfile. If you have restored the object from a backup, look in AWS for Fargate profile "${profileNameOf(object)}" and its role. The controller could not look for them: ${describeReason(reason)}`,
   );
+
+/**
+ * The event about an object that is being deleted without this controller's finalizer, although AWS may have its profile. No
+ * event if the user wants the profile to stay, or if the controller has begun the deletion in AWS: then the controller, or a
+ * user whom a condition had told how, removed the finalizer.
+ */
+export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
+  const location = locationOf(object);
+  const isBegun = object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] !== undefined;
+  if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || isBegun) return [];
+  const message =
+    'This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. ' +
+    `Fargate profile "${profileNameOf(object)}" and its role stay in ${formatLocation(location)} (account/region/EKS cluster). ` +
+    'If you do not need them, delete them in AWS.';
+  return [warning('AbandonedEKSFargateProfile', message)];
+}
 
 /** The event about an object that `clusterctl move` has moved to this management cluster during its deletion. */
 export const RESUMED_DELETION: EventSpec = {

@@ -331,10 +331,15 @@ describe('pausedStatus', () => {
     const status = pausedStatus(ready({ metadata: { generation: 5 } }), BY, NOW);
     const { conditions, ...rest } = status;
     const { conditions: before, ...restBefore } = READY;
-    expect(rest, 'the generation is not observed').to.deep.equal(restBefore);
+    expect(rest, 'the generation is not observed').to.deep.equal({ ...restBefore, deletionPolicy: 'Delete' });
     const others = (list: readonly Condition[] = []) => list.filter(({ type }) => type !== 'Paused');
     expect(others(conditions)).to.deep.equal(others(before));
     expect(conditionsOf(status)['Paused']).to.equal('True / Paused');
+  });
+
+  it('shows the effective deletion policy, also of an object without a status', () => {
+    expect(pausedStatus(anObject(), BY, NOW).deletionPolicy).to.equal('Delete');
+    expect(pausedStatus(anObject({ spec: { deletionPolicy: 'Retain' } }), BY, NOW).deletionPolicy).to.equal('Retain');
   });
 
   it('names what pauses the object', () => {

@@ -25,7 +25,7 @@ export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
     ...found,
     observedGeneration: object.metadata.generation ?? 0,
     ready,
-    deletionPolicy: isRetained(object) ? 'Retain' : 'Delete',
+    deletionPolicy: effectiveDeletionPolicy(object),
     ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
     conditions,
   };
@@ -33,6 +33,9 @@ export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
   const { createRequestedAt: _withdrawn, ...rest } = status;
   return rest;
 }
+
+const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
+  isRetained(object) ? 'Retain' : 'Delete';
 
 /**
  * Whether EKS refused the create request and no earlier create request lacks an answer. A deletion then need not wait for a
@@ -64,7 +67,8 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
     message: `The deletion waits for the end of the pause: ${paused.message}`,
   };
   const updates = isDeleting(object) ? [paused, deleting] : [paused];
-  return { ...before, conditions: mergeConditions(before.conditions ?? [], updates, formatTimestamp(now)) };
+  const conditions = mergeConditions(before.conditions ?? [], updates, formatTimestamp(now));
+  return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }
 
 /**
