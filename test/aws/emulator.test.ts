@@ -215,7 +215,11 @@ for (const { way, overHttp } of transports) {
       expect(leftovers(emulator.admin.snapshot()).map((left) => left.replace(/[0-9a-f-]{36}/, 'id'))).to.deep.equal([
         `${cluster.arn.replace(':cluster/', ':fargateprofile/')}/p/id CREATING`,
         'arn:aws:iam::123456789012:role/r',
+        `${cluster.arn.replace(':cluster/', ':access-entry/')}/role/123456789012/r/id`,
       ]);
+      emulator.admin.removeProfile({ cluster: 'c', name: 'p' });
+      emulator.admin.removeRole({ name: 'r' });
+      expect(leftovers(emulator.admin.snapshot()), 'after a client has removed profile and role').to.deep.equal([]);
     });
 
     it('is empty after a reset, with the initial keys', async () => {

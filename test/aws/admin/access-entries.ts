@@ -17,6 +17,15 @@ interface Finders {
   readonly clusterOf: (place: AwsLocation, name: string) => EmulatedCluster;
 }
 
+/** Makes the access entries of a principal foreign: another client has left them, and not the product. */
+export function disownAccessEntries(account: EmulatedAccount, principalArn: string): void {
+  for (const { clusters } of account.regions.values())
+    for (const { accessEntries } of clusters.values()) {
+      const entry = accessEntries.get(principalArn);
+      if (entry !== undefined) accessEntries.set(principalArn, { ...entry, foreign: true });
+    }
+}
+
 /** The functions of the admin API for access entries. */
 export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Finders) {
   return {

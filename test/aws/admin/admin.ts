@@ -22,7 +22,7 @@ import type {
   Subnet,
   TagMap,
 } from '../model/resources.ts';
-import { accessEntryAdmin } from './access-entries.ts';
+import { accessEntryAdmin, disownAccessEntries } from './access-entries.ts';
 import { partitionOf } from '../model/partition.ts';
 import {
   viewAccessEntries,
@@ -299,9 +299,13 @@ export function createAdmin(emulator: Emulator) {
       });
       return viewRole(account, role);
     },
-    /** Removes a role at once, even if policies are attached to the role. */
+    /** Removes a role at once, even if policies are attached to the role. Its access entries stay, as foreign ones. */
     removeRole: (which: AwsLocation & { name: string }): void => {
-      regionOf(which).account.roles.delete(which.name.toLowerCase());
+      const { account } = regionOf(which);
+      const key = which.name.toLowerCase();
+      const role = account.roles.get(key);
+      if (role !== undefined) disownAccessEntries(account, role.arn);
+      account.roles.delete(key);
     },
     /** Creates a customer managed policy and returns its ARN. */
     putPolicy: (policy: AwsLocation & { name: string }): string => {

@@ -2,14 +2,16 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the profiles, roles and clusters that the product has created and not deleted. Resources of tests and of
- * foreign users are marked as `foreign` and not listed.
+ * Lists the profiles, roles, clusters and access entries that the product has created and not deleted. Resources of tests
+ * and of foreign users are marked as `foreign` and not listed. An access entry that EKS has made for a role of the product is
+ * one of the product; it goes with its cluster.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [
     ...aws.profiles.filter(({ foreign }) => !foreign).map(({ arn, status }) => `${arn} ${status}`),
     ...aws.roles.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
     ...aws.clusters.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
+    ...aws.accessEntries.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
   ];
 }
 

@@ -24,7 +24,16 @@ import {
   listWarnings,
 } from './problems.ts';
 import { KINDS } from './kinds.ts';
-import { ACCOUNT, CLUSTER, MINUTE, NAMESPACE, SECOND, createCluster } from './cluster.ts';
+import {
+  ACCOUNT,
+  CLUSTER,
+  CONTROL_PLANE_REF,
+  EKS_CLUSTER,
+  MINUTE,
+  NAMESPACE,
+  SECOND,
+  createCluster,
+} from './cluster.ts';
 import { isRecorded } from './write-ahead.ts';
 import { SimulatedManager } from './simulated-manager.ts';
 import type { KubeWrite } from './trace.ts';
@@ -292,7 +301,19 @@ export class SimulatedWorld {
       this.objects(PLURAL).map(({ metadata }) => metadata.name),
       'objects left',
     ).to.deep.equal([]);
+    this.removeEksClusterOfDeletedCluster();
     await expectNothingLeft(this.aws.admin);
+  }
+
+  /**
+   * Removes the EKS cluster with its access entries if its Cluster or control plane has been deleted, as Cluster API Provider
+   * AWS does. EKS deletes no cluster that has Fargate profiles.
+   */
+  private removeEksClusterOfDeletedCluster(): void {
+    const isDeleted =
+      this.object('clusters', CLUSTER) === undefined ||
+      this.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name) === undefined;
+    if (isDeleted && this.aws.admin.profiles().length === 0) this.aws.admin.removeCluster({ name: EKS_CLUSTER });
   }
 
   /** Deletes the AWSFargateProfiles, waits until they are gone, and then calls {@link finish}. */
