@@ -24,7 +24,7 @@ import {
 } from './guards/cluster-queue.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
-import { recordLocation } from './guards/record-location.ts';
+import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
 import type { Desired } from './model/desired-state.ts';
 import type { Goal, Target } from './model/goal-kinds.ts';
 import { isNeverBegun } from './model/location.ts';
@@ -125,7 +125,10 @@ export class AwsReconciler {
     const observation = await this.observe(before, target, session, asked);
     if (E.isLeft(observation)) return failedObservation(before, target, session, asked, observation.left);
     const location = { ...asked.place, eksCluster: target.eksCluster };
-    const object = await recordLocation(this.options, before, observation.right.observed, location, signal);
+    const { observed: seen } = observation.right;
+    const object = isLocationNeeded(before, asked, observation.right)
+      ? await recordLocation(this.options, before, seen, location, signal)
+      : before;
     if (object === undefined) return { object: before, end: { kind: 'conflict' } };
     if (observation.right.kind === 'profilesOnly') {
       const { desired, observed, reason } = observation.right;

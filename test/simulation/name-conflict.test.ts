@@ -28,6 +28,28 @@ async function startWithForeignCreate(): Promise<SimulatedWorld> {
 
 const eventsOf = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map((event) => event['reason']);
 
+describe('a foreign profile of the same name, without a tag that names an owner', () => {
+  it('is reported as foreign, although a manager was killed before it could write its first status', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.putProfile({ ...PROFILE, podExecutionRoleArn: THEIR_ROLE, tags: { made: 'by hand' } });
+    const killed = world.start();
+    world.api.intercept = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/status') || killed.ended !== undefined) return undefined;
+      killed.kill();
+      return new Error('the manager is gone');
+    };
+    world.apply('web');
+    await world.until('the manager killed', () => killed.ended !== undefined);
+    world.start();
+    await world.until('a problem', () => world.condition('web', 'Stalled')?.status === 'True');
+    expect(world.condition('web', 'Stalled')?.reason).to.equal('ProfileNotOwned');
+    world.aws.admin.removeProfile(PROFILE);
+    world.triggerReconcile('web');
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+});
+
 describe('a foreign profile of the same name, created at the same moment', () => {
   it('gets no events of creation and deletion', async () => {
     const world = await startWithForeignCreate();

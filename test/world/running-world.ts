@@ -8,6 +8,8 @@ import type { Exit } from '../envtest/control-plane/process.ts';
 import { endAll } from '../support/end-all.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ProgramResult } from '../support/run-program.ts';
+import type { EksClusterOfTest } from './aws/deleted-clusters.ts';
+import { removeEksClustersOfDeletedClusters } from './aws/deleted-clusters.ts';
 import type { EmulatedAws } from './aws/emulated-aws.ts';
 import { REGION } from './aws/emulated-aws.ts';
 import type { ManagerProcessOptions, RunningManager } from './manager/manager.ts';
@@ -16,6 +18,7 @@ import type { Manifest } from './objects.ts';
 import {
   PROFILES,
   clusterObject,
+  clusterPath,
   controlPlaneObject,
   controlPlanePath,
   networkOf,
@@ -38,6 +41,7 @@ export class RunningWorld implements World {
   readonly #aws: EmulatedAws;
   readonly #managers: Managers;
   readonly #cleanups: (() => Promise<void>)[] = [];
+  readonly #eksClusters: EksClusterOfTest[] = [];
   readonly #profileNotifier: WatchNotifier;
 
   constructor(controlPlane: ControlPlane, aws: EmulatedAws) {
@@ -88,6 +92,8 @@ export class RunningWorld implements World {
     const eksClusterName = `${namespace}_${name}-control-plane`;
     const place = { region, ...(options.account !== undefined && { account: options.account }) };
     const cluster = this.aws.admin.createCluster({ name: eksClusterName, ...place });
+    const paths = [clusterPath(name, namespace), controlPlanePath(name, namespace)];
+    this.#eksClusters.push({ eksCluster: cluster, paths });
     const spec = {
       eksClusterName,
       region,
@@ -230,6 +236,7 @@ export class RunningWorld implements World {
       async () => {
         await this.#removeProfiles();
         await this.#managers.finish();
+        await removeEksClustersOfDeletedClusters(this.controlPlane.api, this.aws, this.#eksClusters);
         await this.#aws.finish();
       },
       () => this.stop(),

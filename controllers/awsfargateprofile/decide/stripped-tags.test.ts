@@ -152,10 +152,10 @@ describe('a profile or role whose tags were removed', () => {
 
   it('is named with the tags to restore, and with the ways to end a deletion without them', () => {
     expect(messageFor(of({ status: STATUS }), seen({}))).to.equal(
-      `Fargate profile "${PROFILE}" has lost its tag ${OWNER_TAG}, so the controller does not change or delete it. Tag the Fargate profile again with ${OWNER_TAG}=team-a/web. The controller then continues on its own.`,
+      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own.`,
     );
     expect(messageFor(ofDeletion({ status: STATUS }, 'retain'), onlyRole({}))).to.equal(
-      `IAM role "${ROLE}" has lost its tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. Tag the IAM role again with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a. Or delete the IAM role in AWS. Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS. The controller then continues on its own.`,
+      `IAM role "${ROLE}" lacks the tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. If the IAM role belongs to this object, tag it with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a. Or delete the IAM role in AWS. Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS. The controller then continues on its own.`,
     );
     expect(messageFor(ofDeletion({ status: STATUS }, 'removeFinalizer'), seen({}))).to.contain(
       'Or remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object',

@@ -1,6 +1,12 @@
 import type { FargateProfile } from '../../../pkg/cloud/types.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import { isSharedByCapa, missingProfileTags, missingRoleTags, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import {
+  isSharedByCapa,
+  missingProfileTags,
+  missingRoleTags,
+  profileOwner,
+  roleOwner,
+} from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -13,9 +19,10 @@ import { isRecorded, ownershipOf } from './compare.ts';
 // block the deletion of its cluster.
 
 /**
- * The reason to stop for a profile of this object whose owner tag was removed; `undefined` for any other profile. The object
+ * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The object
  * records the ARN of the profile, which contains a unique id. If `clusterctl move` has dropped that record: the profile has
- * the name of this object, is in the EKS cluster that the object records, and no tag names an owner.
+ * the name of this object, is in the EKS cluster that the object records, and no tag names an owner. If Cluster API Provider
+ * AWS created the profile: it would belong to this object under a ready control plane.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, recorded, abandonment } = desired;
@@ -23,7 +30,8 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
   const tags = missingProfileTags(found.tags, identity);
   if (owner.kind === 'ours' || tags.length === 0) return undefined;
   const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !owner.claimed;
-  return recorded.profileARN === found.arn || isOfLostRecord
+  const isUnproven = recorded.isUnproven && profileOwner(found, ifProven(desired)).kind === 'ours';
+  return recorded.profileARN === found.arn || isOfLostRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'Fargate profile',
         name: found.name,
@@ -35,9 +43,10 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 }
 
 /**
- * The reason to stop for a managed role of this object whose tag was removed; `undefined` for any other role. The object
+ * The reason to stop for a managed role of this object that lacks our tags; `undefined` for any other role. The object
  * records the unique id of the role. If `clusterctl move` has dropped that record: the role has a name that is computed for
- * this object, and no tag names an owner.
+ * this object, and no tag names an owner. If Cluster API Provider AWS created the role: it would belong to this object under a
+ * ready control plane.
  */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, recorded, wanted, abandonment } = desired;
@@ -47,7 +56,8 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
   const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, found.name);
   const isOnRecord = isRecorded(desired, found.name) && recorded.isRoleManaged === true && recorded.roleId === found.id;
   const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !owner.claimed;
-  return !isOnlyUsed && (isOnRecord || isOfLostRecord)
+  const isUnproven = recorded.isUnproven && roleOwner(found, ifProven(desired)).kind === 'ours';
+  return !isOnlyUsed && (isOnRecord || isOfLostRecord || isUnproven)
     ? newReason('OwnershipTagMissing', {
         resource: 'IAM role',
         name: found.name,
@@ -57,3 +67,9 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
       })
     : undefined;
 }
+
+/** The identity of the object under a ready control plane. With adoptionPolicy `Never` nothing of that provider is its own. */
+const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
+  adoptionPolicy === 'Never'
+    ? identity
+    : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };

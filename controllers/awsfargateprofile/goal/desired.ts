@@ -84,7 +84,7 @@ function desiredUnderName(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
 ): E.Either<Reason, Desired> {
-  const { target, controlPlaneFacts, surplus, abandonment, account, isCreateUnconfirmed } = inputs;
+  const { target, controlPlaneFacts, surplus, abandonment, account } = inputs;
   // The AWS partition follows from the region, as the endpoints of EKS and IAM do. The partition in the
   // AWSManagedControlPlane is not used.
   const place: AwsLocation = { partition: partitionOf(target.region), region: target.region, account };
@@ -96,7 +96,7 @@ function desiredUnderName(
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
-    recorded: recordedStateOf(object, identity, isCreateUnconfirmed),
+    recorded: recordedStateOf(object, identity, inputs),
     creationBlocker: controlPlaneFacts?.creationBlocker,
     // A deletion has no limits.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
@@ -183,7 +183,7 @@ function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName }: Ta
 function recordedStateOf(
   object: AWSFargateProfile,
   identity: ObjectIdentity,
-  isCreateUnconfirmed: boolean,
+  { targetSource, isCreateUnconfirmed }: Pick<DesiredInputs, 'targetSource' | 'isCreateUnconfirmed'>,
 ): RecordedState {
   const { metadata, status = {} } = object;
   // While the role belongs to another owner, this controller attaches nothing to the role. So status of such a role records
@@ -193,6 +193,7 @@ function recordedStateOf(
     profileName: status.profileName,
     profileARN: status.profileARN,
     lostNames: lostNamesOf(object, identity),
+    isUnproven: targetSource === 'unreadyControlPlane' && locationOf(object).kind !== 'none',
     roleName: status.role?.name,
     isRoleManaged: status.role?.managed,
     roleId: status.role?.id,

@@ -429,7 +429,9 @@ describe('goalFor', () => {
     expect(sourceFor({})).to.equal('controlPlane');
     expect(sourceFor({}, RECORDED)).to.equal('controlPlane');
     expect(sourceFor({ controlPlane: deletedControlPlane }, RECORDED)).to.equal('controlPlane');
-    expect(sourceFor({ controlPlane: found(aControlPlane({ ready: false })) }, RECORDED)).to.equal('record');
+    expect(sourceFor({ controlPlane: found(aControlPlane({ ready: false })) }, RECORDED)).to.equal(
+      'unreadyControlPlane',
+    );
     expect(sourceFor({ controlPlane: other }, RECORDED)).to.equal('record');
     expect(sourceFor({ controlPlane: ABSENT }, RECORDED)).to.equal('record');
   });

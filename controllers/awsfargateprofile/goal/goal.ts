@@ -124,7 +124,7 @@ function deletionTarget({
   if (!isSame) return { target: recorded, targetSource: 'record' };
   // Cluster API Provider AWS leaves a control plane ready while the control plane is being deleted.
   const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
-  return named && { target: named, targetSource: isReady ? 'controlPlane' : 'record' };
+  return named && { target: named, targetSource: isReady ? 'controlPlane' : 'unreadyControlPlane' };
 }
 
 /**

@@ -1,11 +1,36 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
+import type { Observation } from '../aws/observe.ts';
+import { foundRoles, ownershipOf } from '../decide/compare.ts';
+import { decide } from '../decide/decide.ts';
 import { locationPatch } from '../goal/metadata.ts';
+import type { Desired } from '../model/desired-state.ts';
 import type { KnownLocation } from '../model/location.ts';
-import { locationOf } from '../model/location.ts';
+import { NOWHERE, locationOf } from '../model/location.ts';
+import type { ObservedProfile } from '../model/observed-state.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
+
+/**
+ * Whether the location has to be recorded. As long as AWS has nothing of the object and the pass creates nothing, the mark
+ * that nothing was created stays. With a location on record and no status, as after `clusterctl move`, a profile of the same
+ * name without tags would count as a profile of this object whose tags were removed.
+ */
+export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
+  if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
+  const { desired = asked, observed } = observation;
+  const isOurs = ({ found }: ObservedProfile): boolean =>
+    found !== undefined && ownershipOf(desired, found).kind === 'ours';
+  if (observed.profiles.some(isOurs)) return true;
+  if (observation.kind === 'profilesOnly') return false;
+  return (
+    foundRoles(observation.observed.roles).some((role) => roleOwner(role, desired.identity).kind === 'ours') ||
+    decide(desired, observation.observed).kind !== 'stop'
+  );
+}
 
 /**
  * Records account, region and EKS cluster in an annotation once EKS has shown that the cluster exists: after `clusterctl

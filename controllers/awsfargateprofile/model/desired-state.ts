@@ -74,6 +74,11 @@ export interface RecordedState {
    * may belong to another owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
+  /**
+   * Whether the object may be one of Cluster API Provider AWS whose profile and roles are not known to be its own, because
+   * only a control plane that is not ready names the EKS cluster.
+   */
+  readonly isUnproven: boolean;
   readonly roleName: RoleName | undefined;
   /** Whether this controller manages the recorded role; `false` for a foreign role, `undefined` if it is not known. */
   readonly isRoleManaged: boolean | undefined;

@@ -17,10 +17,11 @@ export interface Target {
 }
 
 /**
- * What names the target of a pass. `controlPlane`: the AWSManagedControlPlane. `record`: only the status of the object, or a
- * control plane that was never ready; a client that may write these objects may have chosen the target.
+ * What names the target of a pass. `controlPlane`: the AWSManagedControlPlane. `unreadyControlPlane`: an
+ * AWSManagedControlPlane that is not ready. `record`: only the status of the object. A client that may write these objects may
+ * have chosen the target, unless the control plane is ready.
  */
-export type TargetSource = 'controlPlane' | 'record';
+export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
 /** Facts of the AWSManagedControlPlane on which the desired state depends. */
 export interface ControlPlaneFacts {

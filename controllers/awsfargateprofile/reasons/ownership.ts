@@ -17,10 +17,10 @@ export const OWNERSHIP_REASONS = {
     keepsReady: true,
     poll: pollForUserAction,
     describe: ({ resource, name, tags }) =>
-      `${resource} ${quoted(name)} has lost its ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
+      `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
     remedy: ({ resource, tags, abandonment }) =>
       [
-        `Tag the ${resource} again with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
+        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
         ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`, describeAbandonment(abandonment)]),
         CONTINUES,
       ].join('. '),

@@ -189,7 +189,7 @@ for (const option of ROUTES) {
     });
 
     it('creates, changes and deletes a role and a profile', async () => {
-      const { roles, profiles, clusters } = session;
+      const { roles, profiles, clusters, accessEntries } = session;
       expect(await answer(clusters.describe(cluster))).to.deep.include({
         name: cluster,
         arn: eksArn(),
@@ -243,6 +243,7 @@ for (const option of ROUTES) {
       expect(await failure(roles.delete(wantedRole().name))).to.satisfy(errors.isDeleteConflict);
       await answer(roles.detach(wantedRole().name, podExecutionPolicyArn('aws')));
       await answer(roles.detach(wantedRole().name, podExecutionPolicyArn('aws')));
+      await answer(accessEntries.delete(cluster, wantedProfile().podExecutionRoleArn));
       await answer(roles.delete(wantedRole().name));
       expect(leftovers(emulator.admin.snapshot())).to.deep.equal([]);
     });

@@ -61,8 +61,8 @@ describe('ownership of Fargate profiles and roles', () => {
       await world.patch('untagged', { spec: { additionalTags: { team: 'shop' } } });
       const object = await world.condition('untagged', 'Stalled', { status: 'True', reason: 'OwnershipTagMissing' });
       expect(messageOf(object, 'Stalled')).to.equal(
-        `Fargate profile "default_untagged" has lost its tag ${OWNER_TAG}, so the controller does not change or delete it. ` +
-          `Tag the Fargate profile again with ${OWNER_TAG}=default/untagged. The controller then continues on its own.`,
+        `Fargate profile "default_untagged" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. ` +
+          `If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=default/untagged. The controller then continues on its own.`,
       );
       expect(operationsOf(calls)).to.deep.equal([]);
       setTags('untagged', { [OWNER_TAG]: 'default/untagged' });

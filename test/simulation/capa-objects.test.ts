@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
+import { WEB, changeRoleByHand } from './phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const ROLE = `${CLUSTER}-${WEB}_fargate`;
+const OURS = 'sigs.k8s.io/cluster-api-provider-aws-fargate';
+
+/**
+ * An object that Cluster API Provider AWS has looked after, with an explicit profile name that other namespaces could give
+ * too, whose control plane is not ready. A user deletes the object before this controller has seen it.
+ */
+function deletedObjectOfCapa(): SimulatedWorld {
+  const world = new SimulatedWorld();
+  const tags = capaTags(CLUSTER);
+  const { arn } = world.aws.admin.putRole({
+    name: ROLE,
+    trustPolicy: CAPA_TRUST,
+    tags,
+    attachedPolicies: [EKS_POLICY],
+    foreign: false,
+  });
+  const selectors = [{ namespace: WEB, labels: {} }];
+  world.aws.admin.putProfile({
+    cluster: EKS_CLUSTER,
+    name: WEB,
+    podExecutionRoleArn: arn,
+    selectors,
+    tags,
+    foreign: false,
+  });
+  setReady(world, false);
+  world.create(PLURAL, {
+    metadata: { name: WEB, finalizers: [FINALIZER] },
+    spec: { clusterName: CLUSTER, profileName: WEB, selectors: [{ namespace: WEB }] },
+  });
+  world.delete(WEB);
+  world.start();
+  return world;
+}
+
+const setReady = (world: SimulatedWorld, ready: boolean): void =>
+  world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
+
+async function untilTagMissing(world: SimulatedWorld, of: string): Promise<string> {
+  const message = (): string => world.condition(WEB, 'Deleting')?.message ?? '';
+  await world.until(`the reason for the ${of}`, () => message().includes(of));
+  expect(world.condition(WEB, 'Deleting')?.reason).to.equal('OwnershipTagMissing');
+  return message();
+}
+
+describe('a deleted object of Cluster API Provider AWS whose control plane is not ready', () => {
+  it('stays while AWS has its profile and role, and says what a user can do', async () => {
+    const world = deletedObjectOfCapa();
+    expect(await untilTagMissing(world, 'Fargate profile')).to.equal(
+      `Fargate profile "web" lacks the tag ${OURS}/owner, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OURS}/owner=default/web. Or delete the Fargate profile in AWS. Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS. The controller then continues on its own.`,
+    );
+    world.aws.admin.setProfile({
+      cluster: EKS_CLUSTER,
+      name: WEB,
+      tags: { ...capaTags(CLUSTER), [`${OURS}/owner`]: `default/${WEB}` },
+    });
+    expect(await untilTagMissing(world, 'IAM role')).to.contain(
+      `IAM role "${ROLE}" lacks the tags ${OURS}/eks-cluster, ${OURS}/namespace`,
+    );
+    const eksCluster = world.aws.admin.snapshot().clusters[0]?.arn ?? '';
+    const tags = { ...capaTags(CLUSTER), [`${OURS}/eks-cluster`]: eksCluster, [`${OURS}/namespace`]: 'default' };
+    changeRoleByHand(world, ROLE, { tags });
+    await world.gone(WEB);
+    await world.finish();
+  });
+
+  it('is deleted with its profile and role when the control plane becomes ready', async () => {
+    const world = deletedObjectOfCapa();
+    await untilTagMissing(world, 'Fargate profile');
+    setReady(world, true);
+    await world.gone(WEB);
+    await world.finish();
+  });
+
+  it('is deleted at once if it forbids the adoption', async () => {
+    const world = deletedObjectOfCapa();
+    world.patch(PLURAL, WEB, { spec: { adoptionPolicy: 'Never' } });
+    await world.until('the end of the deletion', () => world.profile(WEB) === undefined, MINUTE);
+    expect(world.mutations()).to.deep.equal([]);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: WEB });
+    world.aws.admin.removeRole({ name: ROLE });
+    await world.finish();
+  });
+});
