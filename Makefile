@@ -47,7 +47,12 @@ test-integration: build envtest-all ## Tests of the built manager against a real
 
 .PHONY: test-grid
 test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes; make test runs a sample
-	mocha --config .mocharc.integration.json $(filter-out test/image/%,$(wildcard test/*/whole*.test.ts))
+	mocha --config .mocharc.integration.json $(wildcard test/grid/whole*.test.ts test/teardown/whole*.test.ts)
+
+.PHONY: test-gitops
+test-gitops: build envtest-all ## Flux and Argo CD sync a folder with a cluster, two minutes; needs Go, which builds them once
+	@node test/envtest/main.ts ensure kustomize-controller argocd-engine kstatus
+	mocha --config .mocharc.integration.json $(wildcard test/gitops/whole*.test.ts)
 
 .PHONY: test-image
 test-image: $(INSTALLED) envtest ## Build the image twice, and run it as a container does; needs root and Linux, two minutes

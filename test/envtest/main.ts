@@ -1,4 +1,4 @@
-import { BINARIES, BinariesMissing, resolveBinaries, type BinaryName } from './binaries/binaries.ts';
+import { BINARIES, BinariesMissing, TEST_BINARIES, resolveBinaries, type BinaryName } from './binaries/binaries.ts';
 import { startControlPlane } from './control-plane/controlplane.ts';
 import { coreCrds, coreRelease } from './control-plane/coremanager.ts';
 
@@ -6,7 +6,7 @@ import { coreCrds, coreRelease } from './control-plane/coremanager.ts';
 const CONTROL_PLANE = ['kube-apiserver', 'etcd', 'kubectl'] as const;
 
 const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${CONTROL_PLANE.join(', ')}
-       node test/envtest/main.ts ensure-all         also the binaries that only some tests need; missing ones are reported
+       node test/envtest/main.ts ensure-all         also those that only some files of make test need; missing ones are reported
        node test/envtest/main.ts path <name>        get a binary and print its path
        node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
 
@@ -21,11 +21,11 @@ async function ensure(names: readonly string[]): Promise<void> {
   print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
 }
 
-/** Gets all binaries before the tests start, because a build during a test would exceed the timeout of the test. */
+/** Gets all binaries of `make test` before the tests start, because a build during a test would exceed the timeout of the test. */
 async function ensureAll(): Promise<void> {
   await ensure([]);
   try {
-    print(await resolveBinaries(BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
+    print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
     await coreCrds();
     await coreRelease();
   } catch (error) {

@@ -5,13 +5,9 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Health, HealthStatus } from '../argocd/health.ts';
 import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { expectGolden } from '../support/golden.ts';
-import { AWS } from './phases/aws.ts';
-import { BEFORE_AWS } from './phases/before-aws.ts';
-import { CREDENTIALS } from './phases/credentials.ts';
+import { PHASE_GROUPS } from './phases/all.ts';
 import type { Phase } from './phases/phase.ts';
-import { HOUR, WEB, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
-import { PROFILES } from './phases/profile.ts';
-import { ROLES } from './phases/role.ts';
+import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -19,7 +15,7 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const YAML = { version: '1.1', lineWidth: 0 } as const;
 /** After this time, a problem that only a user can solve is reported in the condition Stalled. */
 const ENOUGH = 5 * MINUTE;
-const PHASES = [...BEFORE_AWS, ...CREDENTIALS, ...AWS, ...ROLES, ...PROFILES];
+const PHASES = Object.values(PHASE_GROUPS).flat();
 
 /** What Argo CD must show for phases of `kubectl describe`. */
 const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
@@ -88,23 +84,9 @@ const CASES: readonly Case[] = [
   ...Object.entries(OF_PHASES).map(([name, wanted]): Case => {
     const phase = PHASES.find((each) => each.name === name);
     if (phase === undefined) throw new Error(`there is no phase ${name}`);
-    return { name, wanted, arrange: (world) => arrangePhase(world, phase), options: phase.options };
+    return { name, wanted, arrange: (world) => bringIntoPhase(world, phase, ENOUGH), options: phase.options };
   }),
 ];
-
-async function arrangePhase(world: SimulatedWorld, { arrange, until, readAfter = HOUR }: Phase): Promise<void> {
-  await arrange(world);
-  const [type, status, reason] = until;
-  await world.until(
-    until.join(' '),
-    () => {
-      const found = world.condition(WEB, type);
-      return found?.status === status && (reason === undefined || found.reason === reason);
-    },
-    HOUR,
-  );
-  await world.clock.advance(Math.min(readAfter, ENOUGH));
-}
 
 describe('the health script of Argo CD', () => {
   const healths = new Map<string, Health>();

@@ -6,37 +6,21 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { DescribedEvent } from '../support/describe.ts';
 import { describeAsKubectl } from '../support/describe.ts';
 import { expectGolden, normalizeDescription } from '../support/golden.ts';
-import { AWS } from './phases/aws.ts';
-import { BEFORE_AWS } from './phases/before-aws.ts';
-import { CREDENTIALS } from './phases/credentials.ts';
-import { DELETION } from './phases/deletion.ts';
-import { LIMITS } from './phases/limits.ts';
+import { PHASE_GROUPS } from './phases/all.ts';
 import type { Phase } from './phases/phase.ts';
-import { AT_ONCE, HOUR, WEB, removeHeldFinalizers } from './phases/phase.ts';
-import { PROFILES } from './phases/profile.ts';
-import { ROLES } from './phases/role.ts';
+import { WEB, bringIntoPhase, isInPhase, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const GOLDEN = new URL('golden/', import.meta.url);
 
-const GROUPS: Readonly<Record<string, readonly Phase[]>> = {
-  'before the first AWS call': BEFORE_AWS,
-  'without usable credentials': CREDENTIALS,
-  'after an AWS error': AWS,
-  'the role': ROLES,
-  "the operator's limits": LIMITS,
-  'the profile': PROFILES,
-  'the deletion': DELETION,
-};
-
 describe('kubectl describe shows', () => {
-  for (const [group, phases] of Object.entries(GROUPS))
+  for (const [group, phases] of Object.entries(PHASE_GROUPS))
     describe(group, () => {
       for (const phase of phases) it(phase.title, () => expectPhase(phase));
     });
 
   it('each reason of the table in a golden text, and has no other golden texts', () => {
-    const names = Object.values(GROUPS).flatMap((phases) => phases.map(({ name }) => `${name}.golden`));
+    const names = Object.values(PHASE_GROUPS).flatMap((phases) => phases.map(({ name }) => `${name}.golden`));
     expect(readdirSync(GOLDEN), 'golden texts').to.have.members(names);
     const texts = [GOLDEN, new URL('../integration/golden/', import.meta.url)].flatMap((folder) =>
       readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8')),
@@ -51,17 +35,11 @@ describe('kubectl describe shows', () => {
  * Compares `kubectl describe` of the AWSFargateProfile with the golden text, applies the remedy that the text names,
  * and expects that the remedy helps.
  */
-async function expectPhase({ name, options, arrange, until, readAfter = HOUR, remedy, endsAs }: Phase): Promise<void> {
+async function expectPhase(phase: Phase): Promise<void> {
+  const { name, options, until, remedy, endsAs } = phase;
   const world = new SimulatedWorld(options);
-  await arrange(world);
-  const [type, status, reason] = until;
-  const isThere = (): boolean => {
-    const found = world.condition(WEB, type);
-    return found?.status === status && (reason === undefined || found.reason === reason);
-  };
-  await world.until(until.join(' '), isThere, HOUR);
-  await world.clock.advance(Math.max(readAfter, AT_ONCE));
-  expect(isThere(), `still ${until.join(' ')}`).to.equal(true);
+  await bringIntoPhase(world, phase);
+  expect(isInPhase(world, phase), `still ${until.join(' ')}`).to.equal(true);
   expectGolden(new URL(`${name}.golden`, GOLDEN), normalizeDescription(describeWeb(world)));
 
   const isLeaving = world.profile(WEB)?.metadata.deletionTimestamp !== undefined;

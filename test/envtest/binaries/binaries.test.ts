@@ -1,17 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { chooseArchive } from './archive.ts';
 import { BinariesMissing, cacheRoot, resolveBinaries } from './binaries.ts';
 import { freePorts } from '../control-plane/ports.ts';
-import { KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
+import {
+  KUBERNETES_VERSION,
+  OLDEST_KUBERNETES_VERSION,
+  PLATFORM,
+  gitopsSourcesHash,
+  versionParts,
+} from './versions.ts';
 
 const [major, minor] = versionParts(KUBERNETES_VERSION);
 const OTHER_PATCH = `v${major}.${minor}.0`;
@@ -35,7 +42,7 @@ out=; previous=
 for argument in "$@"; do [ "$previous" = -o ] && out=$argument; previous=$argument; done
 [ -n "$out" ] || out=$GOBIN/\${previous##*/}
 out=\${out%@*}
-{ echo "$@"; echo "GOOS=$GOOS GOARCH=$GOARCH GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED"; } > "$out"
+{ echo "$@"; echo "GOOS=$GOOS GOARCH=$GOARCH GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED"; echo "in \${PWD##*/}"; } > "$out"
 chmod +x "$out"
 `;
 
@@ -150,6 +157,26 @@ describe('resolveBinaries', () => {
     );
     expect(lines[3]).to.match(/^built kube-apiserver v\S+, \d+ s$/);
     expect(await readdir(cacheRoot(env))).to.deep.equal([`${KUBERNETES_VERSION}-${PLATFORM}`]);
+  });
+
+  it('builds each program in its own module, and again when a source file of test/gitops has changed', async () => {
+    await addFakeGo();
+    const names = ['kstatus', 'kustomize-controller', 'oldest-kube-apiserver'] as const;
+    const paths = await resolveBinaries(names, { env, report, indexUrl: unreachableUrl });
+    const built = names.map((name) => readFileSync(paths[name], 'utf8').split('\n'));
+    expect(built.map(([, , where]) => where)).to.deep.equal(['in gitops', 'in gitops', 'in compatibility']);
+    expect(built[1]?.[0]).to.match(/ github\.com\/fluxcd\/kustomize-controller$/);
+    expect(built[2]?.[0]).to.contain(`version.gitVersion=${OLDEST_KUBERNETES_VERSION} `);
+    expect(dirname(paths.kstatus)).to.equal(join(cacheRoot(env), `gitops-${gitopsSourcesHash()}-${PLATFORM}`));
+    expect(dirname(paths['oldest-kube-apiserver'])).to.equal(
+      join(cacheRoot(env), `${OLDEST_KUBERNETES_VERSION}-${PLATFORM}`),
+    );
+    const sources = join(directory, 'gitops');
+    cpSync(new URL('../../gitops/', import.meta.url), sources, { recursive: true });
+    const url = pathToFileURL(`${sources}/`);
+    expect(gitopsSourcesHash(url)).to.equal(gitopsSourcesHash());
+    await writeFile(join(sources, 'cmd/kstatus/main.go'), 'package main');
+    expect(gitopsSourcesHash(url)).to.not.equal(gitopsSourcesHash());
   });
 
   it('fails with the output of Go, and leaves no incomplete binary', async () => {

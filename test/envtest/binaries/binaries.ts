@@ -4,11 +4,24 @@ import { join } from 'node:path';
 import { ENVTEST_INDEX_URL, downloadArchive } from './archive.ts';
 import { buildFromGo, goVersion } from './gobuild.ts';
 import { withLock } from './lock.ts';
-import { CLUSTER_API_VERSION, KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
+import {
+  CLUSTER_API_VERSION,
+  KUBERNETES_VERSION,
+  OLDEST_KUBERNETES_VERSION,
+  PLATFORM,
+  gitopsSourcesHash,
+  versionParts,
+} from './versions.ts';
 
 const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
 const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
-export const BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
+/** The programs with which `make test-gitops` runs Flux and Argo CD. */
+const GITOPS_BINARIES = ['kustomize-controller', 'argocd-engine', 'kstatus'] as const;
+/** The API server that `make test-compatibility` runs besides kube-apiserver. */
+const COMPATIBILITY_BINARIES = ['oldest-kube-apiserver'] as const;
+/** The binaries that `make test` needs. */
+export const TEST_BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
+export const BINARIES = [...TEST_BINARIES, ...GITOPS_BINARIES, ...COMPATIBILITY_BINARIES] as const;
 
 export type BinaryName = (typeof BINARIES)[number];
 
@@ -111,7 +124,7 @@ async function findInstalled<N extends BinaryName>(
   const root = cacheRoot(env);
   const kubernetes = await kubernetesDirectories(root);
   for (const name of names) {
-    const cached = isClusterApi(name) ? [directoryOf(root, name)] : kubernetes;
+    const cached = isIn(KUBERNETES_BINARIES, name) ? kubernetes : [directoryOf(root, name)];
     const folders = env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS, ...cached] : cached;
     for (const folder of folders) {
       const path = join(folder, name);
@@ -141,18 +154,22 @@ async function kubernetesDirectories(root: string): Promise<string[]> {
 }
 
 function directoryOf(root: string, name: BinaryName): string {
-  return join(
-    root,
-    isClusterApi(name) ? `cluster-api-${CLUSTER_API_VERSION}-${PLATFORM}` : `${KUBERNETES_VERSION}-${PLATFORM}`,
-  );
+  return join(root, `${cacheKeyOf(name)}-${PLATFORM}`);
 }
 
-function isClusterApi(name: BinaryName): boolean {
-  return CLUSTER_API_BINARIES.some((candidate) => candidate === name);
+/** Names the versions of everything from which a binary is built. */
+function cacheKeyOf(name: BinaryName): string {
+  if (isIn(CLUSTER_API_BINARIES, name)) return `cluster-api-${CLUSTER_API_VERSION}`;
+  if (isIn(GITOPS_BINARIES, name)) return `gitops-${gitopsSourcesHash()}`;
+  return isIn(COMPATIBILITY_BINARIES, name) ? OLDEST_KUBERNETES_VERSION : KUBERNETES_VERSION;
+}
+
+function isIn(names: readonly BinaryName[], name: BinaryName): boolean {
+  return names.includes(name);
 }
 
 function isInArchive(name: BinaryName): boolean {
-  return !isClusterApi(name) && name !== 'kube-controller-manager';
+  return isIn(KUBERNETES_BINARIES, name) && name !== 'kube-controller-manager';
 }
 
 function isComplete<N extends BinaryName>(

@@ -5,15 +5,24 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binaries.ts';
-import { CLUSTER_API_VERSION, KUBERNETES_VERSION, versionParts } from './versions.ts';
+import {
+  CLUSTER_API_VERSION,
+  KUBERNETES_VERSION,
+  KUSTOMIZE_CONTROLLER_VERSION,
+  OLDEST_KUBERNETES_VERSION,
+  versionParts,
+} from './versions.ts';
 
-const MODULE_DIRECTORY = dirname(dirname(fileURLToPath(import.meta.url)));
+/** The directory `test`. Its subdirectories envtest, gitops and compatibility are Go modules. */
+const TEST_DIRECTORY = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRESS_INTERVAL_MS = 60_000;
 /** How many characters from the end of the output of `go` an error message shows. */
 const MAX_OUTPUT = 4_000;
 
 interface Recipe {
   readonly what: string;
+  /** The subdirectory of the directory `test` in which `go` runs. */
+  readonly module: 'envtest' | 'gitops' | 'compatibility';
   /**
    * The build time of the binary on 2 cores. kube-apiserver is built first, with an empty Go build cache, and the later
    * builds use the cache of the earlier ones.
@@ -33,25 +42,40 @@ function linkerFlags(version: string, packagePath: string): string {
   return ['-s', '-w', ...Object.entries(stamp).map(([name, value]) => `-X ${packagePath}.${name}=${value}`)].join(' ');
 }
 
-function fromOwnModule(name: BinaryName, duration: string): Recipe {
+/** A recipe for a main package that one of the Go modules below the directory `test` has or requires. */
+function fromOwnModule(
+  name: BinaryName,
+  duration: string,
+  module: Recipe['module'],
+  options: { readonly what?: string; readonly ldflags?: string; readonly packagePath?: string } = {},
+): Recipe {
+  const { what = name, ldflags = '-s -w', packagePath = `./cmd/${name}` } = options;
   return {
-    what: `${name} ${KUBERNETES_VERSION}`,
+    what,
+    module,
     duration,
     command: (directory) => ({
       // prettier-ignore
       args: [
-        'build', '-mod=readonly', '-trimpath', '-buildvcs=false',
-        '-ldflags', linkerFlags(KUBERNETES_VERSION, 'k8s.io/component-base/version'),
-        '-o', join(directory, name), `./cmd/${name}`,
+        'build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', ldflags,
+        '-o', join(directory, name), packagePath,
       ],
       product: name,
     }),
   };
 }
 
+function ofKubernetes(name: BinaryName, duration: string): Recipe {
+  return fromOwnModule(name, duration, 'envtest', {
+    what: `${name} ${KUBERNETES_VERSION}`,
+    ldflags: linkerFlags(KUBERNETES_VERSION, 'k8s.io/component-base/version'),
+  });
+}
+
 function fromClusterApi(name: BinaryName, duration: string, packagePath: string, product: string): Recipe {
   return {
     what: `${name} of Cluster API ${CLUSTER_API_VERSION}`,
+    module: 'envtest',
     duration,
     command: () => ({
       // prettier-ignore
@@ -66,10 +90,10 @@ function fromClusterApi(name: BinaryName, duration: string, packagePath: string,
 }
 
 const RECIPES: Record<BinaryName, Recipe> = {
-  'kube-apiserver': fromOwnModule('kube-apiserver', 'about 3 minutes'),
-  etcd: fromOwnModule('etcd', 'about 10 seconds'),
-  kubectl: fromOwnModule('kubectl', 'about 20 seconds'),
-  'kube-controller-manager': fromOwnModule('kube-controller-manager', 'about a minute'),
+  'kube-apiserver': ofKubernetes('kube-apiserver', 'about 3 minutes'),
+  etcd: ofKubernetes('etcd', 'about 10 seconds'),
+  kubectl: ofKubernetes('kubectl', 'about 20 seconds'),
+  'kube-controller-manager': ofKubernetes('kube-controller-manager', 'about a minute'),
   'cluster-api-manager': fromClusterApi(
     'cluster-api-manager',
     'about 2 minutes',
@@ -77,6 +101,17 @@ const RECIPES: Record<BinaryName, Recipe> = {
     'cluster-api',
   ),
   clusterctl: fromClusterApi('clusterctl', 'about 20 seconds', 'sigs.k8s.io/cluster-api/cmd/clusterctl', 'clusterctl'),
+  'kustomize-controller': fromOwnModule('kustomize-controller', 'about 3 minutes', 'gitops', {
+    what: `kustomize-controller of Flux ${KUSTOMIZE_CONTROLLER_VERSION}`,
+    packagePath: 'github.com/fluxcd/kustomize-controller',
+  }),
+  'argocd-engine': fromOwnModule('argocd-engine', 'about a minute', 'gitops'),
+  kstatus: fromOwnModule('kstatus', 'some seconds', 'gitops'),
+  'oldest-kube-apiserver': fromOwnModule('oldest-kube-apiserver', 'about 3 minutes', 'compatibility', {
+    what: `kube-apiserver ${OLDEST_KUBERNETES_VERSION}`,
+    ldflags: linkerFlags(OLDEST_KUBERNETES_VERSION, 'k8s.io/component-base/version'),
+    packagePath: './cmd/kube-apiserver',
+  }),
 };
 
 export interface BuildOptions {
@@ -110,7 +145,7 @@ export async function buildFromGo({ name, directory, env, report }: BuildOptions
   const progress = setInterval(() => report(`… still building ${name}, ${elapsed()}`), PROGRESS_INTERVAL_MS);
   try {
     const { args, product } = recipe.command(temporary);
-    await runGo(args, { ...env, ...buildEnvironment(temporary) });
+    await runGo(args, join(TEST_DIRECTORY, recipe.module), { ...env, ...buildEnvironment(temporary) });
     await rename(join(temporary, product), join(directory, name));
   } catch (error) {
     throw new Error(`building ${recipe.what} from Go modules`, { cause: error });
@@ -129,8 +164,8 @@ function buildEnvironment(bin: string): NodeJS.ProcessEnv {
   return { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '', GOOS: undefined, GOARCH: undefined, GOBIN: bin };
 }
 
-async function runGo(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn('go', args, { cwd: MODULE_DIRECTORY, env, stdio: ['ignore', 'pipe', 'pipe'] });
+async function runGo(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,16 +1,33 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
 
 const GO_ARCH: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', ia32: '386' };
 
-function pinnedInGoMod(module: string): string {
-  const goMod = readFileSync(new URL('../go.mod', import.meta.url), 'utf8');
-  const version = new RegExp(`^\\t${module} (v\\S+)$`, 'm').exec(goMod)?.[1];
-  if (version === undefined) throw new Error(`test/envtest/go.mod does not require ${module}`);
+/** Returns the version that a pattern finds in a file of the directory `test`. */
+function pinned(pattern: RegExp, path: string): string {
+  const version = pattern.exec(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`test/${path} does not match ${String(pattern)}`);
   return version;
 }
 
+/** Returns the version of a Go module that a go.mod file of the directory `test` requires. */
+const pinnedInGoMod = (module: string, directory = 'envtest'): string =>
+  pinned(new RegExp(`^(?:\\t|require )${module} (v\\S+)`, 'm'), `${directory}/go.mod`);
+
 /** The Kubernetes version of the binaries that tests use, e.g. `v1.36.3`. It is set in test/envtest/go.mod. */
 export const KUBERNETES_VERSION = pinnedInGoMod('k8s.io/kubernetes');
+
+/** The oldest version of Kubernetes that the tests run. It is set in test/compatibility/go.mod. */
+export const OLDEST_KUBERNETES_VERSION = pinnedInGoMod('k8s.io/kubernetes', 'compatibility');
+
+/** The version of Flux's kustomize-controller. It is set in test/gitops/go.mod. */
+export const KUSTOMIZE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/kustomize-controller', 'gitops');
+
+/** The version of Flux's source-controller, of which the tests use the CRDs. It is set in test/gitops/go.mod. */
+export const SOURCE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/source-controller/api', 'gitops');
+
+/** The version of Argo CD, of which the tests use the CRD and the test of health scripts. */
+export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script.sh');
 
 /**
  * The version of the core manager of Cluster API and of clusterctl. From version 1.14 on, the go.mod of Cluster API has
@@ -27,4 +44,13 @@ export function versionParts(version: string): readonly [major: string, minor: s
   if (major === undefined || minor === undefined || patch === undefined)
     throw new Error(`"${version}" is not a version`);
   return [major, minor, patch];
+}
+
+/** The hash of the sources of the programs in test/gitops, and of the versions of the modules that they use. */
+export function gitopsSourcesHash(directory = new URL('../../gitops/', import.meta.url)): string {
+  const commands = readdirSync(new URL('cmd/', directory), { recursive: true, encoding: 'utf8' });
+  const files = ['go.mod', 'go.sum', ...commands.filter((path) => path.endsWith('.go')).map((path) => `cmd/${path}`)];
+  const hash = createHash('sha256');
+  for (const path of files.toSorted()) hash.update(path).update(readFileSync(new URL(path, directory)));
+  return hash.digest('hex').slice(0, 12);
 }

@@ -3,7 +3,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { resolveBinaries, reportToStderr, type ProgressReporter } from '../binaries/binaries.ts';
-import { cachedFromClusterApi } from '../binaries/clusterapi-module.ts';
+import { cachedFromClusterApi } from '../binaries/module-files.ts';
 import type { ControlPlane } from './controlplane.ts';
 import { applyCrds, loadCrds, type CrdManifest } from '../clients/crds.ts';
 import { freePorts } from './ports.ts';

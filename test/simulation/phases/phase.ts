@@ -46,6 +46,20 @@ export interface Phase {
  */
 export const AT_ONCE: Ms = 2 * SECOND;
 
+/** Whether the AWSFargateProfile {@link WEB} has the condition of the phase. */
+export function isInPhase(world: SimulatedWorld, { until: [type, status, reason] }: Phase): boolean {
+  const found = world.condition(WEB, type);
+  return found?.status === status && (reason === undefined || found.reason === reason);
+}
+
+/** Brings the AWSFargateProfile {@link WEB} into the phase, and leaves it there for {@link Phase.readAfter}, at most `limit`. */
+export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
+  const { arrange, until, readAfter = HOUR } = phase;
+  await arrange(world);
+  await world.until(until.join(' '), () => isInPhase(world, phase), HOUR);
+  await world.clock.advance(Math.max(Math.min(readAfter, limit), AT_ONCE));
+}
+
 export const patchWeb = (world: SimulatedWorld, change: object): void => world.patch(PLURAL, WEB, change);
 export const patchCluster = (world: SimulatedWorld, change: object): void => world.patch('clusters', CLUSTER, change);
 export const patchControlPlane = (world: SimulatedWorld, change: object): void =>

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { BinaryName } from './binaries.ts';
+import { BinariesMissing, cacheRoot } from './binaries.ts';
+import { CLUSTER_API_VERSION } from './versions.ts';
+
+/** A Go module with files that tests need. */
+export interface ModuleFiles {
+  /** The path and the version of the module, e.g. `sigs.k8s.io/cluster-api@v1.12.8`. */
+  readonly module: string;
+  /** The name of the directory in the cache. It contains the version of the module. */
+  readonly name: string;
+  /** The binary that is of no use without the files. */
+  readonly neededBy: BinaryName;
+}
+
+/**
+ * Returns a directory in the cache of binaries with files from a Go module. If the directory is missing, downloads the
+ * module and lets `write` write the files, so that later test runs do not need Go.
+ * @param write writes the files to the given directory, from the directory of the module
+ * @throws {BinariesMissing} if the directory is missing and Go is not installed
+ */
+export async function cachedFromModule(
+  { module, name, neededBy }: ModuleFiles,
+  write: (module: string, directory: string) => Promise<void>,
+): Promise<string> {
+  const root = cacheRoot();
+  const cached = join(root, name);
+  if (await exists(cached)) return cached;
+  const downloaded = await downloadModule(module, neededBy);
+  await mkdir(root, { recursive: true });
+  const temporary = await mkdtemp(join(root, `tmp-${name}-`));
+  try {
+    await write(downloaded, temporary);
+    // Another test process may have put the same files into the cache in the meantime.
+    await rename(temporary, cached).catch(async (error: unknown) => {
+      if (!(await exists(cached))) throw error;
+    });
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+  return cached;
+}
+
+/** {@link cachedFromModule} for the module of Cluster API; `name` is the last part of the name of the directory. */
+export const cachedFromClusterApi = (
+  name: string,
+  write: (module: string, directory: string) => Promise<void>,
+): Promise<string> =>
+  cachedFromModule(
+    {
+      module: `sigs.k8s.io/cluster-api@${CLUSTER_API_VERSION}`,
+      name: `cluster-api-${CLUSTER_API_VERSION}-${name}`,
+      neededBy: 'cluster-api-manager',
+    },
+    write,
+  );
+
+async function downloadModule(module: string, neededBy: BinaryName): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module]);
+    return (JSON.parse(stdout) as { Dir: string }).Dir;
+  } catch (error) {
+    throw new BinariesMissing([neededBy], [`"go mod download" of its files: ${String(error)}`]);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

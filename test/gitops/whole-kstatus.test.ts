@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { HealthStatus } from '../argocd/health.ts';
+import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
+import { resolveBinaries } from '../envtest/binaries/binaries.ts';
+import { skipIfBinariesMissing } from '../envtest/skip.ts';
+import { PHASE_GROUPS } from '../simulation/phases/all.ts';
+import { WEB, bringIntoPhase } from '../simulation/phases/phase.ts';
+import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
+import { expectGolden } from '../support/golden.ts';
+import { runProgram } from '../support/run-program.ts';
+
+const PHASES = Object.values(PHASE_GROUPS).flat();
+/** Objects before the first visit of the controller, and after a change that the controller has not seen yet. */
+const UNSEEN = ['new', 'changed'] as const;
+
+interface Computed {
+  readonly status: 'InProgress' | 'Failed' | 'Current' | 'Terminating' | 'NotFound' | 'Unknown';
+}
+
+/** What kstatus must say where the health script of Argo CD says the key. kstatus does not know a pause. */
+const SAME: Readonly<Record<Exclude<HealthStatus, 'Suspended'>, readonly Computed['status'][]>> = {
+  // While a Ready profile is being changed, kstatus waits for the end of the change; Argo CD does not.
+  Healthy: ['Current', 'InProgress'],
+  Progressing: ['InProgress'],
+  Degraded: ['Failed'],
+};
+
+describe('the library kstatus of Flux', () => {
+  const objects = new Map<string, KubeObject>();
+  const computed = new Map<string, Computed>();
+
+  before(async function () {
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    const { kstatus } = await resolveBinaries(['kstatus']).catch(skipIfBinariesMissing(this));
+    for (const phase of PHASES) {
+      const world = new SimulatedWorld(phase.options);
+      await bringIntoPhase(world, phase);
+      const object = world.profile(WEB);
+      if (object !== undefined) objects.set(phase.name, object);
+    }
+    for (const name of UNSEEN) {
+      const text = readFileSync(new URL(`testdata/${name}.yaml`, SCRIPT_DIRECTORY), 'utf8');
+      objects.set(name, parse(text) as KubeObject);
+    }
+    const { stdout, stderr, code } = await runProgram(kstatus, [], {
+      name: 'kstatus',
+      env: process.env,
+      stdin: JSON.stringify([...objects.values()]),
+      timeoutMs: 60_000,
+    });
+    expect(code, stderr).to.equal(0);
+    const results = JSON.parse(stdout) as readonly Computed[];
+    for (const [index, name] of [...objects.keys()].entries()) computed.set(name, results[index] as Computed);
+  });
+
+  it('has a status for each phase', () => {
+    expect([...computed.keys()]).to.deep.equal([...PHASES.map(({ name }) => name), ...UNSEEN]);
+    const width = Math.max(...[...computed.keys()].map((name) => name.length));
+    const lines = [...computed].map(([name, { status }]) => `${name.padEnd(width)}  ${status}`);
+    expectGolden(new URL('golden/kstatus.golden', import.meta.url), `${lines.join('\n')}\n`);
+  });
+
+  it('agrees with the health script of Argo CD', () => {
+    for (const [name, object] of objects) {
+      const { status } = computed.get(name) as Computed;
+      const { status: health } = healthOf(object);
+      if (object.metadata.deletionTimestamp !== undefined) expect(status, name).to.equal('Terminating');
+      else if (health !== 'Suspended') expect(SAME[health], name).to.include(status);
+    }
+  });
+
+  it('waits for the controller before its first visit, and after a change of the spec', () => {
+    for (const name of UNSEEN) expect(computed.get(name)?.status, name).to.equal('InProgress');
+  });
+});

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import type { Context } from 'mocha';
+import { eventually } from '../../support/eventually.ts';
+import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { managedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { networkOf, pathOf, pathOfManifest } from '../../world/objects.ts';
+import type { World } from '../../world/world.ts';
+import { startWorld } from '../../world/world.ts';
+import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from './sample.ts';
+
+/** A duration in milliseconds that is longer than any test. */
+const ENDLESS_MS = 3_600_000;
+const TIMEOUT_MS = 60_000;
+
+/**
+ * A management cluster with the real core manager of Cluster API, the garbage collector, the built manager, and a
+ * simulated Cluster API Provider AWS. A GitOps tool creates the objects.
+ */
+export interface GitopsWorld {
+  readonly world: World;
+  readonly clusterApi: ClusterApi;
+  readonly cluster: ManagedCluster;
+  /** Creates the EKS cluster of the samples in AWS, as Cluster API Provider AWS would for their AWSManagedControlPlane. */
+  createEksCluster(): void;
+  /** Writes what Cluster API Provider AWS writes into the objects of a cluster: network, endpoint, readiness. */
+  actAsCapa(): Promise<void>;
+  /** Sets whether EKS completes creations and deletions of Fargate profiles. */
+  setEndless(isEndless: boolean): void;
+  /** Completes the running creations and deletions of Fargate profiles that {@link setEndless} has held. */
+  completeChanges(): void;
+  /** `generation` and `resourceVersion` of the objects of the samples. */
+  versions(): Promise<Readonly<Record<string, string>>>;
+  /** The names of the AWSFargateProfiles in the API server. */
+  profiles(): Promise<readonly string[]>;
+  /** Waits until a Fargate profile in AWS has the given value of the tag `team`. */
+  waitForTeam(name: string, team: string): Promise<void>;
+  /** Waits until the samples are gone, and checks that AWS has nothing of them. */
+  expectAllGone(): Promise<void>;
+}
+
+export async function startGitopsWorld(test: Context): Promise<GitopsWorld> {
+  test.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+  const world = await startWorld({ config: QUICK_EKS });
+  try {
+    const clusterApi = await startClusterApi(world, test);
+    await world.startManager();
+    return gitopsWorld(world, clusterApi);
+  } catch (error) {
+    await world.stop();
+    throw error;
+  }
+}
+
+function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
+  const { api } = world.controlPlane;
+  const { admin } = world.aws;
+  const cluster = managedCluster(SAMPLE_CLUSTER);
+  const place = { name: cluster.eksName, region: SAMPLE_REGION };
+  const inEks = (name: string) => ({ cluster: cluster.eksName, region: SAMPLE_REGION, name });
+  return {
+    world,
+    clusterApi,
+    cluster,
+    createEksCluster: () => void admin.createCluster(place),
+    actAsCapa: async () => {
+      const { controlPlanePath, infrastructurePath } = cluster;
+      await eventually(() => api.exists(controlPlanePath), { what: controlPlanePath, timeoutMs: TIMEOUT_MS });
+      await eventually(() => api.exists(infrastructurePath), { what: infrastructurePath, timeoutMs: TIMEOUT_MS });
+      const { subnets } =
+        admin.clusters().find(({ name }) => name === cluster.eksName) ?? expect.fail('no EKS cluster');
+      await api.patch(controlPlanePath, { spec: { network: networkOf(SAMPLE_CLUSTER, subnets) } });
+      await api.patch(infrastructurePath, { spec: { controlPlaneEndpoint: { host: '127.0.0.1', port: 1 } } });
+      await api.patch(`${infrastructurePath}/status`, { status: { ready: true } });
+    },
+    setEndless: (isEndless) =>
+      admin.setConfig({ eks: isEndless ? { createMs: ENDLESS_MS, deleteMs: ENDLESS_MS } : (QUICK_EKS.eks ?? {}) }),
+    completeChanges: () => {
+      for (const { name, status } of admin.profiles()) {
+        if (status === 'CREATING') admin.setProfile({ ...inEks(name), status: 'ACTIVE' });
+        if (status === 'DELETING') admin.removeProfile(inEks(name));
+      }
+    },
+    versions: async () => {
+      const objects = await Promise.all(sampleObjects().map((object) => api.get(pathOfManifest(object))));
+      return Object.fromEntries(
+        objects.map(({ kind, metadata: { name, generation, resourceVersion } }) => [
+          `${kind}/${name}`,
+          `${generation} ${resourceVersion}`,
+        ]),
+      );
+    },
+    profiles: async () => (await world.profiles()).map(({ metadata }) => metadata.name),
+    waitForTeam: async (name, team) => {
+      await eventually(() => world.awsView.profile(`default_${name}`)?.tags['team'] === team, {
+        what: `the tag team=${team} of ${name}`,
+        timeoutMs: TIMEOUT_MS,
+      });
+    },
+    expectAllGone: async () => {
+      await clusterApi.clusterGone(cluster);
+      for (const name of SAMPLE_PROFILES) expect(await api.exists(pathOf(name, 'default')), name).to.equal(false);
+      expect(admin.profiles()).to.deep.equal([]);
+      expect(rolesOfProfiles(world)).to.deep.equal([]);
+    },
+  };
+}
+
+/** The names of the IAM roles that the manager has created. */
+export const rolesOfProfiles = ({ aws }: World): readonly string[] =>
+  aws.admin
+    .roles()
+    .map(({ name }) => name)
+    .filter((name) => name !== 'AWSServiceRoleForAmazonEKSForFargate');
+
+/** Waits until the profiles are Ready and no object of the samples has changed for a second. */
+export async function waitUntilAtRest(gitops: GitopsWorld): Promise<void> {
+  for (const name of SAMPLE_PROFILES) await gitops.world.ready(name, { timeoutMs: TIMEOUT_MS });
+  let before = '';
+  await eventually(
+    async () => {
+      const now = JSON.stringify(await gitops.versions());
+      const isSame = now === before;
+      before = now;
+      return isSame;
+    },
+    { what: 'objects at rest', intervalMs: 1_000, timeoutMs: TIMEOUT_MS },
+  );
+}

@@ -1,0 +1,35 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { parseAllDocuments } from 'yaml';
+import type { Manifest } from '../../world/objects.ts';
+
+const SAMPLES = new URL('../../../config/samples/cluster/', import.meta.url);
+
+/** The region of the sample cluster. */
+export const SAMPLE_REGION = 'eu-central-1';
+/** The name of the Cluster, as `managedCluster` of test/world expects it. */
+export const SAMPLE_CLUSTER = 'my-cluster';
+export const SAMPLE_PROFILES = ['system', 'web'] as const;
+
+/** An object of the folder that the tests change. */
+export interface FolderObject extends Manifest {
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** The objects of config/samples/cluster: a Cluster with its control plane, and two AWSFargateProfiles. */
+export function sampleObjects(): readonly FolderObject[] {
+  return readdirSync(SAMPLES).flatMap((file) =>
+    parseAllDocuments(readFileSync(new URL(file, SAMPLES), 'utf8')).map((document) => document.toJS() as FolderObject),
+  );
+}
+
+/** Returns the objects, without the AWSFargateProfile of the given name. */
+export const withoutProfile = (objects: readonly FolderObject[], name: string): readonly FolderObject[] =>
+  objects.filter(({ kind, metadata }) => kind !== 'AWSFargateProfile' || metadata.name !== name);
+
+/** Returns the objects, in which the AWSFargateProfile of the given name has the tag `team` with the given value. */
+export const withTeam = (objects: readonly FolderObject[], name: string, team: string): readonly FolderObject[] =>
+  objects.map((object) =>
+    object.kind === 'AWSFargateProfile' && object.metadata.name === name
+      ? { ...object, spec: { ...object.spec, additionalTags: { team } } }
+      : object,
+  );

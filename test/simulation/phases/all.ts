@@ -1,0 +1,19 @@
+import { AWS } from './aws.ts';
+import { BEFORE_AWS } from './before-aws.ts';
+import { CREDENTIALS } from './credentials.ts';
+import { DELETION } from './deletion.ts';
+import { LIMITS } from './limits.ts';
+import type { Phase } from './phase.ts';
+import { PROFILES } from './profile.ts';
+import { ROLES } from './role.ts';
+
+/** All phases, by the title of their group. */
+export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
+  'before the first AWS call': BEFORE_AWS,
+  'without usable credentials': CREDENTIALS,
+  'after an AWS error': AWS,
+  'the role': ROLES,
+  "the operator's limits": LIMITS,
+  'the profile': PROFILES,
+  'the deletion': DELETION,
+};
