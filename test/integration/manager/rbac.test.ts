@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,14 @@ const ALLOWED_PATHS = [
   '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases/any',
 ];
 const CONFIG = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
+
+/** The arguments of the kubectl commands in docs/observability.md that create roles, accounts and bindings. */
+const DOCUMENTED_COMMANDS = [
+  ...readFileSync(new URL('../../../docs/observability.md', import.meta.url), 'utf8').matchAll(/```sh\n(.*?)```/gs),
+]
+  .flatMap(([, block = '']) => block.replaceAll(/\\\n\s*/g, '').split('\n'))
+  .filter((line) => line.startsWith('kubectl create '))
+  .map((line) => line.replace('kubectl ', '').replaceAll("'", ''));
 
 const newCertificate = (commonName: string): KeyPair => {
   const day = 24 * 3_600_000;
@@ -71,6 +79,15 @@ describe('the manager with only the permissions of config/rbac', () => {
     await world.gone('web');
   });
 
+  it('serves nothing but metrics with --insecure-diagnostics', async () => {
+    const status = async (path: string, method: string): Promise<number> =>
+      (await fetch(new URL(path, first.metricsUrl), { method })).status;
+    expect(await status('/metrics', 'GET')).to.equal(200);
+    expect(await status('/debug/flags/v', 'PUT')).to.equal(405);
+    for (const path of ['/debug/flags/v', '/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
+      expect(await status(path, 'GET'), path).to.equal(404);
+  });
+
   it('deletes the profiles of a cluster in its teardown', async () => {
     await world.createEksCluster('gone');
     await world.apply(fargateProfile('of-gone', { clusterName: 'gone' }));
@@ -97,7 +114,7 @@ describe('the manager with only the permissions of config/rbac', () => {
   describe('and its diagnostics', () => {
     let directory: string;
     let manager: RunningManager;
-    const tokens: Record<string, string> = {};
+    const tokens = { prometheus: '', operator: '', stranger: '' };
     const firstPair = newCertificate('first');
     const secondPair = newCertificate('second');
     const send = (options: DiagnosticsRequest): Promise<DiagnosticsResponse> => requestDiagnostics(manager, options);
@@ -109,15 +126,12 @@ describe('the manager with only the permissions of config/rbac', () => {
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'capaf-diagnostics-'));
       writeCertificate(firstPair);
-      await world.controlPlane.api.apply('/apis/rbac.authorization.k8s.io/v1/clusterroles/debug', {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRole',
-        metadata: { name: 'debug' },
-        rules: [{ nonResourceURLs: ['/debug/*'], verbs: ['get', 'put'] }],
-      });
-      await createAccount('stranger');
-      await createAccount('prometheus', 'capaf-system-metrics-reader');
-      await createAccount('operator', 'debug');
+      for (const args of ['create namespace monitoring', 'create serviceaccount stranger']) await kubectl(args);
+      await kubectl('create serviceaccount prometheus-k8s --namespace monitoring');
+      for (const args of DOCUMENTED_COMMANDS) await kubectl(args);
+      tokens.prometheus = await kubectl('create token prometheus-k8s --namespace monitoring');
+      tokens.operator = await kubectl('create token debug --namespace capaf-system');
+      tokens.stranger = await kubectl('create token stranger');
       manager = await world.startManager({
         name: 'observed',
         kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
@@ -132,22 +146,15 @@ describe('the manager with only the permissions of config/rbac', () => {
     });
     after(() => rmSync(directory, { recursive: true, force: true }));
 
-    async function createAccount(name: string, role?: string): Promise<void> {
-      for (const args of [
-        ['create', 'serviceaccount', name],
-        ...(role === undefined
-          ? []
-          : [['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--serviceaccount=default:${name}`]]),
-        ['create', 'token', name],
-      ]) {
-        const { code, stdout, stderr } = await world.kubectl(args);
-        expect(code, stderr).to.equal(0);
-        tokens[name] = stdout.trim();
-      }
+    /** Runs kubectl with arguments that are separated by spaces. Returns what it prints. */
+    async function kubectl(args: string): Promise<string> {
+      const { code, stdout, stderr } = await world.kubectl(args.split(/\s+/));
+      expect(code, `kubectl ${args}: ${stderr}`).to.equal(0);
+      return stdout.trim();
     }
 
     it('are for users with a token and with permission', async () => {
-      const { prometheus = '', stranger = '', operator = '' } = tokens;
+      const { prometheus, stranger, operator } = tokens;
       const status = async (options: Omit<DiagnosticsRequest, 'path'>): Promise<number> =>
         (await send({ path: '/metrics', ca: firstPair.cert, ...options })).status;
       expect(await status({})).to.equal(401);
@@ -167,7 +174,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     });
 
     it('set the verbosity of the log, and take profiles, of the running manager', async () => {
-      const { stranger = '', operator = '' } = tokens;
+      const { stranger, operator } = tokens;
       const denied = /"A request for diagnostics was denied"/;
       const put = { path: '/debug/flags/v', method: 'PUT', body: '4' };
       expect((await send({ ...put, token: stranger })).status).to.equal(403);
@@ -182,7 +189,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     });
 
     it('are served with a new certificate without a restart', async () => {
-      const token = tokens['prometheus'] ?? '';
+      const token = tokens.prometheus;
       const answer = await eventually(
         async () => {
           const response = await send({ path: '/metrics', token });
