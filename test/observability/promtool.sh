@@ -9,8 +9,11 @@ if [ ! -x "$promtool" ]; then
   command -v apt-get >/dev/null || { echo 'promtool is missing. Install Prometheus: https://prometheus.io/download' >&2; exit 1; }
   temporary=$(mktemp -d)
   trap 'rm -rf "$temporary"' EXIT
-  chmod 755 "$temporary"
-  (cd "$temporary" && apt-get download --quiet=2 -o APT::Sandbox::User=root prometheus && dpkg-deb --extract prometheus_*.deb extracted)
+  cd "$temporary"
+  download() { apt-get download --quiet=2 -o APT::Sandbox::User=root prometheus; }
+  # A fresh container has no lists of packages, and only root can get them.
+  download 2>/dev/null || { apt-get update --quiet=2 && download; }
+  dpkg-deb --extract prometheus_*.deb extracted
   mkdir -p "$(dirname "$cache")"
   rm -rf "$cache"
   mv "$temporary/extracted" "$cache"
