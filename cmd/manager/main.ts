@@ -19,7 +19,6 @@ import type { ManagerFlags } from './flags.ts';
 import { helpText } from './flag-table.ts';
 import { parseFlags } from './flags.ts';
 import { selectNamespaces } from './namespaces.ts';
-import { setV8Flags } from './v8-flags.ts';
 import { runManager } from './run.ts';
 
 /** The exit code for a wrong command line; Go's flag package uses the same. */
@@ -153,5 +152,4 @@ function printProblem(problem: string, code: number): number {
   return code;
 }
 
-setV8Flags();
 process.exit(await main(process.argv.slice(2)));

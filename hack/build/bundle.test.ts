@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { bundle } from './bundle.ts';
+import { HASHBANG, NODE_FLAGS } from './node-flags.ts';
 import { collectNotices } from './notices.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -25,6 +26,7 @@ logger.info(VERSION, {
   made: right('x'),
   service: sts.config.serviceId,
   contexts: new KubeConfig().getContexts(),
+  flags: process.execArgv,
 });
 `;
 
@@ -64,6 +66,14 @@ describe('the bundle', function () {
     } finally {
       await rm(elsewhere, { recursive: true });
     }
+  });
+
+  it('is a program that runs with the flags of Node.js', async () => {
+    const program = join(directory, 'out/manager.mjs');
+    const [first] = (await readFile(program, 'utf8')).split('\n', 1);
+    expect(first).to.equal(HASHBANG);
+    const { stdout } = await run(program, [], { env: { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` } });
+    expect(JSON.parse(stdout)).to.deep.include({ message: 'v1.2.3', flags: NODE_FLAGS });
   });
 
   it('contains one build of fp-ts and io-ts', () => {

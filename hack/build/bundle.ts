@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
+import { HASHBANG } from './node-flags.ts';
 
 export interface BundleRequest {
   readonly entry: string;
@@ -85,7 +86,7 @@ const options: BuildOptions = {
   // Bundles only one build of fp-ts and io-ts. The sources of the manager import the CommonJS build, which Node.js can run
   // without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would not be compatible.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
-  banner: { js: `${makeRequire}\n${refuseOldNode}` },
+  banner: { js: `${HASHBANG}\n${makeRequire}\n${refuseOldNode}` },
   // Removes indentation and comments from the bundle: Node.js keeps its text in memory, and the text is a third shorter
   // without them. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
@@ -125,6 +126,7 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, path.endsWith('.map') ? text : assertAscii(text));
+    if (!path.endsWith('.map')) await chmod(path, 0o755);
   }
   const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
   if (written === undefined) throw new Error(`esbuild wrote no output for ${entry}`);

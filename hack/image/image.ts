@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../build/bundle.ts';
+import { NODE_FLAGS } from '../build/node-flags.ts';
 import { collectNotices, renderNotices } from '../build/notices.ts';
 import { ARCHITECTURES, baseEntries } from './base.ts';
 import type { ImageConfig } from './oci.ts';
@@ -26,7 +27,7 @@ const file = (path: string, content: string | Buffer): Entry => ({
 
 const configOf = (version: string): ImageConfig => ({
   User: '65532:65532',
-  Entrypoint: ['/usr/bin/node', '/manager.mjs'],
+  Entrypoint: ['/usr/bin/node', ...NODE_FLAGS, '/manager.mjs'],
   WorkingDir: '/',
   Env: ['PATH=/usr/bin'],
   Labels: {

@@ -111,6 +111,8 @@ describe('the image of the manager', function () {
       const applied = await world.kubectl(['apply', '-k', join(ROOT, 'config/default')]);
       expect(applied.code, applied.stderr).to.equal(0);
       const root = join(directory, NATIVE);
+      const image = layout.images().find(({ architecture }) => architecture === NATIVE);
+      const entrypoint = image?.config.Entrypoint ?? [];
       await mountServiceAccount(root);
       manager = await world.controlPlane.run({
         name: 'manager',
@@ -118,7 +120,7 @@ describe('the image of the manager', function () {
         // prettier-ignore
         args: [
           '--mount', '--pid', '--fork', '--ipc', '--uts', '--cgroup', '--kill-child',
-          'sh', RUN, root, ...variables(), '--', ...(await argumentsOfDeployment()),
+          'sh', RUN, root, ...variables(), '--', ...entrypoint, ...(await argumentsOfDeployment()),
         ],
       });
       child = await eventually(

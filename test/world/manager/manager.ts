@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS } from '../../../hack/build/node-flags.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import type { ServerProcess } from '../../envtest/control-plane/process.ts';
@@ -61,6 +62,7 @@ export async function startManager(
     name,
     file: process.execPath,
     args: [
+      ...NODE_FLAGS,
       file,
       '--kubeconfig',
       options.kubeconfigPath ?? controlPlane.kubeconfigPath,

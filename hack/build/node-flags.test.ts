@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { NODE_FLAGS } from './node-flags.ts';
+
+/**
+ * A script that allocates some 200 MB, retains a small part, and prints [size of the young generation, size of the heap] in
+ * MiB.
+ */
+const CHURN = `
+  import v8 from 'node:v8';
+  let kept = [];
+  for (let i = 0; i < 300_000; i++) {
+    kept.push(JSON.parse('{"a":[1,2,3,{"b":"c"}],"d":{"e":"f"}}'));
+    if (kept.length > 20_000) kept = kept.slice(10_000);
+  }
+  const young = v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
+  console.log(JSON.stringify([young, v8.getHeapStatistics().total_heap_size].map((bytes) => bytes / 2 ** 20)));
+`;
+
+/** A script that runs a function until TurboFan has compiled it, at most 2 s. The script prints 1 if TurboFan has. */
+const HEAT = `
+  const TURBOFANNED = 1 << 6; // the bit of V8's OptimizationStatus (src/runtime/runtime.h)
+  const sum = (upTo) => { let all = 0; for (let i = 0; i < upTo; i++) all += i % 7; return all; };
+  const until = performance.now() + 2_000;
+  while (performance.now() < until && (%GetOptimizationStatus(sum) & TURBOFANNED) === 0) sum(10_000);
+  console.log(JSON.stringify([Math.sign(%GetOptimizationStatus(sum) & TURBOFANNED)]));
+`;
+
+/**
+ * A script that runs a WebAssembly loop until V8's TurboFan has compiled it, at most 2 s. The script prints two numbers, 0
+ * or 1: whether Liftoff and TurboFan have compiled the loop.
+ */
+const HEAT_WASM = `
+  const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';
+  const body = '0a1b011901017f' + '0340200120006a2101200041016b22000d000b20010b';
+  const { f } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(head + body, 'hex'))).exports;
+  const until = performance.now() + 2_000;
+  while (performance.now() < until && !%IsTurboFanFunction(f)) f(1_000_000);
+  console.log(JSON.stringify([%IsLiftoffFunction(f), %IsTurboFanFunction(f)].map(Number)));
+`;
+
+async function numbersOf(flags: readonly string[], code: string): Promise<readonly number[]> {
+  const args = [...flags, '--allow-natives-syntax', '--input-type=module', '-e', code];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout) as readonly number[];
+}
+
+describe('the flags of Node.js', function () {
+  this.timeout(20_000);
+
+  it('keep young generation and heap small under load', async () => {
+    const [young = 0, heap = 0] = await numbersOf(NODE_FLAGS, CHURN);
+    const [youngByDefault = 0, heapByDefault = 0] = await numbersOf([], CHURN);
+    // The young generation has three parts of the size of a semi-space.
+    expect(young).to.be.at.most(3 * 4);
+    expect(youngByDefault).to.be.above(young);
+    expect(heap).to.be.below(heapByDefault);
+  });
+
+  it('leave the compilers of JavaScript on', async () => {
+    expect(await numbersOf(NODE_FLAGS, HEAT)).to.deep.equal([1]);
+  });
+
+  it('turn off TurboFan for WebAssembly', async () => {
+    expect(await numbersOf(NODE_FLAGS, HEAT_WASM)).to.deep.equal([1, 0]);
+    expect(await numbersOf([], HEAT_WASM), 'without flags').to.deep.equal([0, 1]);
+  });
+
+  it('are those of the Containerfile', async () => {
+    const containerfile = await readFile(new URL('../../Containerfile', import.meta.url), 'utf8');
+    const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(containerfile) ?? [];
+    expect(JSON.parse(entrypoint)).to.deep.equal(['/nodejs/bin/node', ...NODE_FLAGS, '/manager.mjs']);
+  });
+});
