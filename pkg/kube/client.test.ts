@@ -75,6 +75,24 @@ describe('KubeClient', () => {
     ]);
   });
 
+  it('sends JSON Patches, server-side applies and dry runs', async () => {
+    const { client, requests, signal } = clientOf(() => json(200, widget('a', '7')));
+    const operation = { op: 'remove', path: '/spec/size' } as const;
+    await client.jsonPatch(widgets, keyFor('a'), [operation], { signal });
+    await client.apply(widgets, keyFor('a'), { spec: {} }, { fieldManager: 'us', signal });
+    await client.mergePatch(widgets, keyFor('a'), {}, { dryRun: true, signal });
+    await client.create(widgets, 'default', {}, { dryRun: true, signal });
+    const path = '/apis/example.org/v1/namespaces/default/widgets';
+    expect(
+      requests.map((request) => [request.method, request.path, request.headers['content-type'], request.body]),
+    ).to.deep.equal([
+      ['PATCH', `${path}/a`, 'application/json-patch+json', '[{"op":"remove","path":"/spec/size"}]'],
+      ['PATCH', `${path}/a?fieldManager=us&force=true`, 'application/apply-patch+yaml', '{"spec":{}}'],
+      ['PATCH', `${path}/a?dryRun=All`, 'application/merge-patch+json', '{}'],
+      ['POST', `${path}?dryRun=All`, 'application/json', '{}'],
+    ]);
+  });
+
   describe('an error response', () => {
     it('becomes a KubeError with the reason, message, causes and Retry-After of the server', async () => {
       const { client, signal } = clientOf(() =>

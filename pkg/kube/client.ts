@@ -6,7 +6,10 @@ import { keyText } from './object-key.ts';
 import { collectionPath, objectPath, query, resourceName } from './paths.ts';
 import type { Transport } from './transport/transport.ts';
 import type {
+  ApplyOptions,
+  CreateOptions,
   DeleteOptions,
+  JsonPatchOperation,
   KubeClient,
   KubeList,
   KubeObject,
@@ -69,9 +72,10 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return watchEvents({ transport, clock, doing, path: collectionPath(resource, namespace) + parameters, signal });
     },
 
-    async create(resource: Resource, namespace: string, object: unknown, { signal }: WithSignal): Promise<KubeObject> {
+    async create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject> {
+      const { dryRun, signal } = options;
       const doing = `creating ${resourceName(resource)}`;
-      const path = collectionPath(resource, namespace);
+      const path = collectionPath(resource, namespace) + dryRunQuery(dryRun);
       return requests.sendForObject({ doing, method: 'POST', path, body: object, signal });
     },
 
@@ -81,12 +85,33 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
     },
 
     async mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject> {
-      const { subresource, signal } = options;
+      const { subresource, dryRun, signal } = options;
       const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;
       const doing = describeRequest(verb, resource, key);
-      const path = objectPath(resource, key, subresource);
+      const path = objectPath(resource, key, subresource) + dryRunQuery(dryRun);
       const contentType = 'application/merge-patch+json';
       return requests.sendForObject({ doing, method: 'PATCH', path, body: patch, contentType, signal });
+    },
+
+    async jsonPatch(
+      resource: Resource,
+      key: ObjectKey,
+      operations: readonly JsonPatchOperation[],
+      { signal }: WithSignal,
+    ): Promise<KubeObject> {
+      const doing = describeRequest('patching', resource, key);
+      const contentType = 'application/json-patch+json';
+      const path = objectPath(resource, key);
+      return requests.sendForObject({ doing, method: 'PATCH', path, body: operations, contentType, signal });
+    },
+
+    async apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject> {
+      const { fieldManager, signal } = options;
+      const doing = describeRequest('applying', resource, key);
+      const path = objectPath(resource, key) + query({ fieldManager, force: 'true' });
+      // JSON is YAML.
+      const contentType = 'application/apply-patch+yaml';
+      return requests.sendForObject({ doing, method: 'PATCH', path, body: object, contentType, signal });
     },
 
     async delete(resource: Resource, key: ObjectKey, { uid, signal }: DeleteOptions): Promise<KubeObject | undefined> {
@@ -112,6 +137,8 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
     },
   };
 }
+
+const dryRunQuery = (dryRun = false): string => query({ dryRun: dryRun ? 'All' : undefined });
 
 const describeRequest = (doing: string, resource: Resource, key: ObjectKey): string =>
   `${doing} ${resourceName(resource)} ${keyText(key)}`;

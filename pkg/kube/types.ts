@@ -58,8 +58,27 @@ export interface WatchOptions {
 
 export interface PatchOptions {
   readonly subresource?: 'status';
+  /** Whether the API server only answers as if it had written: admission and validation run, and nothing is stored. */
+  readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }
+
+export interface CreateOptions {
+  /** As in {@link PatchOptions}. */
+  readonly dryRun?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ApplyOptions {
+  /** The name under which `metadata.managedFields` records the fields of the applied object. */
+  readonly fieldManager: string;
+  readonly signal: AbortSignal;
+}
+
+/** An operation of a JSON Patch (RFC 6902). */
+export type JsonPatchOperation =
+  | { readonly op: 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
 
 export interface DeleteOptions {
   /** The UID of the object to delete. If another object has the name now, the delete fails (409 `Conflict`). */
@@ -89,7 +108,7 @@ export interface KubeClient {
     resource: Resource,
     namespace: string,
     object: unknown,
-    options: { readonly signal: AbortSignal },
+    options: CreateOptions,
   ): Promise<KubeObject>;
   /**
    * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it is.
@@ -101,6 +120,21 @@ export interface KubeClient {
    * locking).
    */
   mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject>;
+  /**
+   * Applies a JSON Patch: all operations or none. When the value of a `test` operation differs, the write fails (422
+   * `Invalid`).
+   */
+  jsonPatch(
+    resource: Resource,
+    key: ObjectKey,
+    operations: readonly JsonPatchOperation[],
+    options: { readonly signal: AbortSignal },
+  ): Promise<KubeObject>;
+  /**
+   * Creates an object, or sets the fields of `object` and takes them from other field managers, as
+   * `kubectl apply --server-side --force-conflicts` does. Fields that `object` does not have stay.
+   */
+  apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
   /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */
   delete(resource: Resource, key: ObjectKey, options: DeleteOptions): Promise<KubeObject | undefined>;
   /** Sends a GET of a discovery path: returns the parsed JSON, or `undefined` for 404. */
