@@ -29,6 +29,7 @@ const EXAMPLES: Facts = {
   MoveAbandoned: { cluster: 'default/my-cluster' },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
+  CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },
   ControlPlaneElsewhere: { cluster: 'default/my-cluster', namespace: 'default', named: 'other' },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
@@ -202,7 +203,10 @@ wrong with which object, then what you can do, then what the controller does on 
   event \`UnhealthyEKSFargateProfile\` has them once.
 - While AWS or the API server does not answer, a \`Ready\` profile stays \`Ready\` for 15 minutes. Then \`Ready\` is Unknown.
   \`Reconciling\` stays False, because the controller knows of no work to do.
-- \`OwnershipTagMissing\` leaves a \`Ready\` profile \`Ready\`: the profile works, but the controller does not change it.
+- \`OwnershipTagMissing\` and \`CAPAServesProfiles\` leave a \`Ready\` profile \`Ready\`: the profile works, but the controller does
+  not change it.
+- Only a manager with the flag \`--manage-crd\` reports \`CAPAServesProfiles\`. Under a foreign CRD it does so in events, and in the
+  conditions of objects that are being deleted. [From CAPA and back](migration-from-capa.md) says more.
 - After the words of AWS the message names the AWS call and the error code in parentheses. \`AccessDenied\`, \`Refused\`,
   \`AWSError\` and \`AWSUnavailable\` belong to the part of that call: EKS to the profile, IAM to the role, STS to the
   credentials.

@@ -46,6 +46,10 @@ export const FLAGS = [
     help: 'The same as --awsfargateprofile-concurrency, which has priority; cluster-api-operator sets it',
   },
   ...LIMIT_FLAGS,
+  {
+    name: 'manage-crd',
+    help: "Beside Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
+  },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
   {
     name: 'leader-elect-lease-duration',

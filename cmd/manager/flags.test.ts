@@ -101,6 +101,12 @@ describe('parseFlags', () => {
     );
   });
 
+  it('leaves the CRD and the webhooks of others alone unless --manage-crd says otherwise', () => {
+    expect(flagsOf().managesCrd).to.equal(false);
+    expect(flagsOf('--manage-crd=false').managesCrd).to.equal(false);
+    expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
+  });
+
   it('limits nothing by default', () => {
     expect(flagsOf().limits).to.deep.equal({});
   });

@@ -36,6 +36,8 @@ export interface ManagerFlags {
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
+  /** Whether the manager keeps its CRD served beside Cluster API Provider AWS. */
+  readonly managesCrd: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
   readonly election?: { readonly timings: ElectionTimings; readonly namespace?: string };
   /** The namespace of this manager; undefined: the namespace of its pod. */
@@ -170,6 +172,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
       roles: texts('allow-role-arn'),
       policies: texts('allow-policy-arn'),
     }),
+    managesCrd: isSet('manage-crd'),
     ...(isSet('leader-elect') && {
       election: { timings, ...(electionNamespace !== undefined && { namespace: electionNamespace }) },
     }),

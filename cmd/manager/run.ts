@@ -3,6 +3,7 @@ import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
+import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane-finalizer.ts';
 import { ServedSchema } from '../../controllers/shared/served-schema.ts';
@@ -103,6 +104,16 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   manager.addRecorder(events);
   manager.addWorker(profiles);
   manager.addWorker(teardown);
+  if (flags.managesCrd) {
+    const { controller, caches: triggers } = crdKeeperController({
+      ...shared,
+      ...cacheScope(flags),
+      // The record of the keeper is beside the Lease.
+      recordNamespace: env.namespaces.lease,
+    });
+    for (const cache of triggers) manager.addCache(cache);
+    manager.addWorker(controller);
+  }
   try {
     await manager.run(signal);
   } finally {

@@ -7,13 +7,14 @@ import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/typ
 import { isDeleting } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
+import { isLeftToOthers } from '../shared/served-schema.ts';
 import { goalFor } from './goal/goal.ts';
 import type { InputCaches } from './goal/inputs.ts';
 import { readInputs } from './goal/inputs.ts';
 import type { CompletedPass } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import type { Reason } from './reasons/reasons.ts';
-import { pollOf } from './reasons/reasons.ts';
+import { messageOf, pollOf } from './reasons/reasons.ts';
 import { reasonForSchema } from './reasons/schema.ts';
 import type { EventSpec } from './status/events.ts';
 import { eventsAfter } from './status/events.ts';
@@ -27,35 +28,37 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider.
+ * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider, and while the controller of
+ * Cluster API Provider AWS does not reconcile them.
  *
  * Under a foreign CRD the API server hides the fields that the foreign CRD lacks, and any write drops these fields from the
  * stored object. So this controller only reports the foreign CRD in an event and writes nothing, except the status of an
  * object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** Keys of the objects for which the event about the foreign CRD was recorded. */
+  /** The key of each object for which an event was recorded, with the message of the event. */
   const reported = new Set<string>();
   return async (key, context) => {
-    const reason = reasonForSchema(await options.schema.checkRecently(context.signal));
-    if (reason?.name !== 'ForeignSchema') {
+    const state = await options.schema.checkRecently(context.signal);
+    const reason = reasonForSchema(state);
+    if (reason === undefined || !isLeftToOthers(state)) {
       reported.clear();
       return reconcile(key, context);
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
     // An object that cannot be decoded gets no event of its own: the foreign CRD may be the cause.
-    return E.isLeft(lookup.decoded)
-      ? requeueFor(reason)
-      : reportForeignSchema(options, lookup.decoded.right, reason, reported, context);
+    if (E.isLeft(lookup.decoded)) return requeueFor(reason);
+    const keepsFields = state.kind === 'capaServes' && !state.isForeign;
+    return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);
   };
 }
 
-async function reportForeignSchema(
+async function report(
   options: ForeignSchemaOptions,
   object: AWSFargateProfile,
   reason: Reason,
-  reported: Set<string>,
+  { reported, keepsFields }: { readonly reported: Set<string>; readonly keepsFields: boolean },
   { signal }: ReconcileContext,
 ): Promise<Requeue> {
   const goal = goalFor(readInputs(object, options));
@@ -69,13 +72,14 @@ async function reportForeignSchema(
     waited: 0,
     attempts: 0,
   };
-  const key = keyText(keyOf(object));
-  if (isDeleting(object)) {
-    const written = await options.profileWriter.patchStatus(object, withoutEmptyMessages(statusAfter(pass)), signal);
+  if (keepsFields || isDeleting(object)) {
+    const status = keepsFields ? statusAfter(pass) : withoutEmptyMessages(statusAfter(pass));
+    const written = await options.profileWriter.patchStatus(object, status, signal);
     if (written === undefined) return { kind: 'conflict' };
   }
-  if (!reported.has(key)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
-  reported.add(key);
+  const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
+  if (!reported.has(told)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
+  reported.add(told);
   return requeueFor(reason);
 }
 

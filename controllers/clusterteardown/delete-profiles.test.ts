@@ -78,6 +78,14 @@ describe('a teardown', () => {
       await expectNothing({ kind: 'after', delay: 15_000 });
     });
 
+    it('while Cluster API Provider AWS serves the kind', async () => {
+      teardown.putTornDownCluster();
+      teardown.putProfile('web');
+      teardown.sync();
+      teardown.schema = { kind: 'capaServes', webhook: 'default.example', isForeign: false };
+      await expectNothing({ kind: 'after', delay: 15_000 });
+    });
+
     it('while the Cluster is paused', async () => {
       teardown.putTornDownCluster({ paused: true });
       teardown.putProfile('web');

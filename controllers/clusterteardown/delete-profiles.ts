@@ -11,8 +11,9 @@ import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { findLiveBlocker } from '../shared/live-blocker.ts';
 import { deleteProfileObject } from '../shared/live-profiles.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
+import { isLeftToOthers } from '../shared/served-schema.ts';
 import { reportRejection } from './report-rejection.ts';
-import { API_REJECTED, BLOCKED, DONE, FOREIGN_SCHEMA, LEASE_EXPIRED } from './requeue.ts';
+import { API_REJECTED, BLOCKED, DONE, LEASE_EXPIRED, LEFT_TO_OTHERS } from './requeue.ts';
 
 export interface ProfileDeleterOptions {
   readonly client: KubeClient;
@@ -52,7 +53,7 @@ export class ProfileDeleter {
     }
     // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look as
     // if it could be deleted.
-    if ((await this.options.schema.check(context.signal)).kind === 'foreign') return E.left(FOREIGN_SCHEMA);
+    if (isLeftToOthers(await this.options.schema.check(context.signal))) return E.left(LEFT_TO_OTHERS);
     let requeue = DONE;
     for (const profile of profiles) {
       // Without a valid lease nothing is deleted, because a deletion cannot be undone and the caches of a former leader may

@@ -17,10 +17,10 @@ export const API_REJECTED: Requeue = {
  */
 export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profile may not be deleted now' };
 
-export const FOREIGN_SCHEMA: Requeue = {
+export const LEFT_TO_OTHERS: Requeue = {
   kind: 'after',
   delay: 15_000,
-  reason: 'the schema of AWSFargateProfiles is foreign',
+  reason: 'the schema of AWSFargateProfiles is foreign, or another provider reconciles them',
 };
 
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });

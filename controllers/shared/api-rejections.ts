@@ -1,5 +1,6 @@
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
+import { CAPA_WEBHOOKS } from './capa-webhooks.ts';
 
 /** A rejection by the API server of a request of the controller, and what a user can do about it. */
 export interface ApiRejection {
@@ -8,11 +9,6 @@ export interface ApiRejection {
   /** What a user can do, without the closing full stop. */
   readonly remedy: string;
 }
-
-/** The webhooks that Cluster API Provider AWS installs for AWSFargateProfiles. Only the controller of CAPA answers them. */
-const CAPA_WEBHOOKS = ['default', 'validation'].map(
-  (what) => `${what}.awsfargateprofile.infrastructure.cluster.x-k8s.io`,
-);
 
 /**
  * The maximum length of a message in characters. An Event may have 1024 bytes, and the remedy that follows the message must

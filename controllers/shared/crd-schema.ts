@@ -1,3 +1,4 @@
+import { fieldAt, isRecord } from '../../api/record.ts';
 import { PROVIDER_LABEL, VERSION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
@@ -30,21 +31,37 @@ export type SchemaComparison =
 
 /** Checks whether the served version of the CRD of AWSFargateProfiles has the {@link REQUIRED_FIELDS}. */
 export function compareSchema(crd: KubeObject): SchemaComparison {
-  const versions = field(crd.spec, 'versions');
-  const served: unknown = Array.isArray(versions)
-    ? versions.find((version: unknown) => field(version, 'name') === VERSION && field(version, 'served') === true)
-    : undefined;
-  const schema = field(field(served, 'schema'), 'openAPIV3Schema');
+  const schema = servedSchemaOf(crd);
   const missing = REQUIRED_FIELDS.filter((path) => !keepsField(schema, path)).map((path) => path.join('.'));
   return missing.length === 0
     ? { kind: 'ours' }
     : { kind: 'foreign', provider: crd.metadata.labels?.[PROVIDER_LABEL], missing };
 }
 
-function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolean {
-  if (name === undefined || field(schema, 'x-kubernetes-preserve-unknown-fields') === true) return schema !== undefined;
-  return keepsField(field(field(schema, 'properties'), name), rest);
+/**
+ * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that our CRD has and the other CRD
+ * lacks. The API server drops them from an object that is written under the other CRD.
+ */
+export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
+  const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
+  return ['spec', 'status'].flatMap((part) => {
+    const properties = fieldAt(fieldAt(fieldAt(ourSchema, 'properties'), part), 'properties');
+    const names = isRecord(properties) ? Object.keys(properties) : [];
+    return names.filter((name) => !keepsField(theirSchema, [part, name])).map((name) => `${part}.${name}`);
+  });
 }
 
-const field = (record: unknown, name: string): unknown =>
-  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
+/** The OpenAPI schema of the version that this provider reads and writes; `undefined` if the CRD does not serve it. */
+function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
+  const versions = fieldAt(crd['spec'], 'versions');
+  const served: unknown = Array.isArray(versions)
+    ? versions.find((version: unknown) => fieldAt(version, 'name') === VERSION && fieldAt(version, 'served') === true)
+    : undefined;
+  return fieldAt(fieldAt(served, 'schema'), 'openAPIV3Schema');
+}
+
+function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined || fieldAt(schema, 'x-kubernetes-preserve-unknown-fields') === true)
+    return schema !== undefined;
+  return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
+}

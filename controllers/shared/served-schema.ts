@@ -9,8 +9,8 @@ import type { KubeClient, Resource } from '../../pkg/kube/types.ts';
 import type { SchemaComparison } from './crd-schema.ts';
 import { compareSchema } from './crd-schema.ts';
 
-const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
+export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
 /**
  * How long passes that delete nothing use the last check of the CRD that the API server serves. One request of the CRD
  * serves many passes.
@@ -26,10 +26,40 @@ const MAX_AGE_FOR_DELETION: Ms = 1_000;
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
 
+/**
+ * What the keeper of the CRD (controllers/crdkeeper) does about the served CRD and the webhooks of Cluster API Provider AWS.
+ * `restoring`: it applies the CRD of this provider again as soon as it may. `stopped`: another client has reverted that too
+ * often; `problem` and `remedy` say so in sentences without the closing full stop. `capaServes`: Cluster API Provider AWS
+ * answers `webhook`, so its own controller reconciles AWSFargateProfiles.
+ */
+export type KeeperState =
+  | { readonly kind: 'restoring' }
+  | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string }
+  | CapaServes;
+
+interface CapaServes {
+  readonly kind: 'capaServes';
+  readonly webhook: string;
+  /** Whether the CRD is foreign, so that each write of an AWSFargateProfile drops fields. */
+  readonly isForeign: boolean;
+}
+
 export type ServedSchemaState =
-  | SchemaComparison
+  | { readonly kind: 'ours' }
+  /** `keeper` is undefined without a keeper of the CRD. */
+  | (Extract<SchemaComparison, { kind: 'foreign' }> & {
+      readonly keeper?: Exclude<KeeperState, { kind: 'capaServes' }>;
+    })
   /** The manager has no permission to read the CRD. */
-  | { readonly kind: 'unreadable'; readonly reason: string };
+  | { readonly kind: 'unreadable'; readonly reason: string }
+  /** Whatever the schema is, the controller of Cluster API Provider AWS reconciles AWSFargateProfiles. */
+  | CapaServes;
+
+/** What {@link ServedSchema} reads from the API server. */
+type Verdict = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
+
+/** Whether this provider must leave AWSFargateProfiles alone: their fields are hidden, or another controller has them. */
+export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
 export interface SchemaMetrics {
   foreign(is: boolean): void;
@@ -54,8 +84,9 @@ export class ServedSchema {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly metrics: SchemaMetrics;
-  private last: { readonly verdict: ServedSchemaState; readonly at: Ms } | undefined;
-  private readonly lookups = new SingleFlight<ServedSchemaState>();
+  private last: { readonly verdict: Verdict; readonly at: Ms } | undefined;
+  private readonly lookups = new SingleFlight<Verdict>();
+  private keeper: KeeperState | undefined;
 
   constructor(options: {
     readonly client: KubeClient;
@@ -70,11 +101,21 @@ export class ServedSchema {
   }
 
   /**
+   * Tells what the keeper of the CRD does. `undefined`: the keeper has nothing to do. After a change, the next check reads the
+   * CRD, because the keeper has seen or made a change.
+   */
+  setKeeper(keeper: KeeperState | undefined): void {
+    if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
+      this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
+    this.keeper = keeper;
+  }
+
+  /**
    * The served schema, checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws the error of the request if the request
    * fails.
    */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
-    return this.newerThan(MAX_AGE_FOR_DELETION) ?? this.checkOnce(signal);
+    return this.withKeeper(this.newerThan(MAX_AGE_FOR_DELETION) ?? (await this.checkOnce(signal)));
   }
 
   /**
@@ -83,24 +124,30 @@ export class ServedSchema {
    */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
-    if (known !== undefined) return known;
+    if (known !== undefined) return this.withKeeper(known);
     try {
-      return await this.checkOnce(signal);
+      return this.withKeeper(await this.checkOnce(signal));
     } catch (error) {
       if (this.last === undefined) throw error;
-      return this.last.verdict;
+      return this.withKeeper(this.last.verdict);
     }
   }
 
-  private newerThan(age: Ms): ServedSchemaState | undefined {
+  private withKeeper(verdict: Verdict): ServedSchemaState {
+    const { keeper } = this;
+    if (keeper?.kind === 'capaServes') return keeper;
+    return verdict.kind === 'foreign' && keeper !== undefined ? { ...verdict, keeper } : verdict;
+  }
+
+  private newerThan(age: Ms): Verdict | undefined {
     return this.last !== undefined && this.clock.monotonic() - this.last.at < age ? this.last.verdict : undefined;
   }
 
-  private checkOnce(signal: AbortSignal): Promise<ServedSchemaState> {
+  private checkOnce(signal: AbortSignal): Promise<Verdict> {
     return this.lookups.run(OUR_CRD.name, signal, (shared) => this.checkNow(shared));
   }
 
-  private async checkNow(signal: AbortSignal): Promise<ServedSchemaState> {
+  private async checkNow(signal: AbortSignal): Promise<Verdict> {
     const at = this.clock.monotonic();
     const verdict = await this.read(signal);
     this.report(verdict);
@@ -108,7 +155,7 @@ export class ServedSchema {
     return verdict;
   }
 
-  private async read(signal: AbortSignal): Promise<ServedSchemaState> {
+  private async read(signal: AbortSignal): Promise<Verdict> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
       // Without a CRD, an aggregated API server serves the kind, and no provider can replace its schema.
@@ -120,7 +167,7 @@ export class ServedSchema {
     }
   }
 
-  private report(verdict: ServedSchemaState): void {
+  private report(verdict: Verdict): void {
     const [before, now] = [this.last?.verdict.kind ?? 'ours', verdict.kind];
     if (now === before) return;
     this.metrics.foreign(now === 'foreign');

@@ -104,12 +104,7 @@ export interface KubeClient {
    * the connection breaks.
    */
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
-  create(
-    resource: Resource,
-    namespace: string,
-    object: unknown,
-    options: CreateOptions,
-  ): Promise<KubeObject>;
+  create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject>;
   /**
    * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it is.
    */

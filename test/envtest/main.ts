@@ -1,5 +1,6 @@
 import { BINARIES, BinariesMissing, TEST_BINARIES, resolveBinaries, type BinaryName } from './binaries/binaries.ts';
 import { startControlPlane } from './control-plane/controlplane.ts';
+import { capaManifests } from './control-plane/capa-manifests.ts';
 import { coreCrds, coreRelease } from './control-plane/coremanager.ts';
 
 /** The binaries that every test control plane needs. */
@@ -28,6 +29,7 @@ async function ensureAll(): Promise<void> {
     print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
     await coreCrds();
     await coreRelease();
+    await capaManifests();
   } catch (error) {
     if (!(error instanceof BinariesMissing)) throw error;
     console.error(`${error.message}\nTests that need them are skipped with a message.`);

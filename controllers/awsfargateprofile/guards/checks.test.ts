@@ -163,9 +163,11 @@ describe('schemaIsOurs', () => {
   const FOREIGN = { kind: 'foreign', provider: 'infrastructure-aws', missing: ['spec.deletionPolicy'] } as const;
 
   for (const mutation of DESTRUCTIVE) {
-    it(`holds ${describeMutationKind(mutation)} back while the CRD is foreign or unreadable`, async () => {
+    it(`holds ${describeMutationKind(mutation)} back while the CRD is foreign or unreadable, or Cluster API Provider AWS serves the kind`, async () => {
       expect(await obstacleTo(mutation, FOREIGN)).to.equal('stop: ForeignSchema');
       expect(await obstacleTo(mutation, { kind: 'unreadable', reason: 'forbidden' })).to.equal('stop: WaitingForAPI');
+      const capaServes = { kind: 'capaServes', webhook: 'default.example', isForeign: false } as const;
+      expect(await obstacleTo(mutation, capaServes)).to.equal('stop: CAPAServesProfiles');
       expect(await obstacleTo(mutation, { kind: 'ours' })).to.equal('go');
     });
   }

@@ -96,12 +96,37 @@ export const KUBERNETES_REASONS = {
     remedy: () =>
       'Set spec.deletionPolicy to Delete: then the controller deletes the profile. Or delete the profile in AWS. Or remove the finalizer from metadata.finalizers of this object: then the controller forgets the profile, and you must delete the profile and its role in AWS. Until then the deletion of the cluster waits',
   }),
-  ForeignSchema: defineReason<{ readonly provider?: string | undefined; readonly missing: readonly string[] }>({
+  /** `keeper`: what the keeper of the CRD does, if the manager has the flag --manage-crd. */
+  ForeignSchema: defineReason<{
+    readonly provider?: string | undefined;
+    readonly missing: readonly string[];
+    readonly keeper?:
+      { readonly kind: 'restoring' } | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string };
+  }>({
     nature: 'human',
     poll: pollEvery(15 * SECOND),
-    describe: ({ provider, missing }) =>
-      `the CRD ${PLURAL}.${GROUP} comes from ${provider === undefined ? 'another provider' : `provider ${provider}`} and lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS`,
-    remedy: () => `${FOREIGN_SCHEMA_REMEDY}. ${CONTINUES}`,
+    describe: ({ provider, missing, keeper }) =>
+      `the CRD ${PLURAL}.${GROUP} comes from ${provider === undefined ? 'another provider' : `provider ${provider}`} and lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
+    remedy: ({ keeper }) => {
+      switch (keeper?.kind) {
+        case undefined:
+          return `${FOREIGN_SCHEMA_REMEDY}. ${CONTINUES}`;
+        case 'restoring':
+          return `The manager applies its CRD again on its own (--manage-crd), when it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles. ${CONTINUES}`;
+        case 'stopped':
+          return `${keeper.remedy}. ${CONTINUES}`;
+      }
+    },
+  }),
+  /** `webhook`: the webhook for AWSFargateProfiles that Cluster API Provider AWS answers. */
+  CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollEvery(15 * SECOND),
+    describe: ({ webhook }) =>
+      `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are`,
+    remedy: () =>
+      `Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over. Or, to stay with Cluster API Provider AWS, remove this provider. ${CONTINUES}`,
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',

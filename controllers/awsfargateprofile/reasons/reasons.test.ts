@@ -20,6 +20,7 @@ const FACTS: Facts = {
   MoveAbandoned: { cluster: 'default/prod' },
   RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
+  CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },
   ControlPlaneElsewhere: { cluster: 'team-a/prod', namespace: 'team-a', named: 'team-b' },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },

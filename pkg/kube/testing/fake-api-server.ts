@@ -145,6 +145,9 @@ export class FakeApiServer implements Transport {
     const { kind, version, key } = target;
     const shown = (object: KubeObject): KubeObject => inVersion(object, kind, version);
     const subresource = target.subresource === 'status' ? 'status' : undefined;
+    // A dry run of a patch is answered with the stored object, without the fields of the patch.
+    if (url.searchParams.get('dryRun') === 'All' && request.method === 'PATCH')
+      return json(200, shown(this.found(kind, key)));
     switch (request.method) {
       case 'GET':
         if (key.name !== '') return json(200, shown(this.found(kind, key)));

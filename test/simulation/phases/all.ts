@@ -1,5 +1,6 @@
 import { AWS } from './aws.ts';
 import { BEFORE_AWS } from './before-aws.ts';
+import { BESIDE_CAPA } from './beside-capa.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { DELETION } from './deletion.ts';
 import { LIMITS } from './limits.ts';
@@ -16,4 +17,5 @@ export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   "the operator's limits": LIMITS,
   'the profile': PROFILES,
   'the deletion': DELETION,
+  'beside Cluster API Provider AWS, with --manage-crd': BESIDE_CAPA,
 };

@@ -1,7 +1,7 @@
-import { crd } from '../../../api/v1beta2/crd.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import { serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
 import type { Phase } from './phase.ts';
 import {
   AT_ONCE,
@@ -26,15 +26,6 @@ import {
 const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 const CONTROL_PLANE = `${CLUSTER}-control-plane`;
 const ISSUE = { code: 'InternalFailure', message: 'The pods could not be evicted', resourceIds: [] };
-const CRD_KIND = {
-  group: 'apiextensions.k8s.io',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  versions: ['v1'],
-  namespaced: false,
-};
-const CRD_NAME = `${PLURAL}.infrastructure.cluster.x-k8s.io`;
-
 async function readyAndDeleted(
   world: SimulatedWorld,
   before: (world: SimulatedWorld) => void = () => {},
@@ -43,22 +34,6 @@ async function readyAndDeleted(
   before(world);
   world.delete(WEB);
 }
-
-/**
- * Installs a CRD of AWSFargateProfile without the fields that only this product defines, like the CRD of Cluster API
- * Provider AWS.
- */
-function serveForeignSchema(world: SimulatedWorld): void {
-  world.api.serve(CRD_KIND);
-  const [version] = crd.spec.versions;
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { properties: { clusterName: {} } } } } };
-  world.create(CRD_KIND.plural, {
-    metadata: { name: CRD_NAME, labels: { 'cluster.x-k8s.io/provider': 'infrastructure-aws' } },
-    spec: { versions: [{ ...version, schema }] },
-  });
-}
-const serveOurSchema = (world: SimulatedWorld): void =>
-  world.patch(CRD_KIND.plural, CRD_NAME, { spec: { versions: crd.spec.versions } });
 
 /** Situations of an AWSFargateProfile that is being deleted, and what can prevent its deletion. */
 export const DELETION: readonly Phase[] = [

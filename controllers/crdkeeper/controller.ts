@@ -1,0 +1,95 @@
+import type { Clock } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { Reflector } from '../../pkg/kube/cache/reflector.ts';
+import type { StoreReader } from '../../pkg/kube/cache/store.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { resourceName } from '../../pkg/kube/paths.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import { Controller } from '../../pkg/runtime/controller.ts';
+import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
+import { compareSchema } from '../shared/crd-schema.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
+import { CRDS, OUR_CRD } from '../shared/served-schema.ts';
+import { WEBHOOK_PHASES, configurationKey, configurationResource } from './observe.ts';
+import { RecordStore } from './record-store.ts';
+import { CrdKeeper } from './reconcile.ts';
+
+const NAME = 'crdkeeper';
+
+export interface CrdKeeperControllerOptions {
+  readonly client: KubeClient;
+  readonly caches: { readonly profiles: StoreReader };
+  readonly schema: ServedSchema;
+  /** The namespace of the ConfigMap with the record of the keeper, and of the dry run that creates an AWSFargateProfile. */
+  readonly recordNamespace: string;
+  /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
+  readonly namespace?: string;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS. The flag --manage-crd adds it to the
+ * manager. The caches only trigger it; its passes read the API server.
+ */
+export function crdKeeperController(options: CrdKeeperControllerOptions): {
+  readonly controller: Runnable;
+  readonly caches: readonly Runnable[];
+} {
+  const { client, schema, recordNamespace, namespace, leadership, recorder, metrics, clock, random, logger } = options;
+  const { profiles } = options.caches;
+  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const keeper = new CrdKeeper({
+    client,
+    profiles,
+    records: new RecordStore(client, recordNamespace),
+    ...(namespace !== undefined && { watchedNamespace: namespace }),
+    schema,
+    leadership,
+    recorder,
+    clock,
+  });
+  const cacheOf = (resource: Resource, { name }: ObjectKey): { readonly store: Store; readonly cache: Runnable } => {
+    const store = new Store({ name: resourceName(resource), logger });
+    const resolve = async (): Promise<Resource> => resource;
+    const cache = new Reflector({
+      client,
+      store,
+      resolve,
+      clock,
+      random,
+      logger,
+      fieldSelector: `metadata.name=${name}`,
+    });
+    store.onChange(() => queue.add(OUR_CRD));
+    return { store, cache };
+  };
+  const crds = cacheOf(CRDS, OUR_CRD);
+  crds.store.onChange(({ object }) => {
+    if (compareSchema(object).kind === 'foreign') keeper.noteForeignCrd();
+  });
+  const configurations = WEBHOOK_PHASES.map((phase) => cacheOf(configurationResource(phase), configurationKey(phase)));
+  queue.add(OUR_CRD);
+  return {
+    controller: new Controller({
+      name: NAME,
+      object: { group: CRDS.group, kind: 'CustomResourceDefinition' },
+      concurrency: 1,
+      queue,
+      reconcile: keeper.reconcile,
+      clock,
+      random,
+      logger,
+      metrics: metrics.controller(NAME, 1),
+    }),
+    caches: [crds, ...configurations].map(({ cache }) => cache),
+  };
+}

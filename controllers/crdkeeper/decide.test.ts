@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Decision, Situation } from './decide.ts';
+import { decide, hear } from './decide.ts';
+import type { WebhookEntry, WebhookPhase } from './observe.ts';
+import type { Answer } from './probe.ts';
+import type { KeeperRecord } from './record.ts';
+import { EMPTY_RECORD } from './record.ts';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const NOW = 1_000 * HOUR;
+const ELAPSED = 100 * HOUR;
+const WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
+
+const configuration: KubeObject = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name: 'capa-mutating-webhook-configuration', uid: 'u', resourceVersion: '1' },
+};
+const entry = (phase: WebhookPhase): WebhookEntry => ({
+  phase,
+  name: WEBHOOK,
+  index: 0,
+  isDecisive: true,
+  configuration,
+});
+const BOTH = [entry('mutating'), entry('validating')];
+
+const heard = (answer: Answer, agoMs = 0) => ({ answer, since: ELAPSED - agoMs });
+const NOT_SERVED = heard({ kind: 'notServed' });
+const SERVED: Answer = { kind: 'served', webhook: WEBHOOK };
+
+const decideOn = (situation: Partial<Situation>): Decision =>
+  decide({
+    observation: { schema: 'foreign', entries: BOTH },
+    hearing: NOT_SERVED,
+    record: EMPTY_RECORD,
+    elapsed: ELAPSED,
+    now: NOW,
+    ...situation,
+  });
+
+/** Restorations of the CRD at the given times before now. */
+const restored = (...hoursAgo: readonly number[]): KeeperRecord => ({
+  restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts: ['crd', 'mutating', 'validating'] })),
+});
+
+describe('the decision of the keeper of the CRD', () => {
+  it('is to do nothing if the CRD is ours and no webhook is left', () => {
+    for (const answer of [SERVED, { kind: 'notServed' } as const])
+      expect(decideOn({ observation: { schema: 'ours', entries: [] }, hearing: heard(answer) })).to.deep.equal({
+        kind: 'rest',
+      });
+  });
+
+  it('is not to create a CRD that does not exist or is being deleted', () => {
+    expect(decideOn({ observation: { schema: 'absent', entries: [] } })).to.deep.equal({ kind: 'rest' });
+  });
+
+  it('is to restore the CRD first, and then the webhooks, as one restoration', () => {
+    const first = decideOn({});
+    const afterCrd = { restorations: [{ at: NOW, parts: ['crd'] }] };
+    expect(first).to.deep.equal({ kind: 'restore', parts: ['crd'], record: afterCrd });
+    const second = decideOn({
+      observation: { schema: 'ours', entries: BOTH },
+      record: afterCrd,
+      now: NOW + 2 * SECOND,
+    });
+    expect(second).to.deep.equal({
+      kind: 'restore',
+      parts: ['mutating', 'validating'],
+      record: { restorations: [{ at: NOW, parts: ['crd', 'mutating', 'validating'] }] },
+    });
+  });
+
+  it('is to restore only the webhook that is there', () => {
+    const decision = decideOn({ observation: { schema: 'ours', entries: [entry('validating')] } });
+    expect(decision).to.deep.include({ kind: 'restore', parts: ['validating'] });
+  });
+
+  describe('while Cluster API Provider AWS', () => {
+    const cases: readonly (readonly [given: string, answer: Answer, lastedMs: number, expected: object])[] = [
+      ['serves the kind', SERVED, 2 * SECOND, { kind: 'yield', webhook: WEBHOOK }],
+      [
+        'seems to serve the kind, because a webhook may be too new to be asked',
+        SERVED,
+        1_999,
+        { kind: 'wait', after: 1 },
+      ],
+      ['does not serve the kind', { kind: 'notServed' }, 0, { kind: 'restore' }],
+      ['has been uninstalled for a minute', { kind: 'notInstalled' }, 60 * SECOND, { kind: 'restore' }],
+      [
+        'may be in an upgrade, without its Service',
+        { kind: 'notInstalled' },
+        59 * SECOND,
+        { kind: 'wait', after: SECOND },
+      ],
+      ['has had no webhook for a minute', { kind: 'noWebhook' }, 60 * SECOND, { kind: 'restore' }],
+      [
+        'may be in an upgrade, without its webhooks',
+        { kind: 'noWebhook' },
+        59 * SECOND,
+        { kind: 'wait', after: SECOND },
+      ],
+      [
+        'does not answer, for example while it restarts',
+        { kind: 'unclear', because: 'refused' },
+        24 * HOUR,
+        { kind: 'wait' },
+      ],
+    ];
+    for (const [given, answer, lastedMs, expected] of cases)
+      it(`${given}, is to ${Reflect.get(expected, 'kind')}`, () =>
+        expect(decideOn({ hearing: heard(answer, lastedMs) })).to.deep.include(expected));
+  });
+
+  it('leaves everything as it is while Cluster API Provider AWS serves the kind under our CRD', () => {
+    const observation = { schema: 'ours', entries: BOTH } as const;
+    expect(decideOn({ observation, hearing: heard(SERVED, HOUR) })).to.deep.equal({ kind: 'yield', webhook: WEBHOOK });
+  });
+
+  describe('after reverts', () => {
+    it('is to restore a third time, and then to stop, however slow the reverts are', () => {
+      expect(decideOn({ record: restored(11, 1) })).to.deep.include({ kind: 'restore' });
+      expect(decideOn({ record: restored(23.9, 12, 1) })).to.deep.equal({
+        kind: 'stop',
+        parts: ['crd', 'mutating', 'validating'],
+      });
+    });
+
+    it('forgets what is older than 24 hours', () => {
+      const decision = decideOn({ record: restored(24, 12, 1) });
+      expect(
+        decision.kind === 'restore' && decision.record.restorations.map(({ at }) => (NOW - at) / HOUR),
+      ).to.deep.equal([12, 1, 0]);
+    });
+
+    it('counts each revert of the same part, also within seconds', () => {
+      const decision = decideOn({ record: { restorations: [{ at: NOW - SECOND, parts: ['crd'] }] } });
+      expect(decision.kind === 'restore' && decision.record.restorations).to.have.length(2);
+    });
+
+    it('counts webhooks that come back alone', () => {
+      const observation = { schema: 'ours', entries: BOTH } as const;
+      const record = {
+        restorations: [9, 5, 1].map((h) => ({ at: NOW - h * HOUR, parts: ['mutating', 'validating'] })),
+      };
+      expect(decideOn({ observation, record })).to.deep.include({ kind: 'stop', parts: ['mutating', 'validating'] });
+    });
+
+    it('stays stopped for ever, until the record is deleted', () => {
+      const record = { restorations: [], stopped: { at: NOW - 1_000 * HOUR, writers: ['flux'] } };
+      expect(decideOn({ record })).to.deep.include({ kind: 'stop' });
+      expect(decideOn({ record: EMPTY_RECORD })).to.deep.include({ kind: 'restore' });
+    });
+
+    it('yields to Cluster API Provider AWS also when it has stopped', () => {
+      const record = { restorations: [], stopped: { at: NOW, writers: ['flux'] } };
+      expect(decideOn({ record, hearing: heard(SERVED, HOUR) })).to.deep.include({ kind: 'yield' });
+    });
+  });
+});
+
+describe('hear', () => {
+  it('remembers since when the answer has been the same', () => {
+    const first = hear(undefined, { kind: 'noWebhook' }, 5);
+    expect(hear(first, { kind: 'noWebhook' }, 9)).to.deep.include({ since: 5 });
+    expect(hear(first, { kind: 'notInstalled' }, 9)).to.deep.include({ since: 9 });
+  });
+});

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { crd } from '../../api/v1beta2/crd.ts';
+import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { anObject } from '../awsfargateprofile/testing/builders.ts';
+import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
+import { fieldsDroppedBy } from '../shared/crd-schema.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { FieldCensus } from './lost-fields.ts';
+
+const DROPPED = ['spec.deletionPolicy', 'spec.roleAdditionalPolicies', 'status.account', 'status.region'];
+const POLICIES = { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnly'] };
+const object = (parts: ObjectParts = {}): KubeObject => ({ ...anObject(parts) });
+const fieldsOf = (census: FieldCensus, after: KubeObject): readonly string[] =>
+  census.lossesOf([after], DROPPED).flatMap(({ fields }) => fields);
+
+describe('the fields that an object lost', () => {
+  it('are those that it had under our CRD and does not have any more', () => {
+    const census = new FieldCensus();
+    census.replace([object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } })]);
+    expect(fieldsOf(census, object({ spec: { deletionPolicy: 'Retain' } }))).to.deep.equal([
+      'spec.roleAdditionalPolicies',
+    ]);
+    expect(fieldsOf(census, object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } }))).to.deep.equal([]);
+  });
+
+  it('include those that only the cache had when the foreign CRD came', () => {
+    const census = new FieldCensus();
+    census.replace([object()]);
+    census.extend([object({ spec: POLICIES })]);
+    census.extend([object()]);
+    expect(fieldsOf(census, object())).to.deep.equal(['spec.roleAdditionalPolicies']);
+  });
+
+  it('are none of another object with the same name', () => {
+    const census = new FieldCensus();
+    census.replace([object({ spec: POLICIES })]);
+    expect(fieldsOf(census, object({ metadata: { uid: 'new' } }))).to.deep.equal([]);
+  });
+
+  it('are known from the annotations of the object after a restart of the manager', () => {
+    const annotations = {
+      [RETAIN_ANNOTATION]: 'true',
+      [PROVISIONED_IN_ANNOTATION]: '111122223333/eu-west-1/team-a_prod-control-plane',
+    };
+    expect(fieldsOf(new FieldCensus(), object({ metadata: { annotations } }))).to.deep.equal([
+      'spec.deletionPolicy',
+      'status.account',
+      'status.region',
+    ]);
+    expect(fieldsOf(new FieldCensus(), object())).to.deep.equal([]);
+  });
+
+  it('can only be fields that the other CRD does not have', () => {
+    const other = { ...crd, metadata: { name: 'a', uid: 'u', resourceVersion: '1' } };
+    expect(fieldsDroppedBy(other, { ...crd })).to.deep.equal([]);
+    const withoutSchema = { ...other, spec: { versions: [] } };
+    expect(fieldsDroppedBy(withoutSchema, { ...crd })).to.include.members(['spec.clusterName', 'status.role']);
+  });
+});

@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import { KeeperFixture, status } from './testing/fixture.ts';
+
+const HOUR = 3_600_000;
+const OTHERS = ['mutating.awscluster', 'mutating.awsmachine', 'validating.awscluster', 'validating.awsmachine'];
+const RESTORED = { isOurs: true, webhooks: OTHERS };
+
+describe('the keeper of the CRD', () => {
+  let keeper: KeeperFixture;
+  beforeEach(() => {
+    keeper = new KeeperFixture();
+    keeper.api.put();
+    keeper.applyCapa();
+  });
+  const writes = (): readonly string[] =>
+    keeper.api.server.requests
+      .filter(({ method, path }) => method !== 'GET' && !path.includes('dryRun'))
+      .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').split('/').slice(-2).join('/')}`);
+  const eventReasons = (): readonly string[] => keeper.events.map((event) => event.split(/[ :]/)[1] ?? '');
+
+  it('records the restoration, applies the CRD, and then removes the two webhooks and no other', async () => {
+    await keeper.settle();
+    expect(keeper.served).to.deep.equal(RESTORED);
+    expect(writes()).to.deep.equal([
+      'PATCH configmaps/capaf-crd-keeper',
+      'PATCH customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io',
+      'PATCH configmaps/capaf-crd-keeper',
+      'PATCH mutatingwebhookconfigurations/capa-mutating-webhook-configuration',
+      'PATCH validatingwebhookconfigurations/capa-validating-webhook-configuration',
+      // The objects that lost fields are listed.
+      'PATCH configmaps/capaf-crd-keeper',
+    ]);
+    expect(keeper.state).to.equal(undefined);
+    expect(eventReasons()).to.deep.equal(['CRDRestored', 'CAPAWebhookRemoved', 'CAPAWebhookRemoved']);
+    const before = writes().length;
+    await keeper.settle();
+    expect(writes(), 'at rest').to.have.length(before);
+  });
+
+  it('leaves everything as it is while Cluster API Provider AWS answers, and takes over when it does not serve the kind any more', async () => {
+    keeper.webhook = 'served';
+    await keeper.settle();
+    expect(keeper.state?.kind).to.equal('capaServes');
+    expect(eventReasons()).to.deep.equal(['CAPAServesProfiles']);
+    keeper.webhook = 'down';
+    await keeper.settle();
+    expect(keeper.state?.kind, 'while the manager of CAPA restarts').to.equal('capaServes');
+    await keeper.api.clock.advance(24 * HOUR);
+    await keeper.settle();
+    expect(writes()).to.deep.equal([]);
+    keeper.webhook = 'notServed';
+    await keeper.settle();
+    expect(keeper.served).to.deep.equal(RESTORED);
+  });
+
+  it('waits a minute if Cluster API Provider AWS has no webhook to ask', async () => {
+    keeper.removeWebhooks();
+    expect(await keeper.pass()).to.deep.include({ kind: 'after', delay: 60_000 });
+    await keeper.api.clock.advance(59_000);
+    await keeper.pass();
+    expect(writes()).to.deep.equal([]);
+    await keeper.api.clock.advance(1_000);
+    await keeper.settle();
+    expect(keeper.served.isOurs).to.equal(true);
+  });
+
+  it('asks with the creation of an object if there is none to patch', async () => {
+    keeper = new KeeperFixture();
+    keeper.applyCapa();
+    await keeper.settle();
+    const asked = keeper.api.server.requests.find(({ path }) => path.includes('dryRun'));
+    expect(asked?.method).to.equal('POST');
+    expect(asked?.path).to.contain('/namespaces/capaf-system/awsfargateprofiles?');
+    expect(keeper.served).to.deep.equal(RESTORED);
+  });
+
+  describe('reverted by another client again and again', () => {
+    const revertThrice = async (): Promise<void> => {
+      await keeper.settle();
+      for (const _time of [1, 2, 3]) {
+        await keeper.api.clock.advance(7 * HOUR);
+        keeper.applyCapa();
+        keeper.restart();
+        await keeper.settle();
+      }
+    };
+
+    it('stops after the third revert, also when the manager restarts, and says who wrote', async () => {
+      await revertThrice();
+      expect(keeper.served.isOurs).to.equal(false);
+      expect(keeper.state).to.deep.equal({
+        kind: 'stopped',
+        problem:
+          '"flux" has replaced CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io, webhook default.awsfargateprofile.infrastructure.cluster.x-k8s.io of capa-mutating-webhook-configuration, webhook validation.awsfargateprofile.infrastructure.cluster.x-k8s.io of capa-validating-webhook-configuration 3 times within 24 hours after the manager had restored them, so the manager stops and waits for you',
+        remedy:
+          'Exclude them from what "flux" applies, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap capaf-system/capaf-crd-keeper: the manager then restores them again',
+      });
+      expect(keeper.record).to.have.nested.property('stopped.writers').that.deep.equals(['flux']);
+      expect(eventReasons().at(-1)).to.equal('CRDKeeperStopped');
+    });
+
+    it('stays stopped until an operator deletes the record', async () => {
+      await revertThrice();
+      const before = writes().length;
+      await keeper.api.clock.advance(100 * HOUR);
+      await keeper.settle();
+      keeper.restart();
+      await keeper.settle();
+      expect(writes()).to.have.length(before);
+      keeper.deleteRecord();
+      await keeper.settle();
+      expect(keeper.served).to.deep.equal(RESTORED);
+      expect(keeper.state).to.equal(undefined);
+    });
+  });
+
+  describe('restores nothing', () => {
+    const expectNothing = async (): Promise<void> => {
+      await keeper.settle();
+      expect(keeper.served.isOurs).to.equal(false);
+    };
+
+    it('without a valid lease', async () => {
+      keeper.remaining = () => 0;
+      await keeper.pass();
+      expect(keeper.api.server.requests).to.deep.equal([]);
+    });
+
+    it('while the record cannot be written', async () => {
+      keeper.refuse = ({ path }) => (path.includes('configmaps') ? status(403, 'Forbidden', 'no') : undefined);
+      await expectNothing();
+      expect(keeper.logger.said('The API server rejects a request of the keeper of the CRD')).to.have.length(1);
+    });
+
+    it('while an operator has broken the record', async () => {
+      await keeper.settle();
+      keeper.api.server.storage.mergePatch(
+        { group: '', versions: ['v1'], kind: 'ConfigMap', plural: 'configmaps', status: false },
+        { namespace: 'capaf-system', name: 'capaf-crd-keeper' },
+        { data: { 'record.json': '{' } },
+      );
+      keeper.applyCapa();
+      await expectNothing();
+    });
+  });
+
+  it('does not count a restoration that the API server refuses', async () => {
+    keeper.refuse = ({ path }) => (path.includes('resourcedefinitions') ? status(403, 'Forbidden', 'no') : undefined);
+    for (const _time of [1, 2, 3, 4]) await keeper.settle();
+    expect(keeper.record).to.deep.equal({ restorations: [] });
+    keeper.refuse = () => undefined;
+    await keeper.settle();
+    expect(keeper.served).to.deep.equal(RESTORED);
+  });
+
+  it('does not remove a webhook whose position another client has changed meanwhile', async () => {
+    let refusals = 0;
+    keeper.refuse = ({ headers }) =>
+      headers['content-type'] === 'application/json-patch+json' && refusals++ === 0
+        ? status(422, 'Invalid', 'testing value failed')
+        : undefined;
+    expect(await keeper.settle()).to.deep.equal({ kind: 'conflict' });
+    await keeper.settle();
+    expect(keeper.served).to.deep.equal(RESTORED);
+  });
+
+  it('lists the objects that lost fields under the foreign CRD, once, also after a restart', async () => {
+    const kept = keeper.api.put({
+      metadata: { name: 'kept', annotations: { 'aws-fargate.cluster.x-k8s.io/retain': '' } },
+    });
+    keeper.restart();
+    await keeper.settle();
+    const lost = keeper.events.filter((event) => event.includes('FieldsLost'));
+    expect(lost).to.have.length(1);
+    expect(lost[0]).to.match(/^kept FieldsLost: This AWSFargateProfile has lost spec.deletionPolicy, because/);
+    expect(keeper.record)
+      .to.have.nested.property('restorations[0].lost')
+      .that.deep.equals([`${kept.metadata.namespace}/kept: spec.deletionPolicy`]);
+    keeper.restart();
+    await keeper.settle();
+    expect(keeper.events.filter((event) => event.includes('FieldsLost'))).to.have.length(1);
+  });
+});

@@ -1,0 +1,252 @@
+import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { StoreReader } from '../../pkg/kube/cache/store.ts';
+import { KubeError, isInvalid } from '../../pkg/kube/errors.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import { fieldsDroppedBy } from '../shared/crd-schema.ts';
+import { listLiveProfiles } from '../shared/live-profiles.ts';
+import type { KeeperState, ServedSchema } from '../shared/served-schema.ts';
+import type { Decision, Hearing } from './decide.ts';
+import { decide, hear } from './decide.ts';
+import { FieldCensus } from './lost-fields.ts';
+import type { Observation, Part } from './observe.ts';
+import { foreignParts, observe } from './observe.ts';
+import { askWebhooks } from './probe.ts';
+import type { KeeperRecord } from './record.ts';
+import { unlistedFields, withDropped, withLost } from './record.ts';
+import type { RecordStore } from './record-store.ts';
+import * as reports from './report.ts';
+import { restore } from './restore.ts';
+import { writersOf } from './writers.ts';
+
+/** How often the keeper looks although no watch reports a change. A look is three requests. */
+const WHILE_AT_REST: Ms = 5 * 60_000;
+/** How often the keeper asks CAPA's webhooks again, and reads the record of a stopped keeper. */
+const WHILE_FOREIGN: Ms = 15_000;
+/** How long the API server may need until it serves a changed CRD and asks the changed webhooks. */
+const PROPAGATION: Ms = 2_000;
+
+export interface CrdKeeperOptions {
+  readonly client: KubeClient;
+  /** The cache of AWSFargateProfiles. */
+  readonly profiles: StoreReader;
+  readonly records: RecordStore;
+  /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
+  readonly watchedNamespace?: string;
+  readonly schema: Pick<ServedSchema, 'setKeeper'>;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+}
+
+const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });
+
+/**
+ * Keeps the CRD of this provider served beside Cluster API Provider AWS, and the webhooks of that provider for
+ * AWSFargateProfiles out of its configurations: look → ask the webhooks → decide → restore.
+ */
+export class CrdKeeper {
+  private readonly options: CrdKeeperOptions;
+  private readonly census = new FieldCensus();
+  private hearing: Hearing | undefined;
+  private state: KeeperState | undefined;
+  /** The time (monotonic) at which the API server serves the keeper's last change. */
+  private servedAt: Ms = Number.NEGATIVE_INFINITY;
+  /** The last report of a state that lasts. */
+  private told: string | undefined;
+  /** Whether the record may name fields that a replaced CRD dropped: an earlier process may have noted them. */
+  private mayHaveUnlistedFields = true;
+
+  constructor(options: CrdKeeperOptions) {
+    this.options = options;
+  }
+
+  readonly reconcile = async (_key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    if (this.options.leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    try {
+      return await this.pass(context);
+    } catch (error) {
+      const rejection = apiRejectionFrom(error);
+      if (rejection === undefined) throw error;
+      const { message, remedy } = rejection;
+      this.tell(message, () =>
+        context.logger.warn('The API server rejects a request of the keeper of the CRD', {
+          rejection: message,
+          remedy,
+        }),
+      );
+      return after(WHILE_FOREIGN, 'the API server refuses what the keeper needs');
+    }
+  };
+
+  /**
+   * Takes note of the AWSFargateProfiles as the cache has them when a watch reports a foreign CRD: the cache may still show the
+   * fields that the foreign CRD hides.
+   */
+  readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
+
+  private async pass(context: ReconcileContext): Promise<Requeue> {
+    const { client, clock, records, profiles } = this.options;
+    const { signal } = context;
+    // Watches report the keeper's own changes at once.
+    const untilServed = this.servedAt - clock.monotonic();
+    if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
+    const observation = await observe(client, signal);
+    if (foreignParts(observation).length === 0) return this.rest(context);
+    const listing = profiles.list();
+    const profile = listing.kind === 'listed' ? listing.objects[0] : undefined;
+    const answer = await askWebhooks(
+      client,
+      observation.entries,
+      { profile, namespace: records.key.namespace },
+      signal,
+    );
+    this.hearing = hear(this.hearing, answer, clock.monotonic());
+    const record = await records.read(signal);
+    if (record === undefined) return this.wait({ because: `ConfigMap ${keyText(records.key)} is unreadable` }, context);
+    const { hearing } = this;
+    const decision = decide({ observation, hearing, record, elapsed: clock.monotonic(), now: clock.now() });
+    return this.carryOut(decision, observation, record, context);
+  }
+
+  private async carryOut(
+    decision: Decision,
+    observation: Observation,
+    record: KeeperRecord,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    switch (decision.kind) {
+      case 'rest':
+        return this.rest(context);
+      case 'yield':
+        return this.yield(decision.webhook, observation, context);
+      case 'wait':
+        return this.wait(decision, context);
+      case 'stop':
+        return this.stop(decision.parts, observation, record, context);
+      case 'restore':
+        return this.restore(decision, observation, record, context);
+    }
+  }
+
+  /** Everything is in order. Lists the objects that lost fields, once after each restoration of the CRD. */
+  private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
+    const { client, records, recorder, watchedNamespace } = this.options;
+    this.hearing = undefined;
+    this.told = undefined;
+    this.setState(undefined);
+    if (this.mayHaveUnlistedFields) {
+      const record = await records.read(signal);
+      const dropped = record && unlistedFields(record);
+      if (record !== undefined && dropped !== undefined) {
+        const scope = watchedNamespace === undefined ? {} : { namespace: watchedNamespace };
+        const objects: KubeObject[] = [];
+        for await (const object of listLiveProfiles(client, scope, signal)) objects.push(object);
+        const losses = this.census.lossesOf(objects, dropped);
+        const lost = losses.map(reports.lossText);
+        await records.write(withLost(record, lost), signal);
+        logger.info('The CRD is ours again', { lostFields: lost.length, objects: lost.join('; ') });
+        reports.recordEvents(recorder, losses.map(reports.lossEvent));
+      }
+      this.mayHaveUnlistedFields = false;
+    }
+    this.census.replace(this.cachedProfiles());
+    return after(WHILE_AT_REST, 'the CRD is ours');
+  }
+
+  private yield(webhook: string, { crd, schema }: Observation, { logger }: ReconcileContext): Requeue {
+    this.setState({ kind: 'capaServes', webhook, isForeign: schema === 'foreign' });
+    this.tell(`served ${webhook}`, () => {
+      logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
+      if (crd !== undefined) reports.recordEvents(this.options.recorder, [reports.servesEvent(crd, webhook)]);
+    });
+    return after(WHILE_FOREIGN, 'Cluster API Provider AWS serves AWSFargateProfiles');
+  }
+
+  private wait(
+    { because, after: delay }: { readonly because: string; readonly after?: Ms },
+    context: ReconcileContext,
+  ) {
+    // A manager of CAPA that serves AWSFargateProfiles and restarts will serve them afterwards.
+    if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
+    this.tell(because, () => context.logger.info('The keeper of the CRD waits', { because }));
+    return after(delay ?? WHILE_FOREIGN, because);
+  }
+
+  private async stop(
+    parts: readonly Part[],
+    observation: Observation,
+    record: KeeperRecord,
+    { logger, signal }: ReconcileContext,
+  ): Promise<Requeue> {
+    const { clock, records, recorder } = this.options;
+    const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
+    if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
+    // Which parts are foreign may differ from pass to pass; the writers are those of the last revert.
+    const description = reports.describeStop(parts, stop.writers, records.key);
+    this.setState({ kind: 'stopped', ...description });
+    this.tell(description.problem, () => {
+      logger.warn('The keeper of the CRD has stopped', { ...description, writers: stop.writers.join(', ') });
+      const { crd } = observation;
+      if (crd !== undefined) reports.recordEvents(recorder, [reports.stopEvent(crd, description)]);
+    });
+    return after(WHILE_FOREIGN, 'the keeper of the CRD has stopped');
+  }
+
+  private async restore(
+    { parts, record: next }: Extract<Decision, { kind: 'restore' }>,
+    observation: Observation,
+    record: KeeperRecord,
+    { logger, signal }: ReconcileContext,
+  ): Promise<Requeue> {
+    const { client, records, recorder, leadership, clock } = this.options;
+    this.setState({ kind: 'restoring' });
+    if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    const { crd } = observation;
+    const noted =
+      crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
+    this.mayHaveUnlistedFields ||= noted !== next;
+    const writers = writersOf(observation, parts);
+    // The record comes first, so that no crash makes the keeper forget a restoration.
+    await records.write(noted, signal);
+    try {
+      await restore(client, observation, parts, signal);
+    } catch (error) {
+      if (isRefused(error)) await records.write(record, signal);
+      // The list of webhooks has changed since it was read.
+      if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
+      throw error;
+    }
+    logger.info('The keeper of the CRD has restored what another client had replaced', {
+      parts: parts.join(', '),
+      writers: writers.join(', '),
+    });
+    reports.recordEvents(recorder, reports.eventsOfRestoration(observation, parts, writers));
+    this.servedAt = clock.monotonic() + PROPAGATION;
+    return after(PROPAGATION, 'the API server takes a moment to serve the change');
+  }
+
+  private setState(state: KeeperState | undefined): void {
+    this.state = state;
+    this.options.schema.setKeeper(state);
+  }
+
+  /** Reports a state that lasts only once. */
+  private tell(what: string, report: () => void): void {
+    if (this.told === what) return;
+    this.told = what;
+    report();
+  }
+
+  private cachedProfiles(): readonly KubeObject[] {
+    const listing = this.options.profiles.list();
+    return listing.kind === 'listed' ? listing.objects : [];
+  }
+}
+
+/** Whether the API server has answered that it did not carry out the request. */
+const isRefused = (error: unknown): boolean => error instanceof KubeError && error.status >= 400 && error.status < 500;

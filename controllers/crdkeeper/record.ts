@@ -1,0 +1,98 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { integer, list, object, optional, string } from '../../api/schema/field.ts';
+import { decode } from '../../api/schema/problem.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Part } from './observe.ts';
+
+const HOUR: Ms = 3_600_000;
+/** The time in which another client may revert the keeper {@link MOST_REVERTS} times. */
+const WINDOW: Ms = 24 * HOUR;
+export const MOST_REVERTS = 3;
+/**
+ * How long after its beginning a restoration may go on with further parts. The CRD and the webhooks are restored one after the
+ * other.
+ */
+const ONE_RESTORATION: Ms = 5 * 60_000;
+
+/** One time at which the keeper restored parts that another client had replaced. */
+export interface Restoration {
+  /** The wall clock time of the first restored part, in ms since 1970. */
+  readonly at: Ms;
+  readonly parts: readonly string[];
+  /** The fields that the replaced CRD dropped, as long as the objects that lost them are not listed. */
+  readonly dropped?: readonly string[];
+  /** The objects that lost fields, each as `namespace/name: fields`. */
+  readonly lost?: readonly string[];
+}
+
+/** Why the keeper has stopped: another client has reverted it {@link MOST_REVERTS} times. */
+export interface Stop {
+  readonly at: Ms;
+  /** The field managers that replaced the parts, from metadata.managedFields. */
+  readonly writers: readonly string[];
+}
+
+/** What the keeper remembers when the manager restarts. */
+export interface KeeperRecord {
+  readonly restorations: readonly Restoration[];
+  readonly stopped?: Stop;
+}
+
+export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
+
+const RECORD = object({
+  restorations: list(
+    object({
+      at: integer({ format: 'int64' }),
+      parts: list(string()),
+      dropped: optional(list(string())),
+      lost: optional(list(string())),
+    }),
+  ),
+  stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
+});
+
+/** Reads a record from JSON; `undefined` if the text is no record. */
+export function parseRecord(text: string): KeeperRecord | undefined {
+  try {
+    const decoded = decode<KeeperRecord>(RECORD, JSON.parse(text));
+    return E.isRight(decoded) ? decoded.right : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
+
+/**
+ * Adds the restoration of parts to a record, before the parts are restored. Parts that the last restoration does not have yet
+ * belong to it. Returns `undefined` if the restoration would be one too many: another client has reverted the last
+ * {@link MOST_REVERTS} restorations within {@link WINDOW}.
+ */
+export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
+  const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);
+  const last = recent.at(-1);
+  const isContinued =
+    last !== undefined && Math.abs(now - last.at) < ONE_RESTORATION && !parts.some((part) => last.parts.includes(part));
+  if (isContinued)
+    return { ...record, restorations: [...recent.slice(0, -1), { ...last, parts: [...last.parts, ...parts] }] };
+  if (recent.length >= MOST_REVERTS) return undefined;
+  return { ...record, restorations: [...recent, { at: now, parts }] };
+}
+
+/** The fields that the last replaced CRD dropped, as long as the objects that lost them are not listed. */
+export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
+  restorations.at(-1)?.dropped;
+
+/** Notes in the last restoration which fields the replaced CRD dropped. */
+export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
+  withLast(record, (last) => ({ ...last, dropped }));
+
+/** Notes in the last restoration which objects lost fields, so that they are listed only once. */
+export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
+  withLast(record, ({ at, parts }) => ({ at, parts, lost }));
+
+function withLast(record: KeeperRecord, change: (last: Restoration) => Restoration): KeeperRecord {
+  const last = record.restorations.at(-1);
+  return last === undefined ? record : { ...record, restorations: [...record.restorations.slice(0, -1), change(last)] };
+}

@@ -1,0 +1,46 @@
+import { fieldAt, textAt } from '../../api/record.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Observation, Part } from './observe.ts';
+import { FIELD_MANAGER } from './record-store.ts';
+
+/**
+ * The field that only a client sets which applies the whole part: the versions of the CRD, and the rules of a webhook. The CA
+ * injector of cert-manager, for example, sets another field of a webhook.
+ */
+const VERSIONS = ['f:spec', 'f:versions'];
+const rulesOf = (webhook: string): readonly string[] => [
+  'f:webhooks',
+  `k:${JSON.stringify({ name: webhook })}`,
+  'f:rules',
+];
+
+/** The field managers that have written the parts last, each once. */
+export function writersOf({ crd, entries }: Observation, parts: readonly Part[]): readonly string[] {
+  const written: readonly (readonly [KubeObject, readonly string[]])[] = [
+    ...(crd !== undefined && parts.includes('crd') ? [[crd, VERSIONS] as const] : []),
+    ...entries
+      .filter(({ phase }) => parts.includes(phase))
+      .map(({ configuration, name }) => [configuration, rulesOf(name)] as const),
+  ];
+  return [...new Set(written.flatMap(([object, path]) => lastWriter(object, path) ?? []))];
+}
+
+/**
+ * The name of the manager of the newest entry in metadata.managedFields that owns the field. Several managers can own a field
+ * that they set to the same value.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ */
+function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {
+  const managedFields = fieldAt(object.metadata, 'managedFields');
+  const entries: readonly unknown[] = Array.isArray(managedFields) ? managedFields : [];
+  const owners = entries
+    .filter((entry) => hasPath(fieldAt(entry, 'fieldsV1'), path))
+    .flatMap((entry) => {
+      const manager = textAt(entry, 'manager');
+      return manager === undefined || manager === FIELD_MANAGER ? [] : [{ manager, time: textAt(entry, 'time') ?? '' }];
+    });
+  return owners.toSorted((a, b) => (a.time < b.time ? -1 : 1)).at(-1)?.manager;
+}
+
+const hasPath = (fields: unknown, path: readonly string[]): boolean =>
+  path.reduce<unknown>((value, field) => fieldAt(value, field), fields) !== undefined;

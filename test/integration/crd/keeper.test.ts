@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { STAND_IN_CRDS, applyCrds } from '../../envtest/clients/crds.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
+import { endAll } from '../../support/end-all.ts';
+import { eventually } from '../../support/eventually.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import { PROFILE_CRD, PROFILE_CRD_NAME, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import type { PermissionAudit } from '../../world/manager/permissions.ts';
+import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { triggerReconcile } from '../../world/trigger-reconcile.ts';
+import { messageOf, summaryOf } from '../../world/object-state.ts';
+import type { World } from '../../world/world.ts';
+import { OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
+
+const CONFIG = fileURLToPath(new URL('../../../config', import.meta.url));
+const COMPONENT = `${CONFIG}/components/crd-keeper/rbac.yaml`;
+const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
+const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
+const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
+/** The time limit for changes that the manager notices only when it looks again after 15 s. */
+const WITHIN_POLL = { timeoutMs: 40_000 };
+
+describe('the keeper of the CRD, beside the real manifests of Cluster API Provider AWS', () => {
+  let audit: PermissionAudit;
+  let world: World;
+  let capa: CapaInstallation;
+
+  before(async function () {
+    audit = await auditPermissions(MANAGER_ACCOUNT);
+    world = await startWorld({
+      crds: [STAND_IN_CRDS],
+      users: [{ name: MANAGER_ACCOUNT }],
+      apiServerArgs: audit.apiServerArgs,
+    });
+    capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
+    for (const args of [
+      ['-k', `${CONFIG}/rbac`],
+      ['-f', COMPONENT],
+    ]) {
+      const { code, stderr } = await world.kubectl(['apply', '--server-side', ...args]);
+      expect(code, stderr).to.equal(0);
+    }
+  });
+  after(() =>
+    endAll(
+      () => world.finish(),
+      () => audit.close(),
+    ),
+  );
+
+  const start = (name: string, ...flags: readonly string[]) =>
+    world.startManager({
+      name,
+      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
+      flags: ['--sync-period', '1s', ...flags],
+    });
+  const get = (path: string): Promise<RawObject> => world.controlPlane.api.get(path);
+  const providerOf = ({ metadata }: RawObject): string | undefined => metadata.labels?.['cluster.x-k8s.io/provider'];
+  const others = (): readonly string[] => capa.released.filter((name) => !OURS.test(name));
+
+  /** The restorations that the keeper remembers, oldest first. */
+  const restorations = async (): Promise<
+    readonly { readonly dropped?: unknown; readonly lost?: readonly string[] }[]
+  > => {
+    const { data } = await world.controlPlane.api.get<{ data: Record<string, string> }>(RECORD);
+    return (JSON.parse(data['record.json'] ?? '') as { restorations: [] }).restorations;
+  };
+
+  /**
+   * Waits until the CRD is ours, no webhook for AWSFargateProfiles is left, and the keeper has listed the objects that lost
+   * fields.
+   */
+  const restored = (): Promise<unknown> =>
+    eventually(
+      async () => {
+        expect(providerOf(await get(PROFILE_CRD))).to.equal('infrastructure-aws-fargate');
+        expect(await capa.webhooks()).to.deep.equal(others());
+        expect((await restorations()).at(-1)?.dropped).to.equal(undefined);
+        return true;
+      },
+      { what: 'the restoration', ...WITHIN_POLL },
+    );
+  /** The versions of the CRD and of the webhook configurations; no write of them goes unnoticed. */
+  const versions = async (): Promise<readonly unknown[]> =>
+    (await capa.objects()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
+
+  it('applies our CRD over that of CAPA, and takes out the two webhooks and no other, before there is an object', async () => {
+    await capa.apply();
+    await start('keeper', '--manage-crd');
+    await restored();
+    await world.event(
+      PROFILE_CRD_NAME,
+      'Normal CRDRestored: The manager has applied its CRD again, because "clusterctl"',
+    );
+    await world.event(
+      'capa-validating-webhook-configuration',
+      'Normal CAPAWebhookRemoved: The manager has removed the webhook validation.awsfargateprofile',
+    );
+    expect(capa.released.length - others().length, 'the removed webhooks').to.equal(2);
+
+    await world.createEksCluster('prod');
+    await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));
+    await world.ready('web');
+  });
+
+  it('leaves stored objects and AWS alone when it does so', async () => {
+    const before = await get(pathOf('web', 'default'));
+    const calls = callsFromNow(world.aws);
+    await capa.apply();
+    await restored();
+    const after = await eventually(async () => {
+      const object = await get(pathOf('web', 'default'));
+      return object.spec?.['deletionPolicy'] === undefined ? undefined : object;
+    });
+    expect(after?.metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
+    expect(after?.spec).to.deep.equal(before.spec);
+    expect(calls.mutations()).to.deep.equal([]);
+  });
+
+  it('touches nothing while CAPA answers the webhooks, says so, and lists what was lost when it restores later', async () => {
+    capa.hasGate = true;
+    await world.controlPlane.api.delete(RECORD);
+    await capa.apply();
+    const before = await versions();
+    await world.event(
+      PROFILE_CRD_NAME,
+      `Warning CAPAServesProfiles: Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}`,
+    );
+    await world.patch('web', { metadata: { labels: { written: 'under-the-crd-of-capa' } } });
+    await world.event('web', 'Warning CAPAServesProfiles', WITHIN_POLL);
+    expect(await versions()).to.deep.equal(before);
+    expect(await world.controlPlane.api.exists(RECORD)).to.equal(false);
+
+    capa.hasGate = false;
+    await capa.touch();
+    await restored();
+    const lost = await world.event(
+      'web',
+      'Warning FieldsLost: This AWSFargateProfile has lost spec.deletionPolicy, because',
+    );
+    expect(lost.at(-1)).to.contain('Apply your manifest of this object again');
+    expect((await restorations()).at(-1)?.lost?.[0]).to.match(/^default\/web: spec\.deletionPolicy/);
+    await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));
+    await world.condition('web', 'Ready', { status: 'True' }, { generation: 1, ...WITHIN_POLL });
+  });
+
+  it('leaves the objects to CAPA when it answers the webhooks under our CRD, and keeps them Ready', async () => {
+    capa.hasGate = true;
+    await capa.applyWebhooks();
+    const served = await world.condition(
+      'web',
+      'Stalled',
+      { status: 'True', reason: 'CAPAServesProfiles' },
+      WITHIN_POLL,
+    );
+    expect(summaryOf(served)).to.deep.equal({
+      Ready: 'True Ready',
+      Reconciling: 'False',
+      Stalled: 'True CAPAServesProfiles',
+    });
+    expect(messageOf(served, 'Stalled')).to.equal(
+      `Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are. Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over. Or, to stay with Cluster API Provider AWS, remove this provider. The controller then continues on its own.`,
+    );
+    const calls = callsFromNow(world.aws);
+    await world.patch('web', { spec: { additionalTags: { team: 'b' } } });
+    capa.hasGate = false;
+    expect(calls.mutations()).to.deep.equal([]);
+    await capa.touch();
+    await restored();
+    await triggerReconcile(world, 'web');
+    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'b', WITHIN_POLL);
+    await world.condition('web', 'Stalled', { status: 'False' });
+  });
+
+  it('stops after three reverts, also of a slow tool, and says who wrote; an operator makes it go on', async () => {
+    await world.controlPlane.api.delete(RECORD);
+    for (const _time of [1, 2, 3]) {
+      await capa.apply('kustomize-controller');
+      await restored();
+    }
+    await capa.apply('kustomize-controller');
+    const [said = ''] = (await world.event(PROFILE_CRD_NAME, 'Warning CRDKeeperStopped')).filter((event) =>
+      event.includes('CRDKeeperStopped'),
+    );
+    expect(said)
+      .to.match(
+        /"kustomize-controller" has replaced CRD awsfargateprofiles\S*, webhook default\.awsfargateprofile.* 3 times within 24 hours/,
+      )
+      .and.to.contain('Then delete ConfigMap capaf-system/capaf-crd-keeper');
+    await world.event(
+      'web',
+      'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io',
+      WITHIN_POLL,
+    );
+    const before = await versions();
+    await world.stopManager();
+    await start('restarted', '--manage-crd');
+    await eventually(() => world.manager.log().includes('"The keeper of the CRD has stopped"'), WITHIN_POLL);
+    expect(await versions()).to.deep.equal(before);
+
+    await world.controlPlane.api.delete(RECORD);
+    await capa.touch();
+    await restored();
+  });
+
+  it('uses all permissions of its component, and needs no other', async () => {
+    const rules = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).flatMap(
+      (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
+    );
+    const used = await audit.used();
+    // The server-side apply that creates the record is a patch, and the API server also asks for `create`.
+    const granted = permissionsOf(rules).filter((each) => each !== 'create configmaps/capaf-crd-keeper');
+    expect(granted.filter((each) => !used.has(each))).to.deep.equal([]);
+    expect(await audit.forbidden()).to.deep.equal([]);
+  });
+
+  it('is off by default', async () => {
+    await world.stopManager();
+    await start('without');
+    await capa.apply();
+    const before = await versions();
+    await world.event('web', 'Apply the CRD of cluster-api-provider-aws-fargate again', WITHIN_POLL);
+    expect(await versions()).to.deep.equal(before);
+    expect(await world.controlPlane.api.exists(PROFILE_CRD)).to.equal(true);
+
+    await capa.removeWebhooks();
+    await applyCrds(world.controlPlane.api, OUR_CRD);
+    await eventually(async () => {
+      await world.apply(fargateProfile('web', { deletionPolicy: 'Delete', additionalTags: { team: 'a' } }));
+      return (await get(pathOf('web', 'default'))).spec?.['deletionPolicy'] === 'Delete';
+    });
+  });
+});
