@@ -12,6 +12,7 @@ import type { ClosableLogger } from '../../pkg/env/winston-logger.ts';
 import { createWinstonLogger } from '../../pkg/env/winston-logger.ts';
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
+import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
@@ -46,6 +47,8 @@ async function main(args: readonly string[]): Promise<number> {
 async function run(flags: ManagerFlags): Promise<number> {
   const endpoints = resolveEndpoints({ serviceEndpoints: flags.serviceEndpoints, environment: process.env });
   if (isLeft(endpoints)) return printProblem(endpoints.left, USAGE_ERROR);
+  const proxies = environmentProxies(process.env);
+  if (isLeft(proxies)) return printProblem(proxies.left, USAGE_ERROR);
   const logger = createWinstonLogger({
     clock: systemClock,
     format: flags.loggingFormat,
@@ -53,7 +56,7 @@ async function run(flags: ManagerFlags): Promise<number> {
     stream: process.stderr,
   });
   exitOnUncaughtError(logger);
-  const aws = undiciTransport();
+  const aws = undiciTransport({ proxyFor: proxies.right });
   try {
     await connectAndRun(flags, { logger, aws, endpoints: endpoints.right });
     return 0;

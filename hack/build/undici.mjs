@@ -8,7 +8,7 @@ import api from 'undici/lib/api/index.js';
 Object.assign(Dispatcher.prototype, api);
 
 export { default as Agent } from 'undici/lib/dispatcher/agent.js';
-export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';
+export { default as Pool } from 'undici/lib/dispatcher/pool.js';
 export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
 
 // @kubernetes/client-node imports `fetch` from undici in modules that the manager does not use.

@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { startConnectProxy, type ConnectProxy } from '../../../test/support/connect-proxy.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { AwsRequest } from './transport.ts';
 import { toOriginAndPath, undiciTransport } from './undici-transport.ts';
 
@@ -128,6 +130,43 @@ describe('The undici transport', () => {
     const { response } = await network.handle(request({ path: '/2' }), { abortSignal, beforeSend: () => {} });
     expect(response.statusCode).to.equal(200);
     expect(received).to.deep.equal(['/2']);
+  });
+
+  describe('with a proxy for some endpoints', () => {
+    let proxy: ConnectProxy;
+    let proxied: ReturnType<typeof undiciTransport>;
+    beforeEach(async () => {
+      proxy = await startConnectProxy();
+      proxied = undiciTransport({ proxyFor: ({ protocol }) => (protocol === 'https:' ? proxy.url : undefined) });
+    });
+    afterEach(async () => {
+      await proxied.close();
+      await proxy.close();
+    });
+    const eks: AwsRequest = {
+      method: 'GET',
+      protocol: 'https:',
+      hostname: 'eks.eu-west-1.amazonaws.com',
+      path: '/',
+      headers: {},
+    };
+
+    it('chooses the proxy of each endpoint', async () => {
+      const { signal: abortSignal } = new AbortController();
+      proxy.answer('refusal');
+      serve = (_, response) => response.end();
+      expect((await proxied.handle(request(), { abortSignal })).response.statusCode).to.equal(200);
+      expect(await rejection(proxied.handle(eks, { abortSignal }))).to.be.an('error');
+      expect(proxy.targets).to.deep.equal(['eks.eu-west-1.amazonaws.com:443']);
+    });
+
+    it('closes at once while the proxy does not answer', async () => {
+      proxy.answer('silence');
+      const failure = rejection(proxied.handle(eks, { abortSignal: new AbortController().signal }));
+      await eventually(() => expect(proxy.targets).to.have.length(1));
+      await proxied.close();
+      expect(await failure).to.have.property('name', 'ClientDestroyedError');
+    });
   });
 
   it('rejects a body that is a stream', async () => {

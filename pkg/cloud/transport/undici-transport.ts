@@ -1,35 +1,37 @@
-import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { Ms } from '../../env/clock.ts';
+import { newDispatcher } from '../../network/dispatcher.ts';
+import type { ProxyChoice } from '../../network/environment-proxy.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * How long TCP and TLS may take to connect, in ms. Shorter than the deadline of an AWS call, so that an unreachable
+ * How long TCP, TLS and a proxy may each take to connect. Shorter than the deadline of an AWS call, so that an unreachable
  * host is reported as unreachable.
  */
-const CONNECT_TIMEOUT = 5_000;
+const CONNECT_TIMEOUT: Ms = 5_000;
+/** The maximum number of connections to one AWS endpoint. Further requests wait for one of them. */
+const MAX_CONNECTIONS = 64;
 
-/**
- * Creates the transport that sends AWS requests over the network. It honours HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
- * NODE_EXTRA_CA_CERTS.
- */
-export function undiciTransport(): AwsTransport & {
-  /** Closes the HTTP connections that are kept alive. */
+export interface UndiciTransportOptions {
+  /** Chooses the proxy for each AWS endpoint; default: no proxy. */
+  readonly proxyFor?: ProxyChoice;
+}
+
+/** Creates the transport that sends AWS requests over the network. It honours NODE_EXTRA_CA_CERTS. */
+export function undiciTransport({ proxyFor = () => undefined }: UndiciTransportOptions = {}): AwsTransport & {
+  /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
-  // The caller's abort signal carries the deadlines. undici's own timeouts (minutes) are off, because they would only
-  // hide a missing deadline.
-  const dispatcher = new EnvHttpProxyAgent({
-    allowH2: false,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT },
-  });
+  const dispatchers = new DispatchersByProxy(proxyFor);
   return {
     handle: async (request, { abortSignal, beforeSend }) => {
       const { method, headers } = request;
+      const { origin, path } = toOriginAndPath(request);
+      const dispatcher = dispatchers.forOrigin(origin);
       const sender = beforeSend === undefined ? dispatcher : dispatcher.compose(callBeforeSend(beforeSend));
       const response = await sender.request({
-        ...toOriginAndPath(request),
+        origin,
+        path,
         method,
         headers,
         body: toBody(request),
@@ -45,8 +47,32 @@ export function undiciTransport(): AwsTransport & {
         },
       };
     },
-    close: () => dispatcher.close(),
+    close: () => dispatchers.destroy(),
   };
+}
+
+/** A dispatcher for each proxy, and one for the AWS endpoints without a proxy. */
+class DispatchersByProxy {
+  private readonly proxyFor: ProxyChoice;
+  private readonly dispatchers = new Map<string, Dispatcher>();
+
+  constructor(proxyFor: ProxyChoice) {
+    this.proxyFor = proxyFor;
+  }
+
+  forOrigin(origin: string): Dispatcher {
+    const proxy = this.proxyFor(new URL(origin));
+    const key = proxy?.href ?? '';
+    const known = this.dispatchers.get(key);
+    if (known !== undefined) return known;
+    const dispatcher = newDispatcher({ proxy, connections: MAX_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT });
+    this.dispatchers.set(key, dispatcher);
+    return dispatcher;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+  }
 }
 
 /**

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import { textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import { environmentProxy } from './environment-proxy.ts';
+import { environmentProxies } from '../../network/environment-proxy.ts';
+import { parseHttpUrl, withoutPassword } from '../../network/http-url.ts';
 
 /** The error for a kubeconfig that cannot be used. Its message names the file and the wrong field. */
 export class KubeconfigError extends Error {
@@ -14,21 +16,10 @@ export const codeOf = (error: unknown): string =>
 
 /** The proxy that the environment names for the server, as by client-go. A proxy-url of the kubeconfig has priority. */
 export function environmentProxyOf(env: Readonly<Record<string, string | undefined>>, server: URL): URL | undefined {
-  const named = environmentProxy(env, server);
-  if (named === undefined) return undefined;
-  const { variable, url } = named;
-  const proxy = httpUrl(url);
-  if (proxy !== undefined) return proxy;
-  throw new KubeconfigError(`${variable}: "${withoutPassword(url)}" is not a URL of http or https`);
+  const proxies = environmentProxies(env);
+  if (isLeft(proxies)) throw new KubeconfigError(proxies.left);
+  return proxies.right(server);
 }
-
-const httpUrl = (text: string): URL | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
-};
-
-/** Replaces the user and the password in the text of a URL, which may be malformed. The last `@` ends them. */
-const withoutPassword = (url: string): string => url.replace(/^([^/]*\/\/)?.*@/s, '$1***@');
 
 /** Checks the fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError. */
 export class Checker {
@@ -43,7 +34,7 @@ export class Checker {
   server(cluster: UnknownRecord): URL {
     const text = textAt(cluster, 'server');
     if (text === undefined) return this.fail('cluster', 'server is missing');
-    const server = httpUrl(text);
+    const server = parseHttpUrl(text);
     if (server === undefined)
       return this.fail('cluster', `server "${withoutPassword(text)}" is not a URL of http or https`);
     if (server.protocol === 'http:' && cluster['insecure-skip-tls-verify'] !== true)
@@ -56,7 +47,7 @@ export class Checker {
 
   proxy(text: string | undefined): URL | undefined {
     if (text === undefined) return undefined;
-    const proxy = httpUrl(text);
+    const proxy = parseHttpUrl(text);
     if (proxy === undefined)
       return this.fail('cluster', `proxy-url "${withoutPassword(text)}" is not a URL of http or https`);
     return proxy;

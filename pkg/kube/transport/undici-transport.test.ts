@@ -1,10 +1,11 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect as connectTcp, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
+import { startConnectProxy } from '../../../test/support/connect-proxy.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import { systemClock } from '../../env/system.ts';
 import { parseTimestamp } from '../../env/timestamp.ts';
@@ -313,29 +314,14 @@ describe('connect', () => {
   });
 
   it('sends requests through the proxy of the cluster', async () => {
-    const targets: (string | undefined)[] = [];
-    const proxy = createServer();
-    proxy.on('connect', (request, socket) => {
-      targets.push(request.url);
-      const upstream = connectTcp(port(), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        socket.pipe(upstream).pipe(socket);
-      });
-      socket.on('error', () => upstream.destroy());
-      upstream.on('error', () => socket.destroy());
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const proxy = await startConnectProxy();
     try {
-      open(
-        { token: 'secret' },
-        { cluster: { 'proxy-url': `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` } },
-      );
+      open({ token: 'secret' }, { cluster: { 'proxy-url': proxy.url.href } });
       expect(await ask()).to.equal(200);
-      expect(targets).to.deep.equal([`127.0.0.1:${port()}`]);
+      expect(proxy.targets).to.deep.equal([`127.0.0.1:${port()}`]);
       await transport?.close();
     } finally {
-      proxy.closeAllConnections();
-      await new Promise((resolve) => proxy.close(resolve));
+      await proxy.close();
     }
   });
 

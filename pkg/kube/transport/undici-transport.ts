@@ -1,5 +1,6 @@
-import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock, Ms } from '../../env/clock.ts';
+import { newDispatcher } from '../../network/dispatcher.ts';
 import { CredentialSource, type KubeCredentials } from '../kubeconfig/credentials.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -11,6 +12,7 @@ const MAX_CONNECTIONS = 64;
  * that a firewall has silently dropped.
  */
 const MAX_LEASE_CONNECTIONS = 4;
+/** How long TCP, TLS and a proxy may each take to connect. */
 const CONNECT_TIMEOUT: Ms = 10_000;
 /**
  * How long an idle connection stays open: less than the 90 s after which kube-apiserver closes it, so that no request is sent
@@ -99,10 +101,6 @@ class PooledTransport implements ClosableTransport {
       method: request.method,
       headers: { ...request.headers, ...credentials.headers },
       signal: request.signal,
-      // undici has no timeouts of its own here: the caller's signal has the deadline of the request, and a watch may be
-      // silent for any time.
-      headersTimeout: 0,
-      bodyTimeout: 0,
       ...(request.body === undefined ? {} : { body: request.body }),
     });
     return { status: statusCode, headers: joinHeaderValues(headers), body };
@@ -115,19 +113,20 @@ class PooledTransport implements ClosableTransport {
     if (this.pool?.fingerprint !== id) {
       // `close` lets the open requests of the old pool finish; a watch among them takes up to five minutes.
       void this.pool?.dispatcher.close().catch(() => {});
-      this.pool = { fingerprint: id, dispatcher: newDispatcher(tls, proxy, this.connections) };
+      this.pool = { fingerprint: id, dispatcher: this.open(tls, proxy) };
     }
     return this.pool.dispatcher;
   }
-}
 
-function newDispatcher(tls: KubeCredentials['tls'], proxy: URL | undefined, connections: number): Dispatcher {
-  const socket = { timeout: CONNECT_TIMEOUT, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE };
-  // With HTTP/2 all watches would share one connection, and its loss would interrupt all of them.
-  const pool = { allowH2: false, connections, pipelining: 1, keepAliveTimeout: IDLE_CONNECTION };
-  return proxy === undefined
-    ? new Agent({ ...pool, connect: { ...socket, ...tls } })
-    : new ProxyAgent({ ...pool, uri: proxy.href, proxyTunnel: true, requestTls: { ...socket, ...tls } });
+  private open(tls: KubeCredentials['tls'], proxy: URL | undefined): Dispatcher {
+    return newDispatcher({
+      proxy,
+      connections: this.connections,
+      connectTimeout: CONNECT_TIMEOUT,
+      keepAliveTimeout: IDLE_CONNECTION,
+      socket: { keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE, ...tls },
+    });
+  }
 }
 
 const joinHeaderValues = (

@@ -138,6 +138,14 @@ describe('the manager in a bad environment', () => {
       });
     });
 
+    it('HTTPS_PROXY without the URL of a proxy exits with 2', async () => {
+      expect(await runManagerCommand([], { HTTPS_PROXY: 'socks5://ann:secret@proxy' })).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: 'manager: HTTPS_PROXY: "socks5://***@proxy" is not a URL of http or https\n',
+      });
+    });
+
     it('--version prints the version, also with invalid flags, and exits with 0', async () => {
       const { version } = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as {
         version: string;

@@ -1,32 +1,45 @@
 import { BlockList, isIP } from 'node:net';
+import * as E from 'fp-ts/lib/Either.js';
+import { parseHttpUrl, withoutPassword } from './http-url.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that the environment names for the API server. */
-export interface EnvironmentProxy {
-  /** The name of the environment variable, for messages. */
-  readonly variable: string;
-  /** The value of the variable; a value without a scheme has got `http://`. */
-  readonly url: string;
-}
+/** Returns the proxy for a server; undefined: the server is reached directly. */
+export type ProxyChoice = (server: URL) => URL | undefined;
 
 /** Whether an entry of NO_PROXY names this server. */
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
- * Returns the proxy that client-go uses for a server whose kubeconfig has no `proxy-url`: the rules of
- * golang.org/x/net/http/httpproxy. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others, and the names in lower
- * case are read when those in upper case are empty. `localhost`, loopback addresses and the entries of NO_PROXY are exempt.
+ * Reads the proxies of the environment by the rules of golang.org/x/net/http/httpproxy, which client-go and the AWS SDK for Go
+ * use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others, and the names in lower case are read when those
+ * in upper case are empty. `localhost`, loopback addresses and the entries of NO_PROXY are exempt. Returns Left with one
+ * sentence about a variable that names no proxy.
  */
-export function environmentProxy(env: Environment, server: URL): EnvironmentProxy | undefined {
-  const found = firstSet(env, server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
-  if (found === undefined) return undefined;
-  const host = server.hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  const port = server.port === '' ? (server.protocol === 'https:' ? '443' : '80') : server.port;
-  if (host === 'localhost' || isLoopback(host)) return undefined;
-  const { value: noProxy = '' } = firstSet(env, 'NO_PROXY') ?? {};
-  if (exemptionsOf(noProxy).some((exempts) => exempts({ host, port }))) return undefined;
-  return { variable: found.name, url: hasScheme(found.value) ? found.value : `http://${found.value}` };
+export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
+  const https = proxyIn(env, 'HTTPS_PROXY');
+  if (E.isLeft(https)) return https;
+  const http = proxyIn(env, 'HTTP_PROXY');
+  if (E.isLeft(http)) return http;
+  const exemptions = exemptionsOf(firstSet(env, 'NO_PROXY')?.value ?? '');
+  return E.right((server) => {
+    const isHttps = server.protocol === 'https:';
+    const host = server.hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+    const port = server.port === '' ? (isHttps ? '443' : '80') : server.port;
+    if (host === 'localhost' || isLoopback(host)) return undefined;
+    if (exemptions.some((exempts) => exempts({ host, port }))) return undefined;
+    return isHttps ? https.right : http.right;
+  });
+}
+
+function proxyIn(env: Environment, variable: string): E.Either<string, URL | undefined> {
+  const found = firstSet(env, variable);
+  if (found === undefined) return E.right(undefined);
+  const { name, value } = found;
+  const proxy = parseHttpUrl(hasScheme(value) ? value : `http://${value}`);
+  return proxy === undefined
+    ? E.left(`${name}: "${withoutPassword(value)}" is not a URL of http or https`)
+    : E.right(proxy);
 }
 
 function firstSet(env: Environment, name: string): { readonly name: string; readonly value: string } | undefined {

@@ -1,24 +1,35 @@
 import { expect } from 'chai';
-import { environmentProxy } from './environment-proxy.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { environmentProxies } from './environment-proxy.ts';
 
 const PROXY = 'http://proxy:3128';
 
-describe('environmentProxy', () => {
-  const proxyFor = (server: string, env: Readonly<Record<string, string>>): string | undefined =>
-    environmentProxy(env, new URL(server))?.url;
+describe('environmentProxies', () => {
+  const proxyFor = (server: string, env: Readonly<Record<string, string>>): string | undefined => {
+    const proxies = environmentProxies(env);
+    return isLeft(proxies) ? expect.fail(proxies.left) : proxies.right(new URL(server))?.href.replace(/\/$/, '');
+  };
 
   it('reads HTTPS_PROXY for https and HTTP_PROXY for http, in upper case first', () => {
     const env = { HTTPS_PROXY: 'http://a', https_proxy: 'http://b', HTTP_PROXY: '', http_proxy: 'http://c' };
-    expect(environmentProxy(env, new URL('https://prod'))).to.deep.equal({ variable: 'HTTPS_PROXY', url: 'http://a' });
-    expect(environmentProxy(env, new URL('http://prod'))).to.deep.equal({ variable: 'http_proxy', url: 'http://c' });
+    expect(proxyFor('https://prod', env)).to.equal('http://a');
+    expect(proxyFor('http://prod', env)).to.equal('http://c');
     expect(proxyFor('https://prod', { HTTP_PROXY: PROXY, ALL_PROXY: PROXY })).to.equal(undefined);
+    expect(proxyFor('https://prod', { HTTPS_PROXY: PROXY, https_proxy: '' })).to.equal(PROXY);
   });
 
   it('reads a proxy without a scheme as one of http', () => {
     expect(proxyFor('https://prod', { HTTPS_PROXY: 'proxy:3128' })).to.equal(PROXY);
     expect(proxyFor('https://prod', { HTTPS_PROXY: 'ann:secret@proxy' })).to.equal('http://ann:secret@proxy');
-    expect(proxyFor('https://prod', { HTTPS_PROXY: 'socks5://proxy' })).to.equal('socks5://proxy');
   });
+
+  for (const [env, problem] of [
+    [{ HTTPS_PROXY: 'socks5://ann:secret@proxy' }, 'HTTPS_PROXY: "socks5://***@proxy" is not a URL of http or https'],
+    [{ https_proxy: 'proxy:port' }, 'https_proxy: "proxy:port" is not a URL of http or https'],
+    [{ HTTP_PROXY: 'http://pro xy' }, 'HTTP_PROXY: "http://pro xy" is not a URL of http or https'],
+  ] as const)
+    it(`refuses ${JSON.stringify(env)}`, () =>
+      expect(environmentProxies(env)).to.deep.include({ _tag: 'Left', left: problem }));
 
   for (const server of ['https://localhost:6443', 'https://127.0.0.1', 'https://127.9.9.9', 'https://[::1]:6443'])
     it(`uses no proxy for ${server}`, () => expect(proxyFor(server, { HTTPS_PROXY: PROXY })).to.equal(undefined));

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { expect } from 'chai';
+import type { Dispatcher } from 'undici';
+import { startConnectProxy, type ConnectProxy } from '../../test/support/connect-proxy.ts';
+import { eventually } from '../../test/support/eventually.ts';
+import { listenOnLoopback } from '../../test/support/listen.ts';
+import { untilAborted, withDeadline } from '../async/deadline.ts';
+import { systemClock } from '../env/system.ts';
+import { newDispatcher } from './dispatcher.ts';
+
+const CONNECTIONS = 2;
+
+describe('a dispatcher behind a proxy', () => {
+  let server: Server;
+  let origin = '';
+  let proxy: ConnectProxy;
+  let dispatcher: Dispatcher;
+
+  beforeEach(async () => {
+    server = createServer((_, response) => response.end('answer'));
+    origin = `http://127.0.0.1:${await listenOnLoopback(server)}`;
+    proxy = await startConnectProxy();
+  });
+  afterEach(async () => {
+    await dispatcher.destroy();
+    await proxy.close();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  const open = (connectTimeout: number): void => {
+    dispatcher = newDispatcher({ proxy: proxy.url, connections: CONNECTIONS, connectTimeout });
+  };
+  const request = (caller: AbortSignal): Promise<string> =>
+    untilAborted(caller, async (signal) =>
+      (await dispatcher.request({ origin, path: '/', method: 'GET', signal })).body.text(),
+    );
+  /** Sends as many requests as the dispatcher has connections; the proxy leaves all of them without an answer. */
+  const occupyAll = async (signal: AbortSignal): Promise<readonly Promise<unknown>[]> => {
+    proxy.answer('silence');
+    const requests = Array.from({ length: CONNECTIONS }, () => request(signal).catch((error: unknown) => error));
+    await eventually(() => expect(proxy.targets).to.have.length(CONNECTIONS), { intervalMs: 5 });
+    return requests;
+  };
+
+  it('sends requests again soon after the proxy has stopped answering for a while', async () => {
+    open(500);
+    const caller = new AbortController();
+    const requests = await occupyAll(caller.signal);
+    caller.abort(new Error('enough'));
+    for (const each of requests) expect(await each).to.have.property('message', 'enough');
+    proxy.answer('tunnel');
+    expect(await withDeadline(systemClock, 5_000, undefined, 'the request', request)).to.equal('answer');
+  });
+
+  it('is destroyed at once while the proxy does not answer', async () => {
+    open(60_000);
+    const requests = await occupyAll(new AbortController().signal);
+    await dispatcher.destroy();
+    for (const each of requests) expect(await each).to.have.property('name', 'ClientDestroyedError');
+  });
+});

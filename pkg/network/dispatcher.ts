@@ -1,0 +1,48 @@
+import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { Ms } from '../env/clock.ts';
+
+export interface DispatcherOptions {
+  /** The proxy for all requests; undefined: the servers are reached directly. */
+  readonly proxy: URL | undefined;
+  /** The maximum number of connections to one server. */
+  readonly connections: number;
+  /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
+  readonly connectTimeout: Ms;
+  /** How long an idle connection stays open, unless the server says less; default: 4 s. */
+  readonly keepAliveTimeout?: Ms;
+  /** The options of the sockets to the servers. */
+  readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
+}
+
+/**
+ * Creates a dispatcher for requests over HTTP/1.1, directly or in tunnels through a proxy. The caller's signal has the deadline
+ * of a request: a response may take any time.
+ */
+export function newDispatcher({
+  proxy,
+  connections,
+  connectTimeout,
+  keepAliveTimeout = 4_000,
+  socket = {},
+}: DispatcherOptions): Dispatcher {
+  // With HTTP/2 all requests to a server would share one connection, and its loss would interrupt all of them.
+  const pool = {
+    allowH2: false,
+    connections,
+    pipelining: 1,
+    keepAliveTimeout,
+    connectTimeout,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  if (proxy === undefined) return new Agent({ ...pool, connect: { timeout: connectTimeout, ...socket } });
+  return new ProxyAgent({
+    ...pool,
+    uri: proxy.href,
+    proxyTunnel: true,
+    requestTls: { timeout: connectTimeout, ...socket },
+    // undici sends CONNECT from a pool of its own, without the caller's signal. While CONNECT is unanswered, it occupies one of
+    // the connections, by default for 300 s.
+    clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
+  });
+}
