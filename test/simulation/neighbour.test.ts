@@ -82,6 +82,21 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.deleteAndFinish('web');
   });
 
+  it('keeps no role of the other namespace alive with an object that names the role', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const roleARN = world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
+    const neighbour = new Neighbour(world);
+    const annotations = { 'aws-fargate.cluster.x-k8s.io/provisioned-in': `${ACCOUNT}/us-east-1/${EKS_CLUSTER}` };
+    neighbour.createProfile('thief', { roleARN, clusterName: 'none' }, { finalizers: [FINALIZER], annotations });
+    world.delete('web');
+    await world.gone('web');
+    expect(world.aws.admin.roles().map(({ name }) => name)).not.to.include(WEB_ROLE);
+    neighbour.patch(PLURAL, 'thief', { metadata: { finalizers: [] } });
+    await neighbour.deleteProfile('thief');
+    await world.finish();
+  });
+
   it('adopts nothing as long as its control plane is not ready', async () => {
     const world = new SimulatedWorld();
     const { arn } = world.aws.admin.putRole({ name: 'pods', trustPolicy: CAPA_TRUST });

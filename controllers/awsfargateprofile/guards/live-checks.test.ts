@@ -1,7 +1,11 @@
 import { expect } from 'chai';
-import { AccountId, ClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  PAUSED_ANNOTATION,
+  PROVISIONED_IN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { Resource } from '../../../pkg/kube/types.ts';
 import type { LiveChecks, RoleUsers } from './live-checks.ts';
@@ -182,6 +186,9 @@ describe('newLiveChecks', () => {
 
     const elsewhere = { status: { account: AccountId.of('444455556666') } };
     const inAnotherCluster = { metadata: { namespace: 'team-b' } };
+    const recordedHere = {
+      status: { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EksClusterName.of(EKS_CLUSTER) },
+    };
 
     it('ignores an object in another account, where another role has the name', async () => {
       const object = api.put({ spec: { roleName: shared } });
@@ -189,11 +196,37 @@ describe('newLiveChecks', () => {
       expect(await userOf(object)).to.equal(undefined);
     });
 
-    it('finds an object of another cluster in the same account', async () => {
+    it('finds an object of another cluster of the namespace in the same account', async () => {
       const object = api.put({ spec: { roleName: shared } });
-      other({ ...inAnotherCluster, status: { account: ACCOUNT } });
+      other({ spec: { clusterName: ClusterName.of('test') }, status: { account: ACCOUNT } });
+      expect(await userOf(object)).to.equal('team-a/other');
+    });
+
+    it('finds an object of another namespace whose status records the EKS cluster of the role', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      other({ ...inAnotherCluster, ...recordedHere });
       expect(await userOf(object)).to.equal('team-b/other');
     });
+
+    const { status: here } = recordedHere;
+    const provisionedHere = { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` };
+    for (const [what, parts] of [
+      ['records only the account', { status: { account: ACCOUNT } }],
+      ['records another region', { status: { ...here, region: 'us-east-1' } }],
+      ['records another EKS cluster', { status: { ...here, eksClusterName: EksClusterName.of('other') } }],
+      ['has only an annotation with the EKS cluster', { metadata: { annotations: provisionedHere } }],
+      [
+        'names the role in spec.roleARN alone',
+        { spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/shared`) } },
+      ],
+    ] as const satisfies readonly (readonly [string, ObjectParts])[])
+      it(`ignores an object of another namespace that ${what}, because it cannot use the role`, async () => {
+        const object = api.put({ spec: { roleName: shared } });
+        const { metadata = {}, ...rest }: ObjectParts = parts;
+        const metadataThere = { name: 'other', ...inAnotherCluster.metadata, ...metadata };
+        api.put({ spec: { roleName: shared }, ...rest, metadata: metadataThere });
+        expect(await userOf(object)).to.equal(undefined);
+      });
 
     it('finds an object of the same Cluster whose account is not known yet', async () => {
       const object = api.put({ spec: { roleName: shared } });
@@ -216,13 +249,13 @@ describe('newLiveChecks', () => {
       const object = api.put({ spec: { roleName: shared } });
       const naming = (account: string) =>
         api.put({
-          metadata: { name: `in-${account}`, namespace: 'team-b' },
+          metadata: { name: `in-${account}` },
           spec: { roleARN: RoleArn.of(`arn:aws:iam::${account}:role/path/shared`) },
         });
       naming('444455556666');
       expect(await userOf(object)).to.equal(undefined);
       naming(ACCOUNT);
-      expect(await userOf(object)).to.equal(`team-b/in-${ACCOUNT}`);
+      expect(await userOf(object)).to.equal(`team-a/in-${ACCOUNT}`);
     });
 
     it('finds an object that cannot be decoded and in which the role name occurs', async () => {
@@ -232,6 +265,17 @@ describe('newLiveChecks', () => {
         spec: { clusterName: 7, roleName: shared },
       });
       expect(await userOf(object)).to.equal('team-a/odd');
+    });
+
+    it('ignores an object of another namespace that cannot be decoded, unless its status records the EKS cluster', async () => {
+      const object = api.put({ spec: { roleName: shared } });
+      const odd = api.server.storage.create(PROFILE_KIND, 'team-b', {
+        metadata: { name: 'odd', finalizers: object.metadata.finalizers },
+        spec: { clusterName: 7, roleName: shared },
+      });
+      expect(await userOf(object)).to.equal(undefined);
+      api.server.storage.mergePatch(PROFILE_KIND, keyOf(odd), recordedHere, 'status');
+      expect(await userOf(object)).to.equal('team-b/odd');
     });
 
     it('shares one list between simultaneous questions, but never answers from an older list', async () => {

@@ -21,8 +21,8 @@ export interface RoleInCluster {
 /** Who uses a role besides one AWSFargateProfile, as the other AWSFargateProfiles tell. */
 export interface RoleUsers {
   /**
-   * The key (`namespace/name`) of another AWSFargateProfile, in any namespace, that has this controller's finalizer and uses
-   * the role; `undefined` if there is none.
+   * The key (`namespace/name`) of another AWSFargateProfile that has this controller's finalizer and uses the role;
+   * `undefined` if there is none.
    */
   readonly other: string | undefined;
   /**
@@ -120,8 +120,24 @@ function toRoleUser(item: KubeObject): RoleUser {
 /** For an object that cannot be decoded: it may use a role if the role's name occurs anywhere in it. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
-  ({ name }) =>
-    mentions(item, name);
+  ({ name, location }, deleted) =>
+    mentions(item, name) && (isNeighbour(item, deleted) || isRecordedIn(statusOf(item), location));
+
+const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 'metadata'>): boolean =>
+  one.metadata.namespace === other.metadata.namespace;
+
+/**
+ * Whether the status of an object names the EKS cluster for whose profiles a role was created. An object of another namespace
+ * counts as a user of the role only then: its spec and its annotations may name any role, and would keep the role for ever. The
+ * trust policy of a managed role admits the profiles of its own EKS cluster alone, and EKS is asked about these profiles.
+ */
+const isRecordedIn = (
+  { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
+  location: KnownLocation,
+): boolean => account === location.account && region === location.region && eksClusterName === location.eksCluster;
+
+const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
+  typeof status === 'object' && status !== null ? { ...status } : {};
 
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const named = [
@@ -132,13 +148,12 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   ];
   const names = new Set(named.map((name) => name?.toLowerCase()));
   const known = accountOf(object);
-  const { namespace } = object.metadata;
-  const { clusterName } = object.spec;
-  return ({ name, location }, deleted) =>
-    names.has(name.toLowerCase()) &&
-    (known === undefined
-      ? namespace === deleted.metadata.namespace && clusterName === deleted.spec.clusterName
-      : location.account === known);
+  const { spec, status = {} } = object;
+  return ({ name, location }, deleted) => {
+    if (!names.has(name.toLowerCase())) return false;
+    if (!isNeighbour(object, deleted)) return isRecordedIn({ ...status }, location);
+    return known === undefined ? spec.clusterName === deleted.spec.clusterName : location.account === known;
+  };
 }
 
 /**
@@ -149,11 +164,7 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
   const roleName = roleNameInArn(podExecutionRoleARN)?.toLowerCase();
   return ({ name, location }, deleted) => {
-    const isThere =
-      metadata.namespace === deleted.metadata.namespace &&
-      location.account === account &&
-      location.region === region &&
-      location.eksCluster === eksClusterName;
+    const isThere = isNeighbour({ metadata }, deleted) && isRecordedIn({ account, region, eksClusterName }, location);
     const isKnown = profileName !== undefined && profileARN !== undefined && roleName !== undefined;
     return isThere && isKnown && roleName !== name.toLowerCase() ? [profileName] : [];
   };
