@@ -31,9 +31,19 @@ describe('the scope of a manager', () => {
       await world.createNamespace('team-b');
       await world.createEksCluster('prod', { namespace: 'team-a' });
       await world.createEksCluster('prod', { namespace: 'team-b' });
+      for (const namespace of ['team-a', 'team-b'])
+        await world.controlPlane.api.patch(controlPlanePath('prod', namespace), { metadata: { finalizers: [GUARD] } });
       await world.startManager({ flags: ['--namespace', 'team-a'] });
     });
     after(() => world.stopManager());
+
+    it('removes the control plane finalizers that an earlier manager has left in this namespace alone', async () => {
+      const finalizersIn = async (namespace: string) =>
+        (await world.controlPlane.api.get(controlPlanePath('prod', namespace))).metadata.finalizers;
+      await eventually(async () => (await finalizersIn('team-a')) === undefined, { what: 'the removal' });
+      expect(await finalizersIn('team-b')).to.deep.equal([GUARD]);
+      await world.controlPlane.api.patch(controlPlanePath('prod', 'team-b'), { metadata: { finalizers: null } });
+    });
 
     it('reconciles the objects of this namespace alone', async () => {
       await world.apply(fargateProfile('web', {}, { namespace: 'team-b' }));

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane-finalizer.ts';
+import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
+import { SimulatedWorld } from '../world/simulated-world.ts';
+
+const FILTER = 'cluster.x-k8s.io/watch-filter';
+
+describe('a second manager with another watch filter', () => {
+  const create = (world: SimulatedWorld, name: string, metadata: object = {}): void =>
+    world.create(PLURAL, {
+      metadata: { name, labels: { [FILTER]: name }, ...metadata },
+      spec: { clusterName: CLUSTER, selectors: [{ namespace: name }] },
+    });
+  const hasFinalizer = (world: SimulatedWorld): boolean =>
+    world
+      .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
+      ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
+
+  // The first manager lists no profile and then removes the finalizer. Between these requests, the second manager finds the
+  // finalizer in place and relies on it.
+  it('gets the control plane finalizer back that the first one removes while the second one begins', async () => {
+    const world = new SimulatedWorld();
+    world.start('--watch-filter', 'blue');
+    create(world, 'blue');
+    await world.ready('blue');
+    let isRemoving = false;
+    let remove = (): void => {};
+    const released = new Promise<void>((resolve) => (remove = resolve));
+    world.api.intercept = async ({ method, path, body }) => {
+      const isRemoval =
+        method === 'PATCH' && path.includes('awsmanagedcontrolplanes') && !String(body).includes('profiles');
+      if (!isRemoval || isRemoving) return undefined;
+      isRemoving = true;
+      await released;
+      return undefined;
+    };
+    world.delete('blue');
+    await world.until('the removal', () => isRemoving, 10 * MINUTE);
+    create(world, 'green', { finalizers: [FINALIZER] });
+    world.start('--watch-filter', 'green');
+    await world.until('the create in EKS', () =>
+      world.aws.admin.profiles().some(({ name }) => name === 'default_green'),
+    );
+    expect(hasFinalizer(world), 'the finalizer before its removal').to.equal(true);
+    remove();
+    await world.until('the removal of the finalizer', () => !hasFinalizer(world), SECOND);
+    await world.until('the finalizer again', () => hasFinalizer(world), SECOND);
+    await world.ready('green');
+    deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+    await world.gone('blue', 'green');
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+});
