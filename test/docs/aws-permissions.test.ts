@@ -155,7 +155,8 @@ describe('docs/aws-permissions.md', () => {
 
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
   const ours = { [NAMESPACE_TAG]: 'default', [NAMESPACE_TAG.replace('namespace', 'eks-cluster')]: 'arn' };
-  const asks: readonly (readonly [string, Question])[] = [
+  /** What a manager could ask of the roles of others. */
+  const asksOfRoles: readonly (readonly [string, Question])[] = [
     ['delete a role without its tags', { action: 'iam:DeleteRole', resource: role('admin'), context: {} }],
     [
       'tag a role of another name as its own',
@@ -182,6 +183,12 @@ describe('docs/aws-permissions.md', () => {
         context: { ...ours, 'iam:policyarn': 'arn:aws:iam::aws:policy/AdministratorAccess' },
       },
     ],
+  ];
+  it('has a policy that lets the manager change no role of others, and give its own roles no other policy', () => {
+    for (const [what, question] of asksOfRoles) expect(isAllowed(documentedPolicy(), question), what).to.equal(false);
+  });
+
+  const asks: readonly (readonly [string, Question])[] = [
     [
       'pass a role to another service',
       { action: 'iam:PassRole', resource: role('admin'), context: { 'iam:passedtoservice': 'ec2.amazonaws.com' } },

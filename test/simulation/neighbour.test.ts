@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
+import { WEB, patchWeb, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -65,6 +66,24 @@ function reasonOf(object: KubeObject | undefined): unknown {
   };
   return conditions.find(({ type }) => type === 'Ready')?.reason;
 }
+
+describe('a client that writes the status of an object', () => {
+  it('does not move a living object to another region: the object stops', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    const before = world.mutations().length;
+    world.aws.admin.createCluster({ name: EKS_CLUSTER, region: 'af-south-1' });
+    world.patch(PLURAL, WEB, { status: { region: 'af-south-1' } }, 'status');
+    patchWeb(world, { spec: { additionalTags: { stage: 'late' } } });
+    await world.until('TargetChanged', () => world.condition(WEB, 'Stalled')?.reason === 'TargetChanged');
+    await world.clock.advance(30 * MINUTE);
+    expect(world.mutations()).to.have.length(before);
+    world.patch(PLURAL, WEB, { status: { region: 'us-east-1' } }, 'status');
+    world.triggerReconcile(WEB);
+    await world.ready(WEB);
+    await world.deleteAndFinish(WEB);
+  });
+});
 
 describe('a namespace that names the EKS cluster of another namespace', () => {
   it('gets no role of the other namespace, although its control plane is ready', async () => {

@@ -202,6 +202,15 @@ describe('the manager with only the permissions of config/rbac', () => {
     });
   });
 
+  it('may get Secrets by name in its own namespace, and read no others', async () => {
+    const manager = world.controlPlane.api.withToken(world.controlPlane.user(MANAGER_ACCOUNT).token);
+    const statusOf = async (path: string): Promise<number> => (await manager.request('GET', path)).status;
+    expect(await statusOf('/api/v1/namespaces/capaf-system/secrets/any'), 'not found, so allowed').to.equal(404);
+    for (const path of ['/namespaces/capaf-system/secrets', '/namespaces/default/secrets/any', '/secrets'])
+      expect(await statusOf(`/api/v1${path}`), path).to.equal(403);
+    manager.close();
+  });
+
   it('gets no forbidden response', () => {
     for (const manager of [first, world.manager]) expect(manager.log()).to.not.match(/forbidden/i);
   });
