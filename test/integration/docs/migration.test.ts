@@ -1,0 +1,176 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
+import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
+import { eventually } from '../../support/eventually.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { FINALIZER, applyCapaProfile, createCapaResources } from '../../world/aws/capa-resources.ts';
+import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import { PROFILE_CRD, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import type { CapaSimulator } from '../../world/cluster-api/capa-simulator.ts';
+import { CAPA_FINALIZER, startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
+import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
+import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import type { World } from '../../world/world.ts';
+import { pathOf, startWorld } from '../../world/world.ts';
+import { operationsOf } from '../operations.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const GUIDE = readFileSync(join(ROOT, 'docs/migration-from-capa.md'), 'utf8');
+const CLUSTER = 'my-cluster';
+const ROLE = `${CLUSTER}-default_web_fargate`;
+const OURS = /awsfargateprofile/;
+
+/** The commands of the guide in its order, one per line, without those of clusterctl, of which CAPA's manifests are part. */
+const COMMANDS = [...GUIDE.matchAll(/```sh\n([^]+?)```/g)].flatMap(([, block = '']) =>
+  block
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('kubectl ')),
+);
+
+describe('docs/migration-from-capa.md', function () {
+  this.timeout(120_000);
+  let world: World;
+  let capa: CapaInstallation;
+  let controller: CapaSimulator;
+  let cluster: ManagedCluster;
+  let overlay: string;
+  const commands = [...COMMANDS];
+
+  before(async function () {
+    world = await startWorld({ crds: [STAND_IN_CRDS] });
+    capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
+    controller = startCapaSimulatorIn(world);
+    world.addCleanup(() => controller.stop());
+    overlay = mkdtempSync(join(ROOT, '.tmp/migration-'));
+  });
+  after(async () => {
+    rmSync(overlay, { recursive: true, force: true });
+    await world.finish();
+  });
+
+  /** Runs the next command of the guide, which must contain `text`, with the given replacement in it. */
+  async function run(text: string, replace: (command: string) => string = (command) => command): Promise<string> {
+    const command = commands.shift() ?? '';
+    expect(command).to.contain(text);
+    const words = replace(command).matchAll(/'([^']*)'|(?:='[^']*'|[^\s'])+/g);
+    const args = [...words].map(([word, quoted]) => quoted ?? word.replace(/='([^']*)'$/, '=$1'));
+    const { code, stdout, stderr } = await world.kubectl(args.slice(1));
+    expect(code, `${command}: ${stderr}`).to.equal(0);
+    return stdout;
+  }
+  const resources = () => ({
+    profile: world.awsView.profile('default_web'),
+    role: world.awsView.role(ROLE),
+  });
+
+  it('begins with a profile that the controller of CAPA has made', async () => {
+    capa.hasGate = true;
+    await capa.apply();
+    cluster = await createManagedCluster(world, CLUSTER, { simulatesCoreManager: true });
+    createCapaResources(world, CLUSTER, 'web', ROLE);
+    await applyCapaProfile(world, CLUSTER, 'web', { roleName: ROLE });
+    await eventually(async () => (await finalizersOf(world, cluster.controlPlanePath)).includes(CAPA_FINALIZER));
+  });
+
+  it('leads here, and changes nothing in AWS but tags and the trust policy', async () => {
+    const before = resources();
+    const { spec, metadata } = (await world.profile('web')) ?? expect.fail('the profile is gone');
+    const calls = callsFromNow(world.aws);
+    capa.hasGate = false;
+    const path = (directory: string): string => relative(overlay, join(ROOT, 'config', directory));
+    const kustomization = { resources: [path('default')], components: [path('components/crd-keeper')] };
+    writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const { code, stderr } = await world.kubectl(['apply', '--server-side', '--force-conflicts', '-k', overlay]);
+    expect(code, stderr).to.equal(0);
+    // No kubelet runs the Deployment.
+    await world.startManager({
+      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
+      flags: ['--manage-crd=true'],
+    });
+
+    await eventually(async () => !(await capa.webhooks()).some((name) => OURS.test(name)), {
+      what: 'the removal of the webhooks',
+      timeoutMs: 40_000,
+    });
+    await run('kubectl get events');
+    await eventually(() => world.awsView.profile('default_web')?.tags !== before.profile?.tags);
+    await run('kubectl wait awsfargateprofiles');
+    const ready = await world.condition('web', 'Ready', { status: 'True' }, { generation: 1, timeoutMs: 60_000 });
+
+    expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
+    const after = resources();
+    const { tags: _profileTags, ...profile } = after.profile ?? expect.fail('the profile is gone');
+    expect(before.profile).to.deep.include(profile);
+    const { tags: _roleTags, trustPolicy: _trust, ...role } = after.role ?? expect.fail('the role is gone');
+    expect(before.role).to.deep.include(role);
+    expect(ready.metadata).to.deep.include({ uid: metadata.uid, finalizers: [FINALIZER] });
+    expect(ready.spec).to.deep.include({ ...spec });
+    expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
+  });
+
+  it('leads back, and changes nothing in AWS', async () => {
+    const before = resources();
+    const calls = callsFromNow(world.aws);
+    await run('scale deployment capaf-controller-manager --replicas=0');
+    await world.stopManager();
+
+    const listed = await run('kubectl get awsmanagedcontrolplanes');
+    expect(listed).to.match(new RegExp(`^default ${CLUSTER}-control-plane `));
+    const index = (await finalizersOf(world, cluster.controlPlanePath)).indexOf(CONTROL_PLANE_FINALIZER);
+    await run('kubectl --namespace default patch awsmanagedcontrolplane', (command) =>
+      command.replaceAll('/finalizers/0', `/finalizers/${index}`),
+    );
+    expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
+
+    capa.hasGate = true;
+    await capa.apply();
+    await run('kubectl delete namespace capaf-system');
+    await run('kubectl delete clusterrole,clusterrolebinding');
+
+    const { metadata } = await world.controlPlane.api.get(PROFILE_CRD);
+    expect(metadata.labels).to.include({ 'cluster.x-k8s.io/provider': 'infrastructure-aws' });
+    expect((await capa.webhooks()).filter((name) => OURS.test(name))).to.have.length(2);
+    const roles = await world.controlPlane.api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
+    expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);
+    // CAPA's controller recognizes what it has made by its tag, and its webhooks accept the object.
+    const web = (await world.profile('web')) ?? expect.fail('the profile is gone');
+    expect(web.metadata.finalizers).to.deep.equal([FINALIZER]);
+    expect(web.spec).to.deep.include({ clusterName: CLUSTER, profileName: 'default_web', roleName: ROLE });
+    await world.patch('web', { spec: { additionalTags: { team: 'a' } } });
+    expect(resources()).to.deep.equal(before);
+    for (const found of [before.profile, before.role])
+      expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
+    expect(operationsOf(calls)).to.deep.equal([]);
+  });
+
+  it('names patches that leave the CRD and the two webhooks out of the manifests of CAPA, and nothing else', async () => {
+    const { crd, configurations } = await capaManifests();
+    const manifests = [crd, ...configurations].map((object) => stringify(object)).join('---\n');
+    writeFileSync(join(overlay, 'capa.yaml'), manifests);
+    const block = /^ *```yaml\n([^]+?)^ *```/m.exec(GUIDE)?.[1] ?? '';
+    writeFileSync(join(overlay, 'kustomization.yaml'), `resources: [capa.yaml]\n${block.replaceAll(/^ {2}/gm, '')}`);
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, overlay);
+    expect(rendered).to.not.contain('kind: CustomResourceDefinition');
+    const names = [...rendered.matchAll(/^ {2}name: ((?:default|validation|mutation)\.\S+)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(names).to.have.members(capa.released.filter((name) => !OURS.test(name)));
+  });
+
+  it('ends with the command that makes a stopped keeper go on', async () => {
+    expect(commands).to.deep.equal(['kubectl --namespace capaf-system delete configmap capaf-crd-keeper']);
+    // What CAPA would delete, the test deletes.
+    await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
+    world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
+    world.aws.admin.removeRole({ name: ROLE });
+  });
+});
