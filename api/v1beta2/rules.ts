@@ -31,7 +31,7 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
 export const SELECTOR_RULES: readonly Rule[] = [
   required(
     'namespace',
-    `has(self.namespace) && self.namespace != ''`,
+    `has(self.__namespace__) && self.__namespace__ != ''`,
     'Fargate Profile must have at least one selector with at least one namespace value.',
   ),
 ];

@@ -23,6 +23,7 @@ import type { KubeClient } from '../../pkg/kube/types.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import type { Leadership } from '../../pkg/runtime/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
@@ -96,8 +97,10 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     profileMetrics: metrics.profiles,
   });
 
-  const servers = newServers(env, flags, { registry, metrics, client, election, readyCheck: manager.readyCheck });
-  for (const server of servers) manager.addServer(server);
+  const version = new ServerVersionCheck({ client, clock, logger });
+  const readyChecks = [version, manager.readyCheck];
+  const servers = newServers(env, flags, { registry, metrics, client, election, readyChecks });
+  for (const server of [...(flags.health === undefined ? [] : [version]), ...servers]) manager.addServer(server);
   const allCaches = [...caches.runnables, ...identities.runnables];
   metrics.caches.watch(allCaches);
   for (const cache of allCaches) manager.addCache(cache);

@@ -20,7 +20,7 @@ interface ServerParts {
   readonly metrics: Pick<ManagerMetrics, 'recordCertificateExpiry'>;
   readonly client: KubeClient;
   readonly election: { readonly healthCheck: HealthCheck } | undefined;
-  readonly readyCheck: HealthCheck;
+  readonly readyChecks: readonly HealthCheck[];
 }
 
 /** The HTTP servers that the flags ask for: one for /healthz and /readyz, one for /metrics and other diagnostics. */
@@ -29,12 +29,12 @@ export function newServers(
   { health, diagnostics }: Pick<ManagerFlags, 'health' | 'diagnostics'>,
   parts: ServerParts,
 ): readonly HttpServer[] {
-  const { election, readyCheck } = parts;
+  const { election, readyChecks } = parts;
   const { logger } = env;
   const servers: HttpServer[] = [];
   if (health !== undefined) {
     const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
-    const handler = healthHandler({ healthz, readyz: [ping, readyCheck] });
+    const handler = healthHandler({ healthz, readyz: [ping, ...readyChecks] });
     servers.push(new HttpServer({ name: 'health probes', address: health, handler, logger }));
   }
   if (diagnostics !== undefined) servers.push(diagnosticsServer(env, diagnostics, parts));

@@ -18,6 +18,8 @@ export interface HttpProxy {
    * gate.
    */
   holdRequests(gate: Gate, isWanted: (request: ProxiedRequest) => boolean): void;
+  /** Answers the GET requests for a path with a JSON document, instead of the server. */
+  answer(path: string, document: object): void;
   close(): Promise<void>;
 }
 
@@ -29,12 +31,19 @@ export async function startHttpProxy(target: { readonly url: string; readonly ca
   const agent = new Agent({ ca: target.ca, keepAlive: true });
   const holds: { readonly gate: Gate; readonly isWanted: (request: ProxiedRequest) => boolean }[] = [];
 
+  const answers = new Map<string, object>();
+
   async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const proxied = { method, path: url.replace(/\?.*$/, '') };
     for (const { gate, isWanted } of holds) if (isWanted(proxied)) await gate.pass();
     // The client may have closed its connection while its request waited at the gate.
     if (response.destroyed) return;
+    const document = method === 'GET' ? answers.get(proxied.path) : undefined;
+    if (document !== undefined) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+      return;
+    }
     const onward = httpsRequest(new URL(url, target.url), { method, headers, agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
@@ -52,6 +61,9 @@ export async function startHttpProxy(target: { readonly url: string; readonly ca
     url: `http://127.0.0.1:${port}`,
     holdRequests(gate, isWanted) {
       holds.push({ gate, isWanted });
+    },
+    answer(path, document) {
+      answers.set(path, document);
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -110,7 +110,7 @@ const INITIAL_OBJECTS = [
 ];
 /**
  * The path of a ServiceCIDR that a new API server creates shortly after it is ready, and whose condition Ready it then
- * sets to True.
+ * sets to True. API servers before Kubernetes 1.33 do not serve the kind.
  */
 const SERVICE_CIDR = '/apis/networking.k8s.io/v1/servicecidrs/kubernetes';
 
@@ -118,11 +118,19 @@ async function waitUntilInitialized(api: ApiClient): Promise<void> {
   await eventually(
     async () => {
       for (const path of INITIAL_OBJECTS) await api.get(path);
+      if (!(await servesServiceCidrs(api))) return true;
       const { status } = await api.get(SERVICE_CIDR);
       return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
     },
     { what: 'the initial objects of the API server', timeoutMs: RESET_MS },
   );
+}
+
+async function servesServiceCidrs(api: ApiClient): Promise<boolean> {
+  const { resources } = await api.get<{ readonly resources: readonly { readonly name: string }[] }>(
+    '/apis/networking.k8s.io/v1',
+  );
+  return resources.some(({ name }) => name === 'servicecidrs');
 }
 
 /** Gives a control plane of the pool another set-up: removes the objects of its old set-up, and applies the new one. */

@@ -1,0 +1,68 @@
+import { textAt } from '../../api/record.ts';
+import { aborted, sleep } from '../async/deadline.ts';
+import type { Clock, Ms } from '../env/clock.ts';
+import type { Logger } from '../env/logger.ts';
+import type { HealthCheck } from './http/health.ts';
+import type { Runnable } from './types.ts';
+import { KubeError } from '../kube/errors.ts';
+import type { KubeClient } from '../kube/types.ts';
+
+/**
+ * The oldest minor version of Kubernetes 1 whose API server accepts the CRD of AWSFargateProfile. The rules of the CRD use
+ * `optionalOldSelf`, which needs the feature CRDValidationRatcheting: alpha and off in 1.28 and 1.29, beta and on from 1.30.
+ */
+export const OLDEST_MINOR = 30;
+/** How long the check waits before it asks an API server again that did not answer. */
+const RETRY_DELAY: Ms = 5_000;
+/** How long the check waits before it asks an API server again that is too old: an upgrade needs no restart. */
+const UPGRADE_POLL: Ms = 60_000;
+
+/** Returns why a version is too old, as `/version` of the API server reports it; `undefined` when it is supported or unknown. */
+export function tooOld(version: unknown): string | undefined {
+  // Some distributions report a minor version such as "30+".
+  const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>
+    Number.parseInt(part ?? '', 10),
+  );
+  if (major !== 1 || minor === undefined || Number.isNaN(minor) || minor >= OLDEST_MINOR) return undefined;
+  const name = textAt(version, 'gitVersion') ?? `v1.${minor}`;
+  return `the API server is Kubernetes ${name}, but this provider needs v1.${OLDEST_MINOR} or newer; upgrade the management cluster`;
+}
+
+/** Asks the API server for its version, and makes the manager not ready while that version is too old. */
+export class ServerVersionCheck implements Runnable, HealthCheck {
+  readonly name = 'kubernetes-version';
+  readonly needsLeadership = false;
+  private readonly client: KubeClient;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private problem: string | undefined;
+
+  constructor(options: { readonly client: KubeClient; readonly clock: Clock; readonly logger: Logger }) {
+    this.client = options.client;
+    this.clock = options.clock;
+    this.logger = options.logger;
+  }
+
+  readonly check = (): string | undefined => this.problem;
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const next = await this.ask(signal);
+      if (next === 'done') await aborted(signal).catch(() => {});
+      else await sleep(this.clock, next, signal).catch(() => {});
+    }
+  }
+
+  /** Asks once. Returns when to ask again. */
+  private async ask(signal: AbortSignal): Promise<Ms | 'done'> {
+    try {
+      const problem = tooOld(await this.client.discover('/version', { signal }));
+      if (problem !== this.problem && problem !== undefined) this.logger.error('The API server is too old', problem);
+      this.problem = problem;
+      return problem === undefined ? 'done' : UPGRADE_POLL;
+    } catch (error) {
+      // An API server that answers, but not with its version, does not tell that it is too old.
+      return error instanceof KubeError && error.status !== 0 ? 'done' : RETRY_DELAY;
+    }
+  }
+}

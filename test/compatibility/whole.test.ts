@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { KUBERNETES_VERSION, OLDEST_KUBERNETES_VERSION, versionParts } from '../envtest/binaries/versions.ts';
+import type { ApiResponse } from '../envtest/clients/api.ts';
+import { CREATIONS } from '../integration/crd/creations.ts';
+import { PROFILES, causesOf, profile } from '../integration/crd/profiles.ts';
+import { eventually } from '../support/eventually.ts';
+import { startApiHttpProxy } from '../world/manager/api-proxy.ts';
+import type { World } from '../world/world.ts';
+import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
+
+/** `make test-compatibility` runs this file with each of these API servers. */
+const VERSIONS: Readonly<Record<string, string>> = { oldest: OLDEST_KUBERNETES_VERSION, newest: KUBERNETES_VERSION };
+const VERSION = VERSIONS[process.env['KUBERNETES'] ?? 'newest'] ?? '';
+/** Kubernetes 1.30 shows the type of an invalid value, e.g. `"string"`, and 1.36 the value. */
+const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|[^:"]+): /;
+
+const withoutValue = (cause: string): string => cause.replace(INVALID_VALUE, 'Invalid value: ');
+
+describe(`this provider with kube-apiserver ${VERSION}`, () => {
+  let world: World;
+
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.finish());
+
+  it('runs with the expected API server', async () => {
+    const { major, minor } = await world.controlPlane.api.get<{ readonly major: string; readonly minor: string }>(
+      '/version',
+    );
+    expect([major, minor]).to.deep.equal(versionParts(VERSION).slice(0, 2));
+  });
+
+  it('installs its CRD without a warning', async () => {
+    const applied = await world.kubectl(['apply', '--server-side', '--force-conflicts', '-f', OUR_CRD]);
+    expect(applied.stderr).to.equal('');
+    expect(applied.code).to.equal(0);
+  });
+
+  it('lets the API server accept and refuse what it must', async () => {
+    const create = (spec: object): Promise<ApiResponse> =>
+      world.controlPlane.api.request('POST', PROFILES, { body: profile('new', spec), query: { dryRun: 'All' } });
+    expect(CREATIONS.length).to.be.greaterThan(50);
+    for (const { what, spec, causes = [] } of CREATIONS)
+      expect(causesOf(await create(spec)).map(withoutValue), what).to.deep.equal(causes.map(withoutValue));
+  });
+
+  it('carries an object through its life', async () => {
+    const manager = await world.startManager();
+    expect((await manager.readyz()).text).to.contain('[+]kubernetes-version ok\n');
+    await world.createEksCluster('prod');
+    await world.apply(fargateProfile('web'));
+    const { status } = await world.ready('web');
+    expect(status).to.include({ observedGeneration: 1, ready: true });
+    await world.patch('web', { spec: { additionalTags: { team: 'web' } } });
+    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'web');
+    const refused = await world.controlPlane.api.request('PATCH', `${PROFILES}/web`, {
+      body: { spec: { selectors: [{ namespace: 'other' }] } },
+      contentType: 'application/merge-patch+json',
+    });
+    expect(causesOf(refused).map(withoutValue)[0]).to.match(/^spec\.selectors: Forbidden: /);
+    await world.delete('web');
+    await world.gone('web');
+    await world.stopManager();
+  });
+
+  it('is not ready, and says why, where the API server is older than Kubernetes 1.30', async () => {
+    const { proxy, kubeconfigPath } = await startApiHttpProxy(world.controlPlane);
+    try {
+      proxy.answer('/version', { major: '1', minor: '29', gitVersion: 'v1.29.14' });
+      const manager = await world.startManager({ name: 'too-old', kubeconfigPath, waitUntilReady: false });
+      await eventually(async () => {
+        const { status, text } = await manager.readyz();
+        expect(text).to.contain('[+]caches ok');
+        expect(text).to.contain(
+          '[-]kubernetes-version failed: the API server is Kubernetes v1.29.14, but this provider needs v1.30 or newer; upgrade the management cluster\n',
+        );
+        expect(status).to.equal(500);
+        return true;
+      });
+      await world.stopManager();
+    } finally {
+      await proxy.close();
+    }
+  });
+});
