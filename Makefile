@@ -15,7 +15,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
-LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown/kills teardown/cascade aws/failures manager/kinds \
+LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown/kills teardown/cascade crd/keeper aws/failures manager/kinds \
   lifecycle/roles identities/identities manager/api-refusals queue/queue docs/demo cluster-api/move install/clusterctl teardown/kept teardown/missing \
   aws/fault-grid leadership/failover lifecycle/fleet aws/refusals queue/replaced-manager kube/reflector kube/envtest manager/bad-start \
   lifecycle/spec-changes))
