@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RoleName } from '../../../api/names.ts';
+import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Step } from '../model/outcome.ts';
 import type { CompletedPass, PartiallyObserved } from '../model/pass.ts';
@@ -69,6 +69,22 @@ describe('statusAfter', () => {
     const gone = statusAfter(observedPass({ object, seen: observed({ role: aRole() }), end: stop(sibling) }));
     expect(gone).not.to.have.any.keys('profileARN', 'profileStatus', 'podExecutionRoleARN', 'health');
     expect(gone, 'the profile is gone, and its create is over').not.to.have.property('createRequestedAt');
+  });
+
+  it('keeps the ARN of a profile that has lost its tags, also if the spec has another name by now', () => {
+    const former = aProfile({ name: ProfileName.of('former'), tags: {} });
+    const record = { profileName: former.name, profileARN: former.arn };
+    const object = anObject({ spec: { profileName: PROFILE }, status: record });
+    const seen: PartiallyObserved = {
+      cluster: 'there',
+      profiles: [
+        { name: PROFILE, found: undefined },
+        { name: former.name, found: former },
+      ],
+    };
+    const about = 'EKSFargateProfileReady';
+    const lost = newReason('OwnershipTagMissing', { resource: 'Fargate profile', name: former.name, tags: [], about });
+    expect(statusAfter(observedPass({ object, seen, end: stop(lost) }))).to.include({ profileARN: former.arn });
   });
 
   it('records nothing of a foreign profile under the name, and drops our create request', () => {

@@ -92,7 +92,8 @@ function observedStatus(
 ): AWSFargateProfileStatus {
   const { wanted, recorded, identity, place } = desired;
   const differing = end.kind === 'stopped' && end.reason.name === 'SpecDiffers' ? end.reason.facts.name : undefined;
-  const name = differing ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
+  const name =
+    differing ?? strippedProfileName(end) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
   const found = findProfile(observed.profiles, name);
   const isOurs =
     found !== undefined &&
@@ -127,6 +128,16 @@ function observedStatus(
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };
+}
+
+/**
+ * The name of the profile without ownership tags because of which the pass stopped. Status keeps the ARN of this profile, also
+ * if the spec has another name by now: no other record tells that the profile belongs to this object.
+ */
+function strippedProfileName(end: PassEnd): string | undefined {
+  if (end.kind !== 'stopped' || end.reason.name !== 'OwnershipTagMissing') return undefined;
+  const { resource, name } = end.reason.facts;
+  return resource === 'Fargate profile' ? name : undefined;
 }
 
 /**
