@@ -39,7 +39,11 @@ test: lint test-unit test-integration ## All checks that a change must pass; ins
 
 .PHONY: test-unit
 test-unit: $(INSTALLED) ## Tests without servers, about a minute
-	mocha --parallel --jobs 2 $(UNIT_TESTS)
+	SEED=$${SEED:-1} mocha --parallel --jobs 2 $(UNIT_TESTS)
+
+.PHONY: test-properties
+test-properties: $(INSTALLED) ## Property tests with new cases, and many more of them (RUNS=20000, SEED=the seed of a failure)
+	RUNS=$${RUNS:-20000} mocha --parallel --jobs 2 --timeout 3600000 '**/*.property.test.ts' --ignore 'node_modules/**'
 
 .PHONY: test-integration
 test-integration: build envtest-all ## Tests of the built manager against a real API server and the AWS emulator

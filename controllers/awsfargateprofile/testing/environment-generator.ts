@@ -265,10 +265,7 @@ const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) 
   }),
 );
 
-/**
- * The number of environments that a test generates to check one rule, from the environment variable `RUNS`. With the
- * same `SEED`, a test generates the same environments again.
- */
+/** The number of environments that a test generates to check one rule, from the environment variable `RUNS`. */
 const RUNS = Number(process.env['RUNS'] ?? 1_000);
 
 /**
@@ -287,7 +284,7 @@ export function afterEverySimulation(rule: (result: SimulationResult) => void): 
         });
       }
     }),
-    { numRuns: RUNS, ...(process.env['SEED'] !== undefined && { seed: Number(process.env['SEED']) }) },
+    { numRuns: RUNS },
   );
 }
 
