@@ -37,6 +37,12 @@ const EXAMPLES: Facts = {
     missing: 'Cluster default/my-cluster does not exist',
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
   },
+  ClusterNotNamed: { provisionedIn: '123456789012/eu-west-1/tools' },
+  RegionUnknown: { cluster: 'tools' },
+  WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
+  SubnetChoiceDenied: {
+    detail: 'Missing permissions for ec2:DescribeSubnets (EKS CreateFargateProfile: InvalidRequestException)',
+  },
   InvalidSpec: { detail: 'spec.selectors is empty, but a Fargate profile requires at least one selector' },
   TagsInvalid: { detail: 'tag "aws:team" of the control plane: AWS reserves keys that begin with "aws:"' },
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
@@ -134,6 +140,7 @@ const EXAMPLES: Facts = {
   },
   RestoringRole: { name: ROLE, cluster: 'default_my-control-plane' },
   NotAllowedByOperator: {
+    about: 'IAMFargateRolesReady',
     excess: [
       {
         field: 'spec.roleAdditionalPolicies[0]',

@@ -93,7 +93,7 @@ describe('decodeAWSFargateProfile', () => {
   const undecodable: readonly (readonly [input: unknown, problem: string])[] = [
     [null, 'expected object, got null'],
     [object(undefined), 'spec: expected object, got nothing'],
-    [object({}), 'spec.clusterName: expected string, got nothing'],
+    [object({ eksCluster: {} }), 'spec.eksCluster.name: expected string, got nothing'],
     [object({ clusterName: 7 }), 'spec.clusterName: expected string, got 7'],
     [
       object({ clusterName: 'c', selectors: [{}, {}, {}, { namespace: 7 }] }),

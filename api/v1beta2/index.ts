@@ -1,5 +1,6 @@
 export * from './awsfargateprofile.ts';
 export * from './condition.ts';
+export type { EksClusterReference } from './eks-cluster.ts';
 export * from './constants.ts';
 export * from './spec.ts';
 export * from './status.ts';

@@ -1,4 +1,5 @@
 import type { Rule } from '../schema/openapi.ts';
+import { CLUSTER_CHOICE_RULES, CREATE_ANOTHER, GAINED_EKS_CLUSTER_RULES, isEmpty, required } from './cluster-rules.ts';
 
 // CEL rules of the CRD. Three properties of the API server's validation shape these rules:
 //
@@ -10,16 +11,7 @@ import type { Rule } from '../schema/openapi.ts';
 // - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of EKS.
 //   Otherwise the message says what is wrong, then what is right.
 
-/** A CEL expression: the field is absent or `''`. */
-const isEmpty = (field: string): string => `(!has(${field}) || ${field} == '')`;
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
-
-const required = (field: string, rule: string, message: string): Rule => ({
-  rule,
-  message,
-  fieldPath: `.${field}`,
-  reason: 'FieldValueRequired',
-});
 
 /** A CEL rule about the keys of a tag map. The error message names the first key that violates the rule. */
 const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
@@ -146,27 +138,12 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
   },
 ];
 
-const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
-
-export const CLUSTER_NAME_RULES: readonly Rule[] = [
-  {
-    rule: 'self == oldSelf',
-    message: `clusterName is immutable; ${CREATE_ANOTHER}`,
-    messageExpression: `'clusterName is immutable: "' + oldSelf + '" cannot become "' + self + '"; ${CREATE_ANOTHER}'`,
-    reason: 'FieldValueForbidden',
-  },
-];
-
 /**
  * CEL rules for the spec as a whole. The API server checks them at each change of the spec, so every object that CAPA's CRD
  * admits must fulfil them.
  */
 export const SPEC_RULES: readonly Rule[] = [
-  required(
-    'clusterName',
-    `has(self.clusterName) && self.clusterName != ''`,
-    'missing; set it to the name of a Cluster in the same namespace',
-  ),
+  ...CLUSTER_CHOICE_RULES,
   {
     ...required(
       'selectors',
@@ -263,10 +240,11 @@ export const ROOT_RULES: readonly Rule[] = [
     ...required(
       'spec',
       'has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))',
-      'missing; set at least clusterName and selectors',
+      'missing; set at least selectors and clusterName or eksCluster',
     ),
     optionalOldSelf: true,
   },
+  ...GAINED_EKS_CLUSTER_RULES,
   immutableText('profileName', isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName)),
   immutableSet('selectors'),
   immutableSet('subnetIDs'),

@@ -1,8 +1,9 @@
 import { ClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
 import { list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
+import { CLUSTER_NAME_RULES } from './cluster-rules.ts';
+import { EksClusterReference } from './eks-cluster.ts';
 import {
-  CLUSTER_NAME_RULES,
   LABELS_RULES,
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
@@ -87,11 +88,16 @@ export type AdoptionPolicy = TypeOf<typeof AdoptionPolicy>;
 
 export const AWSFargateProfileSpec = object(
   {
-    clusterName: text(ClusterName, {
-      description: 'The name of the Cluster of the profile, in the same namespace. Required. Immutable.',
-      maxLength: WIDE.text,
-      rules: CLUSTER_NAME_RULES,
-    }),
+    clusterName: optionalText(
+      text(ClusterName, {
+        description:
+          'The name of the Cluster of the profile, in the same namespace. Exactly one of clusterName and eksCluster is ' +
+          'required. Immutable.',
+        maxLength: WIDE.text,
+        rules: CLUSTER_NAME_RULES,
+      }),
+    ),
+    eksCluster: optional(EksClusterReference),
     profileName: optionalText(
       text(ProfileName, {
         description:
@@ -118,7 +124,8 @@ export const AWSFargateProfileSpec = object(
         {
           description:
             'The ids of the private subnets in which the pods run. Default, also if empty: the private subnets that the ' +
-            `control plane has when the profile is created; status.subnets shows them. ${IMMUTABLE}`,
+            'control plane has when the profile is created, or with eksCluster those that EKS chooses; status.subnets shows ' +
+            `them. ${IMMUTABLE}`,
           maxItems: WIDE.subnets,
           'x-kubernetes-list-type': 'atomic',
         },

@@ -126,6 +126,36 @@ describe('parseFlags', () => {
     });
   });
 
+  it('reads which EKS clusters a namespace may name', () => {
+    const given = [
+      '--allow-eks-cluster=team-*=123456789012/eu-west-1/t?ols-*',
+      '--allow-eks-cluster=b=210987654321/us-gov-west-1/B_1',
+    ];
+    expect(flagsOf(...given).limits).to.deep.equal({
+      eksClusters: [
+        { namespace: 'team-*', account: '123456789012', region: 'eu-west-1', name: 't?ols-*' },
+        { namespace: 'b', account: '210987654321', region: 'us-gov-west-1', name: 'B_1' },
+      ],
+    });
+  });
+
+  for (const value of [
+    '',
+    'tools',
+    'a=tools',
+    'a=123/eu-west-1/x',
+    'a=123456789012/*/x',
+    '=123456789012/eu-west-1/x',
+    'a=123456789012/eu-west-1/',
+  ])
+    it(`refuses EKS clusters that are not written as namespace=account/region/name: ${JSON.stringify(value)}`, () => {
+      expect(parseFlags([`--allow-eks-cluster=${value}`])).to.deep.equal(
+        left(
+          `--allow-eks-cluster: "${value}" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*`,
+        ),
+      );
+    });
+
   it('uses the last value of a flag, also for --insecure-diagnostics', () => {
     expect(flagsOf('--sync-period=1m', '--sync-period', '2m').resync).to.equal(120_000);
     const open = ['--diagnostics-address=:8080', '--insecure-diagnostics'];

@@ -171,6 +171,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
       boundary: text('require-permissions-boundary'),
       roles: texts('allow-role-arn'),
       policies: texts('allow-policy-arn'),
+      eksClusters: texts('allow-eks-cluster'),
     }),
     managesCrd: isSet('manage-crd'),
     ...(isSet('leader-elect') && {

@@ -1,4 +1,5 @@
-import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import { AccountId } from '../../api/names.ts';
+import type { AllowedEksClusters, OperatorLimits } from '../../pkg/fargate/limits.ts';
 
 /** The flags that limit what AWSFargateProfiles may ask for. */
 export const LIMIT_FLAGS = [
@@ -19,6 +20,12 @@ export const LIMIT_FLAGS = [
     isList: true,
     help: 'Policies that spec.roleAdditionalPolicies may name; none: no policy. Can be repeated. Default: all policies',
   },
+  {
+    name: 'allow-eks-cluster',
+    value: 'PATTERN',
+    isList: true,
+    help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated. Default: none',
+  },
 ] as const;
 
 /** The pattern that matches no ARN. */
@@ -32,10 +39,12 @@ interface LimitTexts {
   /** The values of `--allow-role-arn` and `--allow-policy-arn`, without a value if the flag is not set. */
   readonly roles: readonly string[];
   readonly policies: readonly string[];
+  /** The values of `--allow-eks-cluster`. */
+  readonly eksClusters: readonly string[];
 }
 
-/** @throws Error with one sentence about a flag whose value has not the form of an ARN. */
-export function parseLimits({ boundary, roles, policies }: LimitTexts): OperatorLimits {
+/** @throws Error with one sentence about a flag whose value has not its form. */
+export function parseLimits({ boundary, roles, policies, eksClusters }: LimitTexts): OperatorLimits {
   if (boundary !== '' && !BOUNDARY.test(boundary)) {
     throw new Error(
       `--require-permissions-boundary: "${boundary}" is not the ARN of a policy; write it like arn:aws:iam::123456789012:policy/name, or like arn:aws:iam::*:policy/name for the account of each EKS cluster`,
@@ -47,6 +56,7 @@ export function parseLimits({ boundary, roles, policies }: LimitTexts): Operator
     ...(policies.length > 0 && {
       policyArns: policies.map((pattern) => checkPattern('allow-policy-arn', 'policy', pattern)),
     }),
+    ...(eksClusters.length > 0 && { eksClusters: eksClusters.map(parseEksClusters) }),
   };
 }
 
@@ -56,4 +66,17 @@ function checkPattern(flag: string, resource: 'role' | 'policy', pattern: string
   throw new Error(
     `--${flag}: "${pattern}" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:${resource}/pods/* or none`,
   );
+}
+
+const EKS_CLUSTERS =
+  /^(?<namespace>[a-z0-9*?-]+)=(?<account>\d{12})\/(?<region>[a-z]+(?:-[a-z0-9]+)+)\/(?<name>[A-Za-z0-9_*?-]+)$/;
+
+function parseEksClusters(value: string): AllowedEksClusters {
+  const { namespace, account, region, name } = EKS_CLUSTERS.exec(value)?.groups ?? {};
+  if (namespace === undefined || account === undefined || region === undefined || name === undefined) {
+    throw new Error(
+      `--allow-eks-cluster: "${value}" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*`,
+    );
+  }
+  return { namespace, account: AccountId.of(account), region, name };
 }

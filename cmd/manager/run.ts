@@ -86,11 +86,13 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   };
   const teardown = clusterTeardownController(shared);
   const { concurrency, resync, limits } = flags;
+  const managerRegion = env.awsRegion;
   const profiles = awsFargateProfileController({
     ...shared,
     identities,
     sessions,
     limits,
+    managerRegion,
     concurrency,
     resync,
     clusterQueueMetrics: metrics.clusterQueue,

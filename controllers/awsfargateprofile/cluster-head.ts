@@ -1,7 +1,7 @@
 import { fieldAt } from '../../api/record.ts';
 import type { StoreReader } from '../../pkg/kube/cache/store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { BY_CLUSTER, clusterOf } from '../shared/caches.ts';
+import { clusterIndexOf } from '../shared/caches.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import { orderInCluster } from './placement.ts';
 
@@ -14,12 +14,12 @@ export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
   if (lookup.kind !== 'found' || isAtRest(lookup.object)) return false;
   const { object } = lookup;
   const order = orderInCluster(object);
-  return clusterOf(object).every((cluster) => {
-    const listing = profiles.byIndex(BY_CLUSTER, cluster);
-    return (
-      listing.kind === 'listed' && !listing.objects.some((other) => isInLine(other) && orderInCluster(other) < order)
-    );
-  });
+  const place = clusterIndexOf(object);
+  if (place === undefined) return true;
+  const listing = profiles.byIndex(place.index, place.value);
+  return (
+    listing.kind === 'listed' && !listing.objects.some((other) => isInLine(other) && orderInCluster(other) < order)
+  );
 }
 
 /** Whether the object is Ready at its current generation, not being deleted and not paused. */

@@ -40,6 +40,8 @@ export interface AWSFargateProfileControllerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion: string | undefined;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
@@ -57,7 +59,8 @@ export interface AWSFargateProfileControllerOptions {
 /** The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { controlPlaneFinalizer, identities, limits, concurrency, resync, clusterQueueMetrics } = options;
+  const { controlPlaneFinalizer, identities, limits, managerRegion, concurrency, resync, clusterQueueMetrics } =
+    options;
   const queue = new Workqueue({
     clock,
     metrics: metrics.workqueue(NAME),
@@ -92,6 +95,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     schema,
     sessions,
     limits,
+    managerRegion,
     clusterQueue,
     controlPlaneFinalizer,
     roles: new KeyedMutex(),

@@ -1,4 +1,4 @@
-import { describeFailure, isNotDispatched, isRefused } from '../../pkg/cloud/errors/errors.ts';
+import { describeFailure, isAccessDenied, isNotDispatched, isRefused } from '../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
@@ -140,7 +140,9 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   if (isNotDispatched(failure)) return { kind: 'quit', because: failure.message, until: 'later' };
   const { retry, target, session, desired } = pass;
-  const reason = reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
+  const reason = isSubnetChoiceDenied(mutation, failure)
+    ? newReason('SubnetChoiceDenied', { detail: describeFailure(failure) })
+    : reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
   retry.update((state) =>
     withRefusal(state, {
       mutation: mutationKey(mutation, target.identity),
@@ -151,5 +153,12 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
   );
   return stoppedBy(reason);
 }
+
+/** Whether EKS has to choose the subnets of a new profile, which it does with the permissions of the caller for EC2. */
+const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure): boolean =>
+  mutation.kind === 'createProfile' &&
+  mutation.profile.subnets.length === 0 &&
+  isAccessDenied(failure) &&
+  failure.message.includes('ec2:');
 
 const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;

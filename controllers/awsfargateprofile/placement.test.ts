@@ -68,6 +68,18 @@ describe('placementOf', () => {
     });
   });
 
+  it('takes region and identity from spec.eksCluster, and the region from status where the spec has none', () => {
+    const identityRef = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
+    const inEks = (eksCluster: Fields): KubeObject =>
+      object('AWSFargateProfile', 'web', { spec: { eksCluster }, status: { region: 'us-east-1' } });
+    expect(place(inEks({ name: 'prod', region: 'eu-west-1', identityRef }), CLUSTER, CONTROL_PLANE)).to.deep.include({
+      cluster: 'eksCluster team-a/prod',
+      region: 'eu-west-1',
+      identity: 'AWSClusterRoleIdentity/tenant',
+    });
+    expect(place(inEks({ name: 'prod' }))).to.deep.include({ region: 'us-east-1', identity: '/' });
+  });
+
   it('knows neither region nor identity before the caches are filled', () => {
     expect(placementOf(caches, { namespace: 'team-a', name: 'web' })).to.deep.equal({
       cluster: '',

@@ -4,12 +4,12 @@ import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Placement } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
-import { clusterOf, controlPlaneOf } from '../shared/caches.ts';
+import { clusterIndexOf, clusterOf, controlPlaneOf } from '../shared/caches.ts';
 
 /**
  * The place of an AWSFargateProfile among the other work: its Cluster, its place in the queue of the EKS cluster, and the
- * region and identity with which a pass calls AWS. The control plane names region and identity; where it is gone, status
- * does. Fields are read without decoding, because this function runs at each watch event.
+ * region and identity with which a pass calls AWS. The control plane or spec.eksCluster names region and identity; where the
+ * control plane is gone, or spec.eksCluster has no region, status does. Fields are read without decoding, because this function runs at each watch event.
  */
 export function placementOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
@@ -17,10 +17,17 @@ export function placementOf(
 ): Placement {
   const object = find(profiles, key);
   if (object === undefined) return { cluster: '', order: '', region: '', identity: '' };
+  const place = clusterIndexOf(object);
   const [cluster] = clusterOf(object);
   const controlPlane = find(controlPlanes, findReference(find(clusters, parse(cluster))));
-  const target = controlPlane?.['spec'] ?? object['status'];
-  return { cluster: cluster ?? '', order: orderInCluster(object), ...backendOf(target) };
+  const status = backendOf(object['status']);
+  const named = backendOf(controlPlane?.['spec'] ?? fieldAt(object['spec'], 'eksCluster') ?? object['status']);
+  return {
+    cluster: cluster ?? (place === undefined ? '' : `${place.index} ${place.value}`),
+    order: orderInCluster(object),
+    region: named.region || status.region,
+    identity: named.identity,
+  };
 }
 
 /** Sorts the profiles of one EKS cluster as its queue does: deletions first, then older objects, then by name. */

@@ -11,6 +11,7 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { listSiblings } from '../shared/siblings.ts';
+import { completeEksClusterFacts } from './aws/eks-cluster.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import type { Observation, ObservedProfiles } from './aws/observe.ts';
 import { completeObservation, observeProfiles, observeRolesEarly } from './aws/observe.ts';
@@ -74,7 +75,7 @@ export class AwsReconciler {
     const { signal, logger } = context;
     const end = (how: PassEnd | DroppedPass) => finisher.finish({ object, end: how }, context);
 
-    const controlPlaneFacts =
+    const held =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const session = await openSession(sessions, object, goal, { signal, logger, mutationBudget: mutationTimeLeft });
     if (E.isLeft(session)) {
@@ -84,6 +85,10 @@ export class AwsReconciler {
         : end(left);
     }
     const { account } = session.right;
+    const { limits } = this.options;
+    const facts = held && (await completeEksClusterFacts(session.right, object, goal.target, held, limits));
+    if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
+    const controlPlaneFacts = facts?.right;
     const desired = desiredFor(object, {
       target: goal.target,
       targetSource: goal.targetSource,
@@ -91,7 +96,7 @@ export class AwsReconciler {
       surplus: goal.surplus,
       abandonment: goal.abandonment,
       account,
-      limits: this.options.limits,
+      limits,
       roleSharers,
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
     });

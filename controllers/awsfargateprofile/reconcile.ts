@@ -52,6 +52,8 @@ export interface ReconcilerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion?: string | undefined;
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */

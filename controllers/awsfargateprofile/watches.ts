@@ -9,7 +9,14 @@ import type { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import { MANAGER_IDENTITY } from '../identities/credential-chain.ts';
 import type { IdentityUsePredicate, Identities } from '../identities/identities.ts';
 import type { Caches } from '../shared/caches.ts';
-import { BY_CLUSTER, BY_CONTROL_PLANE, BY_NAMESPACE, clusterOf, controlPlaneOf } from '../shared/caches.ts';
+import {
+  BY_CLUSTER,
+  BY_CONTROL_PLANE,
+  BY_NAMESPACE,
+  clusterIndexOf,
+  clusterOf,
+  controlPlaneOf,
+} from '../shared/caches.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { isAtRest, isClusterHead } from './cluster-head.ts';
@@ -53,7 +60,8 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Whether the object uses an affected identity, which is named by its control plane or recorded in its status. An absent
+ * Whether the object uses an affected identity, which is named by its control plane or its spec.eksCluster, or recorded
+ * in its status. An absent
  * reference stands for the identity that decides who may use the credentials of the manager.
  */
 function isAffected(
@@ -67,8 +75,10 @@ function isAffected(
       return lookup.kind === 'found' ? [lookup.object] : [];
     });
   const controlPlane = findAll(controlPlanes, findAll(clusters, clusterOf(object)).flatMap(controlPlaneOf));
+  const eksCluster = fieldAt(object.spec, 'eksCluster');
   const references = [
     ...controlPlane.map(({ spec }) => fieldAt(spec, 'identityRef') ?? MANAGER_IDENTITY),
+    ...(eksCluster === undefined ? [] : [fieldAt(eksCluster, 'identityRef') ?? MANAGER_IDENTITY]),
     fieldAt(object.status, 'identityRef') ?? MANAGER_IDENTITY,
   ];
   return references.some((reference) => {
@@ -109,9 +119,10 @@ function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, ke
 
 function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
   const { caches, retryStore } = options;
-  for (const cluster of clusterOf(object))
-    for (const sibling of profilesOf(caches.profiles, cluster))
-      if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
+  const place = clusterIndexOf(object);
+  if (place === undefined) return;
+  for (const sibling of listed(caches.profiles.byIndex(place.index, place.value)).map(keyOf))
+    if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
 }
 
 /**

@@ -35,6 +35,11 @@ import type { Runnable } from '../../pkg/runtime/types.ts';
 
 /** The index of AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
+/**
+ * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, by their namespace and the name of that EKS
+ * cluster. Two regions may have EKS clusters of the same name.
+ */
+export const BY_EKS_CLUSTER = 'eksCluster';
 /** The index of AWSFargateProfiles by their namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** The index of Clusters by the `namespace/name` of their control plane. */
@@ -82,6 +87,7 @@ export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
   const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
     [BY_CLUSTER]: clusterOf,
+    [BY_EKS_CLUSTER]: eksClusterOf,
     [BY_NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''],
   });
   const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
@@ -151,11 +157,37 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
   };
 }
 
+/** The fields of an AWSFargateProfile that name its cluster. */
+interface NamingCluster {
+  readonly metadata: { readonly namespace?: string };
+  readonly spec?: unknown;
+}
+
 /** The index value of an AWSFargateProfile: the key of the Cluster that it names. */
-export const clusterOf = ({ metadata, spec }: KubeObject): readonly string[] => {
-  const name = fieldAt(spec, 'clusterName');
-  return typeof name === 'string' ? [keyText({ namespace: metadata.namespace ?? '', name })] : [];
+export const clusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
+  const name = textAt(spec, 'clusterName');
+  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 };
+
+/** The index value of an AWSFargateProfile whose spec.eksCluster names an EKS cluster. */
+export const eksClusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
+  const name = textAt(fieldAt(spec, 'eksCluster'), 'name');
+  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
+};
+
+/** Where the cache has all AWSFargateProfiles of the namespace that name the same cluster. */
+export interface ClusterIndex {
+  readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER;
+  readonly value: string;
+}
+
+/** Where the cache has this AWSFargateProfile and its siblings; `undefined` if its spec names no cluster. */
+export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
+  const [cluster] = clusterOf(object);
+  if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };
+  const [eksCluster] = eksClusterOf(object);
+  return eksCluster === undefined ? undefined : { index: BY_EKS_CLUSTER, value: eksCluster };
+}
 
 /**
  * The index values of a control plane: the keys of the Clusters that own it by owner reference, or by label before the owner

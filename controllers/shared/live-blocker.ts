@@ -17,15 +17,17 @@ export async function findLiveBlocker(
   object: AWSFargateProfile,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const key = { namespace: object.metadata.namespace, name: object.spec.clusterName };
+  const { clusterName } = object.spec;
+  const key = clusterName && { namespace: object.metadata.namespace, name: clusterName };
   const [now, cluster] = await Promise.all([
     client.get(PROFILES, keyOf(object), { signal }),
-    clusters && client.get(clusters, key, { signal }),
+    clusters && key && client.get(clusters, key, { signal }),
   ]);
   if (now === undefined || now.metadata.uid !== object.metadata.uid) return 'the object is gone';
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
+  if (key === undefined) return undefined;
   if (clusters === undefined) return `${CLUSTER_KIND} objects cannot be read`;
   if (cluster === undefined) return undefined;
   const decoded = decodeCluster(cluster);

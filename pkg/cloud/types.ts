@@ -50,6 +50,7 @@ export interface NewFargateProfile {
   readonly cluster: EksClusterName;
   readonly name: ProfileName;
   readonly podExecutionRoleArn: RoleArn;
+  /** The ids of the subnets; empty: EKS chooses the private subnets of the cluster. */
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;

@@ -1,3 +1,4 @@
+import type { AccountId } from '../../api/names.ts';
 import type { AwsLocation } from './arns.ts';
 import { matchesWildcard } from './policy.ts';
 
@@ -15,6 +16,18 @@ export interface OperatorLimits {
   readonly roleArns?: readonly string[];
   /** Patterns for the ARNs of the policies that an AWSFargateProfile may name; `undefined`: all. */
   readonly policyArns?: readonly string[];
+  /** The EKS clusters that spec.eksCluster of an AWSFargateProfile may name; `undefined`: none. */
+  readonly eksClusters?: readonly AllowedEksClusters[];
+}
+
+/** EKS clusters that the AWSFargateProfiles of some namespaces may name in spec.eksCluster. */
+export interface AllowedEksClusters {
+  /** The pattern for the namespaces. */
+  readonly namespace: string;
+  readonly account: AccountId;
+  readonly region: string;
+  /** The pattern for the names of the EKS clusters. */
+  readonly name: string;
 }
 
 export const NO_LIMITS: OperatorLimits = {};
@@ -43,6 +56,26 @@ export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn:
 
 export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>
   findExcess(policyArns, field, arn);
+
+/**
+ * Returns the EKS cluster as the excess if no limit allows it for the namespace. `account`: the account of the credentials;
+ * `undefined` while it is not known: then it is not compared.
+ */
+export function findEksClusterExcess(
+  { eksClusters = [] }: OperatorLimits,
+  namespace: string,
+  { account, region, name }: { readonly account?: AccountId; readonly region: string; readonly name: string },
+): readonly LimitExcess[] {
+  const ofNamespace = eksClusters.filter((each) => matchesWildcard(each.namespace, namespace));
+  const isAllowed = ofNamespace.some(
+    (each) =>
+      (account === undefined || each.account === account) && each.region === region && matchesWildcard(each.name, name),
+  );
+  if (isAllowed) return [];
+  const value = [...(account === undefined ? [] : [account]), region, name].join('/');
+  const allowed = ofNamespace.map((each) => [each.account, each.region, each.name].join('/'));
+  return [{ field: 'spec.eksCluster', value, allowed }];
+}
 
 function findExcess(allowed: readonly string[] | undefined, field: string, value: string): readonly LimitExcess[] {
   return allowed === undefined || allowed.some((pattern) => matchesWildcard(pattern, value))

@@ -45,23 +45,30 @@ export function profileNameFor(object: { readonly name: string; readonly namespa
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME_BYTES));
 }
 
-/** Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. */
-export function roleNameFor(cluster: ClusterName, profile: ProfileName): RoleName {
+/**
+ * Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. `cluster` is the
+ * name of the Cluster, or that of the EKS cluster if it has no Cluster.
+ */
+export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return generateRoleName(cluster, profile);
 }
 
 /**
  * Returns the names that Cluster API Provider AWS may have given to the IAM role of a profile. That provider derives
- * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster.
+ * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster. Without a Cluster, the only name is the one that
+ * this controller computes.
  */
-export function roleNamesOfCapa(of: {
-  readonly clusterName: ClusterName;
+export function roleNamesOfCapa({
+  clusterName,
+  eksClusterName,
+  profileName,
+}: {
+  readonly clusterName: ClusterName | undefined;
   readonly eksClusterName: EksClusterName;
   readonly profileName: ProfileName;
 }): readonly RoleName[] {
-  return [
-    ...new Set([generateRoleName(of.clusterName, of.profileName), generateRoleName(of.eksClusterName, of.profileName)]),
-  ];
+  const clusters = clusterName === undefined ? [eksClusterName] : [clusterName, eksClusterName];
+  return [...new Set(clusters.map((cluster) => generateRoleName(cluster, profileName)))];
 }
 
 /** Returns the default of the control plane's `spec.eksClusterName`. */

@@ -46,7 +46,7 @@ export function profileOwner(
   object: {
     readonly namespace: string;
     readonly name: string;
-    readonly clusterName: ClusterName;
+    readonly clusterName: ClusterName | undefined;
     readonly adoptable: Pick<AdoptableNames, 'profile'>;
   },
 ): Ownership {
@@ -73,7 +73,7 @@ export function roleOwner(
   found: { readonly name: RoleName; readonly tags: Tags },
   object: {
     readonly namespace: string;
-    readonly clusterName: ClusterName;
+    readonly clusterName: ClusterName | undefined;
     readonly eksClusterArn: string;
     readonly adoptable: Pick<AdoptableNames, 'roles'>;
   },
@@ -142,8 +142,8 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
  */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
-function hasClusterTag(tags: Tags, cluster: ClusterName, fold: KeyFold): boolean {
-  return tagValue(tags, clusterTag(cluster), fold) === OWNED;
+function hasClusterTag(tags: Tags, cluster: ClusterName | undefined, fold: KeyFold): boolean {
+  return cluster !== undefined && tagValue(tags, clusterTag(cluster), fold) === OWNED;
 }
 
 function ownershipByClusterTags(tags: Tags, fold: KeyFold): Ownership {

@@ -55,7 +55,8 @@ export interface TagsInvalid {
 }
 
 export interface TagSources {
-  readonly clusterName: ClusterName;
+  /** The name of the Cluster; undefined: the EKS cluster has no Cluster, and so no tag names one. */
+  readonly clusterName: ClusterName | undefined;
   /** The `spec.additionalTags` of the AWSFargateProfile. */
   readonly object: Tags;
   /** The `spec.additionalTags` of the control plane. */
@@ -67,7 +68,7 @@ export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
 ): E.Either<TagsInvalid, Tags> {
-  return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), [clusterTag(sources.clusterName)]: OWNED }, sources, keepCase);
+  return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
 /** Returns all tags that an IAM role must have. IAM treats keys that differ only in case as the same key. */
@@ -75,9 +76,12 @@ export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
 ): E.Either<TagsInvalid, Tags> {
-  const ours = { ...roleOwnershipTags({ eksClusterArn, namespace }), [clusterTag(sources.clusterName)]: OWNED };
+  const ours = { ...roleOwnershipTags({ eksClusterArn, namespace }), ...clusterTags(sources) };
   return mergeTags(ours, sources, foldCase);
 }
+
+const clusterTags = ({ clusterName }: TagSources): Tags =>
+  clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
 
 /** The tags that make an IAM role belong to this controller. */
 export const roleOwnershipTags = ({

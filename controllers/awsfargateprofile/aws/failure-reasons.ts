@@ -32,6 +32,8 @@ const PART_OF: Readonly<Record<AwsFailure['service'], ConditionPart>> = {
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
+  /** Whether spec.eksCluster of the object names the EKS cluster, and not a control plane. */
+  readonly isOfObject?: boolean;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
@@ -44,11 +46,12 @@ export interface CallContext {
 }
 
 export const callContext = (
-  { eksCluster, region, identity }: Target,
+  { clusterName, eksCluster, region, identity }: Target,
   { session, abandonment }: { readonly session?: Pick<Session, 'account'> } & Pick<CallContext, 'abandonment'> = {},
 ): CallContext => ({
-  eksCluster: eksCluster,
+  eksCluster,
   region,
+  isOfObject: clusterName === undefined,
   identity,
   ...(session && { account: session.account }),
   abandonment,
@@ -77,7 +80,7 @@ export function reasonForCredentials(
 
 /** The reason to stop a pass after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
-  const { eksCluster, region, account, identity, abandonment } = context;
+  const { eksCluster, region, account, identity, abandonment, isOfObject = false } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: PART_OF[failure.service] };
   if (isCredentialsInvalid(failure))
@@ -103,7 +106,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     });
   if (isAccessDenied(failure)) return newReason('AccessDenied', said);
   if (isClusterNotFound(failure))
-    return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }) });
+    return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
   // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then does

@@ -25,7 +25,9 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
   const { region, account } = desired.place;
   if (observed.cluster === 'gone') {
-    return stopWith(newReason('EKSClusterNotFound', { cluster: desired.identity.eksCluster, region, account }));
+    const { eksCluster: cluster, clusterName } = desired.identity;
+    const isOfObject = clusterName === undefined;
+    return stopWith(newReason('EKSClusterNotFound', { cluster, region, account, isOfObject }));
   }
   return (
     findProfileBlocker(desired, observed, desired.wanted.profile) ??

@@ -74,10 +74,11 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
 }
 
 /**
- * Whether the profile has the wanted subnets. Without spec.subnetIDs, any subnets are right for an existing profile of this
+ * Whether the profile has the wanted subnets. If EKS chooses them, any subnets are right. Without spec.subnetIDs, any subnets are right for an existing profile of this
  * controller: EKS cannot change them, and the control plane can list other subnets later.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
+  wanted.subnets.length === 0 ||
   areSubnetsEqual(wanted.subnets, found.subnets) ||
   (!wanted.areSubnetsInSpec && ownershipOf(desired, found).kind === 'ours');
 

@@ -17,7 +17,9 @@ export function findLimitBlocker(desired: Desired, observed: Observed, wanted: W
   const found = findProfile(observed.profiles, wanted.name);
   if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
-  return excess.length > 0 ? stopWith(newReason('NotAllowedByOperator', { excess })) : undefined;
+  return excess.length > 0
+    ? stopWith(newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }))
+    : undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
   const excess = desired.excess.filter(
     ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
   );
-  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess }) : undefined;
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
 /** The desired state without the permissions boundary that only the operator's limits ask for. */

@@ -175,9 +175,9 @@ function identityOf(
  * The names that Cluster API Provider AWS computes from namespace and name of the object. A client that may write the
  * status of an object of one namespace cannot choose the names of another namespace.
  */
-function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName }: Target): AdoptableNames {
+function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
-  return { profile, roles: [roleNameFor(clusterName, profile)] };
+  return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
 }
 
 function recordedStateOf(
@@ -242,7 +242,7 @@ function namesOnDeletion(
   // If a client removed spec.profileName, the role may have the name that follows from the computed profile name.
   const computedRole =
     roleName === undefined && roleARN === undefined
-      ? roleNameFor(object.spec.clusterName, profileNameOf(object))
+      ? roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object))
       : undefined;
   return {
     profiles: distinct([identity.profileName, recorded.profileName]).filter(

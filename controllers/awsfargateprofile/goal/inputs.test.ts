@@ -4,6 +4,7 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { BY_CLUSTER, clusterOf, newTypedCaches } from '../../shared/caches.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/limits.ts';
 import { readInputs } from './inputs.ts';
 import { aDeletedObject, anObject } from '../testing/builders.ts';
 
@@ -48,6 +49,7 @@ function read({
   readonly controlPlanes?: readonly KubeObject[] | null;
 } = {}) {
   return readInputs(object, {
+    limits: NO_LIMITS,
     ...newTypedCaches({
       profiles: storeOf(profiles),
       clusters: storeOf(clusters ?? undefined),

@@ -3,10 +3,15 @@ import type { AWSManagedControlPlane, Cluster } from '../../../api/external/inde
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { describeProblems } from '../../../api/v1beta2/index.ts';
 import type { TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
+import type { EksClusterName } from '../../../api/names.ts';
+import type { IdentityRef } from '../../../pkg/cloud/types.ts';
+import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
+import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { listSiblings } from '../../shared/siblings.ts';
+import { locationOf } from '../model/location.ts';
 import { roleNameOf } from '../model/names.ts';
 
 /**
@@ -21,37 +26,82 @@ export type InputLookup<A> =
 /** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a pass. */
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  readonly cluster: InputLookup<Cluster>;
+  /** The Cluster of the object; `none`: the spec names no Cluster. */
+  readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /** The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster. */
   readonly clusterApiVersion: string;
   /** The control plane that `spec.controlPlaneRef` of the Cluster names. */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
+  /** The EKS cluster that spec.eksCluster names; `undefined`: the spec names none. */
+  readonly eksCluster?: NamedEksCluster;
 }
 
-/** The caches from which a pass reads its inputs. */
+/** The EKS cluster that spec.eksCluster names, with the defaults and the limits of the manager. */
+export interface NamedEksCluster {
+  readonly name: EksClusterName;
+  /** The region in the spec, or the region of the object's profile, or the manager's own; `undefined`: the manager has none. */
+  readonly region: string | undefined;
+  readonly identity: IdentityRef | undefined;
+  /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
+  readonly excess: readonly LimitExcess[];
+}
+
+/** The caches and settings from which a pass reads its inputs. */
 export interface InputCaches {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
+  readonly limits: OperatorLimits;
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion?: string | undefined;
 }
 
 /** Reads from the caches every Kubernetes object that a pass needs. */
-export function readInputs(
-  object: AWSFargateProfile,
-  { profiles, clusters, controlPlanes }: InputCaches,
-): ReconcileInputs {
-  const { namespace } = object.metadata;
-  const lookup = clusters.lookup({ namespace, name: object.spec.clusterName });
+export function readInputs(object: AWSFargateProfile, caches: InputCaches): ReconcileInputs {
+  const { metadata, spec } = object;
+  const roleSharers = roleSharersOf(object, caches.profiles);
+  if (spec.clusterName === undefined) {
+    return { object, ...withoutCluster(object, caches), roleSharers };
+  }
+  const lookup = caches.clusters.lookup({ namespace: metadata.namespace, name: spec.clusterName });
   const cluster = toInputLookup(lookup);
   return {
     object,
     cluster,
     clusterApiVersion: lookup.kind === 'found' ? lookup.object.apiVersion : '',
-    controlPlane: readControlPlane(cluster, controlPlanes),
-    roleSharers: roleSharersOf(object, profiles),
+    controlPlane: readControlPlane(cluster, caches.controlPlanes),
+    roleSharers,
   };
+}
+
+/** The inputs of an object whose spec names an EKS cluster, or no cluster at all because another CRD has dropped the field. */
+function withoutCluster(
+  object: AWSFargateProfile,
+  caches: InputCaches,
+): Pick<ReconcileInputs, 'cluster' | 'clusterApiVersion' | 'controlPlane' | 'eksCluster'> {
+  const eksCluster = namedEksCluster(object, caches);
+  return {
+    cluster: { kind: 'none' },
+    clusterApiVersion: '',
+    controlPlane: { kind: 'absent' },
+    ...(eksCluster && { eksCluster }),
+  };
+}
+
+function namedEksCluster(
+  object: AWSFargateProfile,
+  { limits, managerRegion }: Pick<InputCaches, 'limits' | 'managerRegion'>,
+): NamedEksCluster | undefined {
+  const { eksCluster } = object.spec;
+  if (eksCluster === undefined) return undefined;
+  const location = locationOf(object);
+  // The region of the manager may change; the profile stays where it is.
+  const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
+  const { name, identityRef } = eksCluster;
+  const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });
+  return { name, region, identity: identityRef, excess };
 }
 
 /**

@@ -32,16 +32,17 @@ export function metadataPatch(
 ): UnknownRecord | undefined {
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
+  const { clusterName } = object.spec;
   const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetainAnnotation(object);
   const isBeginning = finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
-    labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: object.spec.clusterName },
+    labels: clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName },
     annotations: isBeginning ? { ...annotations, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : annotations,
     finalizers,
     ownerReferences:
-      cluster.kind === 'found'
+      cluster.kind === 'found' && clusterName !== undefined
         ? withOwnerReference(object, cluster.object, clusterApiVersion)
         : metadata.ownerReferences,
   });

@@ -42,9 +42,13 @@ export function wantedProfile(
   // EKS cannot change the subnets of a profile. So if a private subnet is added to the control plane later, the subnets in
   // status stay the wanted ones.
   const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
-  const subnets = firstFilled(spec.subnetIDs, recorded, controlPlaneFacts.privateSubnets);
+  const { privateSubnets, controlPlane } = controlPlaneFacts;
+  const subnets =
+    firstFilled(spec.subnetIDs, recorded, privateSubnets) ?? (privateSubnets === undefined ? [] : undefined);
   if (subnets === undefined) {
-    return E.left(newReason('NoPrivateSubnets', { controlPlane: keyText(controlPlaneFacts.controlPlane) }));
+    return E.left(
+      newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
+    );
   }
   return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
     name,
@@ -70,7 +74,7 @@ export function wantedRole(
 ): E.Either<Reason, WantedRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
-  const name = spec.roleName ?? roleNameFor(identity.clusterName, profileName);
+  const name = spec.roleName ?? roleNameFor(identity.clusterName ?? identity.eksCluster, profileName);
   const problem = findRoleNameProblem(name);
   if (problem !== undefined) {
     return invalid(

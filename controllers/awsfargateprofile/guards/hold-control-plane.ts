@@ -18,8 +18,9 @@ export async function holdControlPlane(
   facts: ControlPlaneFacts,
   signal: AbortSignal,
 ): Promise<ControlPlaneFacts> {
-  if (facts.creationBlocker !== undefined) return facts;
-  const creationBlocker = blockerFor(await finalizer.add(facts.controlPlane, signal), facts.controlPlane);
+  const { controlPlane } = facts;
+  if (facts.creationBlocker !== undefined || controlPlane === undefined) return facts;
+  const creationBlocker = blockerFor(await finalizer.add(controlPlane, signal), controlPlane);
   return creationBlocker === undefined ? facts : { ...facts, creationBlocker };
 }
 

@@ -4,8 +4,10 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { jsonEqual } from '../../../pkg/kube/patches.ts';
 import type { KubeClient, KubeObject, Resource } from '../../../pkg/kube/types.ts';
 import { SingleFlight } from '../../../pkg/async/single-flight.ts';
+import { clusterIndexOf } from '../../shared/caches.ts';
 import { findLiveBlocker } from '../../shared/live-blocker.ts';
 import { listLiveProfiles } from '../../shared/live-profiles.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
@@ -148,11 +150,12 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   ];
   const names = new Set(named.map((name) => name?.toLowerCase()));
   const known = accountOf(object);
-  const { spec, status = {} } = object;
+  const { status = {} } = object;
+  const cluster = clusterIndexOf(object);
   return ({ name, location }, deleted) => {
     if (!names.has(name.toLowerCase())) return false;
     if (!isNeighbour(object, deleted)) return isRecordedIn({ ...status }, location);
-    return known === undefined ? spec.clusterName === deleted.spec.clusterName : location.account === known;
+    return known === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === known;
   };
 }
 

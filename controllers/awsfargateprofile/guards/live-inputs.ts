@@ -25,7 +25,10 @@ export const newLiveInputs =
     const clusters = resources.clusters();
     if (clusters === undefined) return inputs;
     const { metadata, spec } = inputs.object;
-    const key = { namespace: metadata.namespace, name: spec.clusterName };
+    const name =
+      spec.clusterName ?? (inputs.cluster.kind === 'found' ? inputs.cluster.object.metadata.name : undefined);
+    if (name === undefined) return inputs;
+    const key = { namespace: metadata.namespace, name };
     const cluster = await getLive(client, clusters, key, decodeCluster, signal);
     const controlPlane = await getControlPlane(client, resources.controlPlanes(), cluster, signal);
     return { ...inputs, cluster, controlPlane: controlPlane ?? inputs.controlPlane };

@@ -15,7 +15,8 @@ import type { Location } from './location.ts';
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
-  readonly clusterName: ClusterName;
+  /** The name of the Cluster; undefined: the EKS cluster has no Cluster. */
+  readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
   /** The profile name that the spec gives; the wanted profile can have the name in status instead. */
@@ -27,6 +28,7 @@ export interface ObjectIdentity {
 
 export interface WantedProfile {
   readonly name: ProfileName;
+  /** The ids of the subnets; empty: EKS chooses the private subnets of the cluster. */
   readonly subnets: readonly string[];
   /** Whether spec.subnetIDs names the subnets. If not, an existing profile of this controller may have any subnets. */
   readonly areSubnetsInSpec: boolean;

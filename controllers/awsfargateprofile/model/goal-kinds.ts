@@ -10,7 +10,8 @@ import type { Reason } from '../reasons/reasons.ts';
  * credentials of the identity.
  */
 export interface Target {
-  readonly clusterName: ClusterName;
+  /** The name of the Cluster; undefined: the EKS cluster has no Cluster, because spec.eksCluster names it. */
+  readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly region: string;
   readonly identity: IdentityRef | undefined;
@@ -23,14 +24,20 @@ export interface Target {
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
-/** Facts of the AWSManagedControlPlane on which the desired state depends. */
+/**
+ * Facts about the EKS cluster on which the desired state depends. They come from the AWSManagedControlPlane, or from
+ * spec.eksCluster and EKS.
+ */
 export interface ControlPlaneFacts {
   readonly controlPlaneTags: Tags;
-  /** The AWS ids of the control plane's private subnets. */
-  readonly privateSubnets: readonly string[];
-  readonly controlPlane: ObjectKey;
+  /** The AWS ids of the control plane's private subnets; undefined: EKS chooses subnets if the spec names none. */
+  readonly privateSubnets: readonly string[] | undefined;
+  /** The control plane that gets the control plane finalizer; undefined: there is none. */
+  readonly controlPlane: ObjectKey | undefined;
   /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
+  /** Set if EKS tells whether the EKS cluster is ready, and not a control plane. */
+  readonly isReadinessOfEks?: true;
 }
 
 /** What a pass is to achieve for an object. It depends on Kubernetes objects alone, not on the state of AWS. */

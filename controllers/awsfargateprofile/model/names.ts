@@ -18,10 +18,12 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is set.
+ * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is set, or
+ * if another CRD has dropped the name of the cluster from spec and status.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
-  const { roleARN, roleName, clusterName } = object.spec;
+  const { roleARN, roleName, clusterName, eksCluster } = object.spec;
   if (roleARN !== undefined) return undefined;
-  return roleName ?? roleNameFor(clusterName, currentProfileNameOf(object));
+  const cluster = clusterName ?? eksCluster?.name ?? object.status?.eksClusterName;
+  return roleName ?? (cluster && roleNameFor(cluster, currentProfileNameOf(object)));
 }

@@ -72,14 +72,22 @@ export const AWS_REASONS = {
     describe: ({ detail }) => `A quota of the AWS account is used up. AWS says: ${detail}`,
     remedy: () => `Delete resources that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
   }),
-  EKSClusterNotFound: defineReason<{ readonly cluster: string; readonly region: string; readonly account?: string }>({
+  /** `isOfObject`: whether spec.eksCluster of the object names the EKS cluster, and not a control plane. */
+  EKSClusterNotFound: defineReason<{
+    readonly cluster: string;
+    readonly region: string;
+    readonly account?: string;
+    readonly isOfObject?: boolean;
+  }>({
     nature: 'human',
     part: 'EKSFargateProfileReady',
     poll: pollDoubling(15 * SECOND, 5 * MINUTE),
     describe: ({ cluster, region, account }) =>
       `EKS cluster ${quoted(cluster)} does not exist in region ${region}` +
       (account === undefined ? '' : ` of account ${account}`),
-    remedy: () =>
-      `Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
+    remedy: ({ isOfObject = false }) =>
+      isOfObject
+        ? `Create the EKS cluster, or correct spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: then the controller deletes its role too; for another EKS cluster create another AWSFargateProfile. ${RETRIES}`
+        : `Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
   }),
 } as const;

@@ -7,6 +7,7 @@ import type { Description } from './entry.ts';
 import {
   CONTINUES,
   MINUTE,
+  REPLACE_OBJECT,
   RETRIES,
   SECOND,
   defineReason,
@@ -79,11 +80,12 @@ export const KUBERNETES_REASONS = {
       `Cluster ${cluster} does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds`,
     remedy: () => 'After that the controller continues with the deletion of this object',
   }),
-  MoveAbandoned: defineReason<{ readonly cluster: string }>({
+  /** `cluster`: the Cluster of the object; undefined: the object has no Cluster. */
+  MoveAbandoned: defineReason<{ readonly cluster?: string }>({
     nature: 'human',
     poll: pollRarely,
     describe: ({ cluster }) =>
-      `this object has the annotation ${DELETE_FOR_MOVE_ANNOTATION}, with which clusterctl move marks an object before it deletes the object here, but Cluster ${cluster} is not paused, so no move is running. The controller does nothing for this object`,
+      `this object has the annotation ${DELETE_FOR_MOVE_ANNOTATION}, with which clusterctl move marks an object before it deletes the object here, but ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so no move is running. The controller does nothing for this object`,
     remedy: () =>
       `If the object exists in another management cluster, remove the finalizers of this object and delete it. Otherwise remove the annotation: then the controller continues`,
   }),
@@ -154,29 +156,40 @@ export const KUBERNETES_REASONS = {
     readonly recorded: string;
     readonly found: string;
     readonly saidBy: 'status' | 'annotation';
+    /** Whether the field is one of this object, and not of the control plane. */
+    readonly isOfObject?: true;
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ field, recorded, found }) =>
-      `${field} of the control plane is now ${quoted(found)}, but it was ${quoted(recorded)} when the Fargate profile of this object was created. The controller changes nothing in AWS`,
-    remedy: ({ field, recorded, saidBy }) =>
-      saidBy === 'status'
-        ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: then the controller deletes the profile where it was created`
-        : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
+    describe: ({ field, recorded, found, isOfObject }) =>
+      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but it was ${quoted(recorded)} when the Fargate profile of this object was created. The controller changes nothing in AWS`,
+    remedy: ({ field, recorded, saidBy, isOfObject }) =>
+      isOfObject
+        ? saidBy === 'status'
+          ? `${REPLACE_OBJECT}: the controller deletes the profile of this object where it was created`
+          : `If the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`
+        : saidBy === 'status'
+          ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: then the controller deletes the profile where it was created`
+          : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
   }),
   /**
    * `missing`: a clause that names the missing object or field. `provisionedIn`: the value of the annotation
    * `provisioned-in` if status is empty.
    */
-  TargetUnknown: defineReason<{ readonly missing: string; readonly provisionedIn: string | undefined }>({
+  TargetUnknown: defineReason<{
+    readonly missing: string;
+    readonly provisionedIn: string | undefined;
+    /** What makes the credentials known again; default: the Cluster and its control plane. */
+    readonly cure?: string | undefined;
+  }>({
     nature: 'human',
     poll: pollRarely,
     describe: ({ missing, provisionedIn }) =>
       provisionedIn === undefined
         ? `the controller does not know in which account and region the Fargate profile of this object is: the status does not say it, and ${missing}`
         : `the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster), but the controller does not know which credentials to use: ${missing}`,
-    remedy: () =>
-      `Restore the Cluster and its control plane. Or, if AWS has nothing of this object any more, set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS. ${CONTINUES}`,
+    remedy: ({ cure = 'Restore the Cluster and its control plane' }) =>
+      `${cure}. Or, if AWS has nothing of this object any more, set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS. ${CONTINUES}`,
   }),
   InvalidSpec: defineReason<Description>({
     nature: 'human',

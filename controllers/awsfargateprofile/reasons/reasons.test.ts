@@ -25,6 +25,10 @@ const FACTS: Facts = {
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
   TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined },
+  ClusterNotNamed: { provisionedIn: undefined },
+  RegionUnknown: { cluster: 'tools' },
+  WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
+  SubnetChoiceDenied: { detail: 'Missing permissions for ec2:DescribeSubnets' },
   InvalidSpec: { detail: 'spec.roleARN "x" is not the ARN of an IAM role' },
   TagsInvalid: { detail: 'tag "aws:x" of the AWSFargateProfile: AWS reserves keys that begin with "aws:"' },
   NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
@@ -97,6 +101,7 @@ const FACTS: Facts = {
   },
   RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
   NotAllowedByOperator: {
+    about: 'IAMFargateRolesReady',
     excess: [
       { field: 'spec.roleARN', value: 'arn:aws:iam::111122223333:role/x', allowed: ['arn:aws:iam::*:role/pods/*'] },
       { field: 'spec.roleAdditionalPolicies[0]', value: 'arn:aws:iam::aws:policy/A', allowed: ['none'] },

@@ -2,6 +2,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { AWS_REASONS } from './aws.ts';
 import { CREDENTIAL_REASONS } from './credentials.ts';
+import { EKS_CLUSTER_NAME_REASONS, EKS_CLUSTER_REASONS } from './eks-cluster.ts';
 import { KUBERNETES_REASONS } from './kubernetes.ts';
 import { PROFILE_REASONS } from './profile.ts';
 import { OWNERSHIP_REASONS } from './ownership.ts';
@@ -18,8 +19,10 @@ export type { Nature, ConditionPart, SiblingChange } from './entry.ts';
  */
 export const REASONS = {
   ...KUBERNETES_REASONS,
+  ...EKS_CLUSTER_NAME_REASONS,
   ...CREDENTIAL_REASONS,
   ...AWS_REASONS,
+  ...EKS_CLUSTER_REASONS,
   ...OWNERSHIP_REASONS,
   ...ROLE_REASONS,
   ...PROFILE_REASONS,
@@ -62,7 +65,8 @@ export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
  * reason is over.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
-  reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
+  reason !== undefined &&
+  (Object.hasOwn(KUBERNETES_REASONS, reason) || Object.hasOwn(EKS_CLUSTER_NAME_REASONS, reason));
 
 /** Whether the change of another AWSFargateProfile of the cluster may have ended the wait for the reason. */
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {

@@ -1,6 +1,6 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { LimitExcess } from '../../../pkg/fargate/limits.ts';
-import type { Description, SpecChangeable } from './entry.ts';
+import type { ConditionPart, Description, SpecChangeable } from './entry.ts';
 import {
   CONTINUES,
   MINUTE,
@@ -32,6 +32,18 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
       : `Use only values in ${name} that match ${enumerated(patterns)}`;
   });
   return [...new Set(sentences)].join('. ');
+}
+
+const EKS_CLUSTER_FIELD = 'spec.eksCluster';
+
+/** Says which EKS clusters are allowed. spec.eksCluster cannot be changed, so only the operator or another object helps. */
+function describeAllowedClusters(excess: readonly LimitExcess[]): string {
+  const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
+  const ask =
+    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager';
+  return patterns.length === 0
+    ? ask
+    : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;
 }
 
 /** Reasons about the pod execution role. */
@@ -124,14 +136,15 @@ export const ROLE_REASONS = {
    * The spec has values that the flags of the manager do not allow. The reason stops the creation of a profile; on an object
    * whose profile exists it does not change Ready.
    */
-  NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[] }>({
+  NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[]; readonly about: ConditionPart }>({
     nature: 'human',
-    ...iam,
     poll: pollRarely,
     describe: ({ excess }) =>
       `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
     remedy: ({ excess }) =>
-      `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} in the flags of the manager. ${CONTINUES}`,
+      excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
+        ? `${describeAllowedClusters(excess)}. ${CONTINUES}`
+        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} in the flags of the manager. ${CONTINUES}`,
   }),
   RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
     nature: 'human',

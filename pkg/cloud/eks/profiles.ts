@@ -60,7 +60,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
               clusterName: cluster,
               fargateProfileName: name,
               podExecutionRoleArn,
-              subnets: [...subnets],
+              ...(subnets.length > 0 && { subnets: [...subnets] }),
               selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
               tags: { ...tags },
               // Every CreateFargateProfile has a new client request token, because the profile's name already makes the

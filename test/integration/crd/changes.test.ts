@@ -303,10 +303,51 @@ describe('validation of a change of an AWSFargateProfile', function () {
           `spec.clusterName: Forbidden: clusterName is immutable: "prod" cannot become "other"; ${CREATE_ANOTHER}`,
         ]);
         expect(causesOf(await change(name, { clusterName: null }))).to.deep.equal([
-          'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace',
+          'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace, or set eksCluster',
         ]);
       });
     }
+  });
+
+  it('always refuses another eksCluster, and allows another identity', async () => {
+    const before = { clusterName: undefined, eksCluster: { name: 'tools', region: 'eu-west-1' } };
+    const identityRef = { kind: 'AWSClusterRoleIdentity', name: 'team-a' };
+    const refusals: readonly (readonly [Fields, readonly string[]])[] = [
+      [
+        { eksCluster: { name: 'other' } },
+        [`spec.eksCluster.name: Forbidden: name is immutable: "tools" cannot become "other"; ${CREATE_ANOTHER}`],
+      ],
+      [{ eksCluster: { region: null } }, [`spec.eksCluster.region: Forbidden: region is immutable; ${CREATE_ANOTHER}`]],
+      [
+        { eksCluster: null },
+        [
+          'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace, or set eksCluster',
+        ],
+      ],
+      [
+        { eksCluster: null, clusterName: 'prod' },
+        [`spec.clusterName: Forbidden: cannot replace eksCluster, which is immutable; ${CREATE_ANOTHER}`],
+      ],
+      [
+        { clusterName: 'prod' },
+        ['spec.eksCluster: Forbidden: cannot be combined with clusterName; set one of the two'],
+      ],
+    ];
+    for (const provisioned of [true, false]) {
+      await withObject({ before }, provisioned, async (name) => {
+        for (const [wrong, causes] of refusals) expect(causesOf(await change(name, wrong))).to.deep.equal(causes);
+        expect(causesOf(await change(name, { eksCluster: { identityRef } }))).to.deep.equal([]);
+        expect(causesOf(await change(name, { eksCluster: { identityRef: null } }))).to.deep.equal([]);
+      });
+    }
+  });
+
+  it('always refuses to replace clusterName by eksCluster', async () => {
+    await withObject({ before: {} }, false, async (name) => {
+      expect(causesOf(await change(name, { clusterName: null, eksCluster: { name: 'tools' } }))).to.deep.equal([
+        `spec.eksCluster: Forbidden: cannot replace clusterName, which is immutable; ${CREATE_ANOTHER}`,
+      ]);
+    });
   });
 
   it('refuses to remove the spec or its selectors', async () => {
@@ -317,7 +358,7 @@ describe('validation of a change of an AWSFargateProfile', function () {
       const path = `${PROFILES}/${name}`;
       const { spec: _, ...bare } = await controlPlane.api.get(path);
       expect(causesOf(await controlPlane.api.request('PUT', path, { body: bare }))).to.deep.equal([
-        'spec: Required value: missing; set at least clusterName and selectors',
+        'spec: Required value: missing; set at least selectors and clusterName or eksCluster',
       ]);
     });
   });

@@ -32,7 +32,7 @@ describe('validation of a new AWSFargateProfile', function () {
 
   it('refuses an object without a spec', async () => {
     expect(causesOf(await create({ ...profile('new'), spec: undefined }))).to.deep.equal([
-      'spec: Required value: missing; set at least clusterName and selectors',
+      'spec: Required value: missing; set at least selectors and clusterName or eksCluster',
     ]);
   });
 

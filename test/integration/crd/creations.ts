@@ -12,6 +12,7 @@ const BESIDE_ARN =
   'or remove it';
 const NOT_A_POLICY =
   'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
+const LONG_NAME = `-${'a'.repeat(100)}`;
 const ROLE = 'arn:aws:iam::123456789012:role/pods';
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 
@@ -40,12 +41,52 @@ export const CREATIONS: readonly Case[] = [
   {
     what: 'no clusterName',
     spec: { clusterName: undefined },
-    causes: ['spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace'],
+    causes: [
+      'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace, or set eksCluster',
+    ],
   },
   {
     what: 'an empty clusterName',
     spec: { clusterName: '' },
-    causes: ['spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace'],
+    causes: [
+      'spec.clusterName: Required value: missing; set it to the name of a Cluster in the same namespace, or set eksCluster',
+    ],
+  },
+
+  { what: 'only an eksCluster', spec: { clusterName: undefined, eksCluster: { name: 'tools' } } },
+  {
+    what: 'an eksCluster with region and identity',
+    spec: {
+      clusterName: undefined,
+      eksCluster: {
+        name: 'Tools_1-a',
+        region: 'us-gov-east-1',
+        identityRef: { kind: 'AWSClusterRoleIdentity', name: 'team-a' },
+      },
+    },
+  },
+  {
+    what: 'clusterName and eksCluster',
+    spec: { eksCluster: { name: 'tools' } },
+    causes: ['spec.eksCluster: Forbidden: cannot be combined with clusterName; set one of the two'],
+  },
+  {
+    what: 'an eksCluster without name and with a bad region and identity',
+    spec: { clusterName: undefined, eksCluster: { region: 'Ireland', identityRef: { kind: 'Secret' } } },
+    causes: [
+      'spec.eksCluster.name: Required value: missing; set it to the name of the cluster in EKS',
+      'spec.eksCluster.region: Invalid value: "Ireland": not the name of an AWS region; use a name such as eu-west-1',
+      'spec.eksCluster.identityRef.name: Required value: missing; set it to the name of the identity object',
+      'spec.eksCluster.identityRef.kind: Required value: not a kind of identity; use AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
+    ],
+  },
+  {
+    what: 'an eksCluster with a name that EKS does not allow',
+    spec: { clusterName: undefined, eksCluster: { name: LONG_NAME } },
+    causes: [
+      `spec.eksCluster.name: Invalid value: "${LONG_NAME}": longer than 100 characters; use at most 100`,
+      `spec.eksCluster.name: Invalid value: "${LONG_NAME}": not the name of a cluster in EKS; use letters, digits, hyphens and underscores`,
+    ],
   },
 
   {

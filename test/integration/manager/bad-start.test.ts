@@ -60,6 +60,10 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], message: strin
     ['--allow-policy-arn=arn:aws:iam::aws:policy/x', '--allow-policy-arn='],
     '--allow-policy-arn: "" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:policy/pods/* or none',
   ],
+  [
+    ['--allow-eks-cluster=tools'],
+    '--allow-eks-cluster: "tools" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*',
+  ],
   [['--logging-format', 'xml'], '--logging-format: "xml" is not a format; use text or json'],
   [
     ['--service-endpoints', 'us-east-1:eks=ftp://x'],
@@ -166,6 +170,7 @@ describe('the manager in a bad environment', () => {
         'require-permissions-boundary',
         'allow-role-arn',
         'allow-policy-arn',
+        'allow-eks-cluster',
         'leader-elect',
         'leader-elect-lease-duration',
         'leader-elect-renew-deadline',

@@ -3,6 +3,7 @@ import { BEFORE_AWS } from './before-aws.ts';
 import { BESIDE_CAPA } from './beside-capa.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { DELETION } from './deletion.ts';
+import { EKS_CLUSTERS } from './eks-cluster.ts';
 import { LIMITS } from './limits.ts';
 import type { Phase } from './phase.ts';
 import { PROFILES } from './profile.ts';
@@ -15,6 +16,7 @@ export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'after an AWS error': AWS,
   'the role': ROLES,
   "the operator's limits": LIMITS,
+  'an EKS cluster without a Cluster': EKS_CLUSTERS,
   'the profile': PROFILES,
   'the deletion': DELETION,
   'beside Cluster API Provider AWS, with --manage-crd': BESIDE_CAPA,

@@ -26,6 +26,7 @@ export function checkSubnets(
 ): void {
   const { eks } = context.state.config;
   const used = eks.emptySubnets === 'refuse' ? named : subnetsToUse(named, cluster, context.region);
+  if (named.length === 0) checkChoicePermissions(context, members);
   if (used.length === 0) {
     // AWS does not document this error message.
     throw eksErrors.invalidParameter('Fargate Profile requires at least one private subnet.', members);
@@ -48,6 +49,16 @@ export function checkSubnets(
         `Fargate Profile creation for the Availability Zone ${subnet.availabilityZone} for Subnet ${id} is not supported`,
         members,
       );
+    }
+  }
+}
+
+/** EKS chooses the private subnets with the permissions of the caller: https://github.com/aws/aws-cdk/issues/7614 */
+function checkChoicePermissions({ principals, principal }: Context, members: Readonly<Record<string, string>>): void {
+  for (const action of ['ec2:DescribeSubnets', 'ec2:DescribeRouteTables']) {
+    // The words are those of the issue. AWS does not document the type of the error.
+    if (principals.isDenied(principal, action, '*')) {
+      throw eksErrors.invalidRequest(`Missing permissions for ${action}`, members);
     }
   }
 }

@@ -1,0 +1,125 @@
+import type { Rule } from '../schema/openapi.ts';
+
+// CEL rules for the two fields that name the cluster of a profile, spec.clusterName and spec.eksCluster. Exactly one of them
+// is set. Under the CRD of Cluster API Provider AWS the API server drops spec.eksCluster, so an object that has neither stays
+// changeable, and can get one of them again.
+
+export const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
+
+export const required = (field: string, rule: string, message: string): Rule => ({
+  rule,
+  message,
+  fieldPath: `.${field}`,
+  reason: 'FieldValueRequired',
+});
+
+/** A CEL rule that makes a text field immutable once it is set. */
+const immutable = (field: string): Rule => ({
+  rule: 'self == oldSelf',
+  message: `${field} is immutable; ${CREATE_ANOTHER}`,
+  messageExpression: `'${field} is immutable: "' + oldSelf + '" cannot become "' + self + '"; ${CREATE_ANOTHER}'`,
+  reason: 'FieldValueForbidden',
+});
+
+/** A CEL expression: the field is absent or `''`. */
+export const isEmpty = (field: string): string => `(!has(${field}) || ${field} == '')`;
+
+const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && ${spec}.clusterName != '')`;
+
+export const CLUSTER_NAME_RULES: readonly Rule[] = [immutable('clusterName')];
+
+/** CEL rules for the spec as a whole. */
+export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
+  {
+    ...required(
+      'clusterName',
+      `${hasClusterName('self')} || has(self.eksCluster) || ` +
+        `(oldSelf.hasValue() && !${hasClusterName('oldSelf.value()')} && !has(oldSelf.value().eksCluster))`,
+      'missing; set it to the name of a Cluster in the same namespace, or set eksCluster',
+    ),
+    optionalOldSelf: true,
+  },
+  {
+    rule: `!${hasClusterName('self')} || !has(self.eksCluster)`,
+    message: 'cannot be combined with clusterName; set one of the two',
+    fieldPath: '.eksCluster',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: `!${hasClusterName('oldSelf')} || ${hasClusterName('self')} || !has(self.eksCluster)`,
+    message: `cannot replace clusterName, which is immutable; ${CREATE_ANOTHER}`,
+    fieldPath: '.eksCluster',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: `!has(oldSelf.eksCluster) || has(self.eksCluster) || !${hasClusterName('self')}`,
+    message: `cannot replace eksCluster, which is immutable; ${CREATE_ANOTHER}`,
+    fieldPath: '.clusterName',
+    reason: 'FieldValueForbidden',
+  },
+];
+
+/** CEL rules for spec.eksCluster. */
+export const EKS_CLUSTER_RULES: readonly Rule[] = [
+  required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the cluster in EKS'),
+  {
+    rule: `(${isEmpty('self.region')} && ${isEmpty('oldSelf.region')}) || (has(self.region) && has(oldSelf.region) && self.region == oldSelf.region)`,
+    message: `region is immutable; ${CREATE_ANOTHER}`,
+    fieldPath: '.region',
+    reason: 'FieldValueForbidden',
+  },
+];
+
+/** CEL rules for the name of a cluster in EKS: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html */
+export const EKS_CLUSTER_NAME_RULES: readonly Rule[] = [
+  immutable('name'),
+  { rule: 'size(self) <= 100', message: 'longer than 100 characters; use at most 100' },
+  {
+    rule: `self == '' || self.matches('^[0-9A-Za-z][A-Za-z0-9_-]*$')`,
+    message: 'not the name of a cluster in EKS; use letters, digits, hyphens and underscores',
+  },
+];
+
+export const REGION_RULES: readonly Rule[] = [
+  {
+    rule: `self == '' || self.matches('^[a-z]+(-[a-z0-9]+)+$')`,
+    message: 'not the name of an AWS region; use a name such as eu-west-1',
+  },
+];
+
+export const IDENTITY_REF_RULES: readonly Rule[] = [
+  required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the identity object'),
+  required(
+    'kind',
+    `has(self.kind) && self.kind in ['AWSClusterControllerIdentity', 'AWSClusterRoleIdentity', 'AWSClusterStaticIdentity']`,
+    'not a kind of identity; use AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
+  ),
+];
+
+/**
+ * A CEL condition: the spec does not get an eksCluster that another CRD has dropped, or the field of the eksCluster is absent or
+ * equals the field in status, or status does not have it.
+ */
+const asBefore = (field: string, known: string): string =>
+  '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
+  `!has(self.spec.eksCluster.${field}) || !has(oldSelf.status) || !has(oldSelf.status.${known}) || ` +
+  `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
+
+/**
+ * CEL rules for the whole object: an eksCluster that another CRD has dropped can only come back as it was. Where the other CRD
+ * has dropped status too, the controller compares with an annotation, which CEL cannot read.
+ */
+export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
+  {
+    rule: asBefore('name', 'eksClusterName'),
+    message: 'another EKS cluster than before; set it to status.eksClusterName',
+    fieldPath: '.spec.eksCluster.name',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: asBefore('region', 'region'),
+    message: 'another region than before; set it to status.region',
+    fieldPath: '.spec.eksCluster.region',
+    reason: 'FieldValueForbidden',
+  },
+];

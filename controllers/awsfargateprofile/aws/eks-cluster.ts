@@ -1,0 +1,63 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { Session } from '../../../pkg/cloud/types.ts';
+import type { OperatorLimits } from '../../../pkg/fargate/limits.ts';
+import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { eksClusterNotAllowed } from '../goal/target.ts';
+import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
+import { locationOf } from '../model/location.ts';
+import type { DroppedPass, PassEnd } from '../model/pass.ts';
+import { stoppedBy } from '../model/pass.ts';
+import { isInTransit } from '../model/transit.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { callContext, reasonForFailure } from './failure-reasons.ts';
+
+/** The status of an EKS cluster in which EKS creates Fargate profiles. */
+const ACTIVE = 'ACTIVE';
+
+/**
+ * Completes the facts about an EKS cluster that spec.eksCluster names, now that the account is known: whether the operator
+ * allows the EKS cluster, and whether it is ready. Returns Left if the pass must end without another call to AWS.
+ *
+ * EKS is asked only for an object that was never provisioned: for a change of another object's profile, EKS itself refuses what
+ * cannot be done.
+ */
+export async function completeEksClusterFacts(
+  session: Pick<Session, 'account' | 'clusters'>,
+  object: AWSFargateProfile,
+  target: Target,
+  facts: ControlPlaneFacts,
+  limits: OperatorLimits,
+): Promise<E.Either<PassEnd | DroppedPass, ControlPlaneFacts>> {
+  if (facts.isReadinessOfEks !== true || facts.creationBlocker !== undefined) return E.right(facts);
+  const { eksCluster: name, region } = target;
+  const { account } = session;
+  const excess = findEksClusterExcess(limits, object.metadata.namespace, { account, region, name });
+  if (excess.length > 0) {
+    const creationBlocker = eksClusterNotAllowed(excess);
+    return locationOf(object).kind === 'known'
+      ? E.right({ ...facts, creationBlocker })
+      : E.left(stoppedBy(creationBlocker));
+  }
+  if (object.status?.initialization?.provisioned === true || isInTransit(object)) return E.right(facts);
+  const described = await session.clusters.describe(name)();
+  if (E.isLeft(described)) return E.left(endAfterFailure(described.left, session, target));
+  const creationBlocker = blockerFor(name, described.right?.status ?? ACTIVE);
+  return E.right(creationBlocker === undefined ? facts : { ...facts, creationBlocker });
+}
+
+/** The reason for which nothing may be created in an EKS cluster with this status. */
+const blockerFor = (cluster: string, status: string): Reason | undefined =>
+  status === ACTIVE ? undefined : newReason('WaitingForEKSCluster', { cluster, status });
+
+const endAfterFailure = (
+  failure: AwsFailure,
+  session: Pick<Session, 'account'>,
+  target: Target,
+): PassEnd | DroppedPass =>
+  isNotDispatched(failure)
+    ? { kind: 'quit', because: failure.message, until: 'later' }
+    : stoppedBy(reasonForFailure(failure, callContext(target, { session })));

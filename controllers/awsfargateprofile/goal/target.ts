@@ -1,0 +1,239 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
+import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { isElsewhere } from '../../shared/control-plane-reference.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
+import type { KnownLocation } from '../model/location.ts';
+import { formatLocation, locationOf } from '../model/location.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { NamedEksCluster, ReconcileInputs } from './inputs.ts';
+
+/** The target of a living object, with the facts about its EKS cluster. */
+export interface FoundTarget {
+  readonly target: Target;
+  readonly facts: ControlPlaneFacts;
+}
+
+/**
+ * The target that the spec of a living object names: the EKS cluster of its Cluster, or the one of spec.eksCluster. Returns Left
+ * with the reason for which there is none yet.
+ */
+export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
+  const { object, cluster, eksCluster } = inputs;
+  if (eksCluster !== undefined) return targetInEks(eksCluster);
+  switch (cluster.kind) {
+    case 'found':
+      return targetOfCluster(inputs, cluster.object);
+    case 'absent':
+      return E.left(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
+    case 'unknown':
+      return E.left(newReason('WaitingForAPI', { kind: CLUSTER_KIND, reason: cluster.reason }));
+    case 'none':
+      return E.left(newReason('ClusterNotNamed', { provisionedIn: provisionedIn(object) }));
+  }
+}
+
+/** The target that spec.eksCluster names. EKS tells later whether the EKS cluster exists and is ready. */
+function targetInEks({ name, region, identity, excess }: NamedEksCluster): E.Either<Reason, FoundTarget> {
+  if (region === undefined) return E.left(newReason('RegionUnknown', { cluster: name }));
+  return E.right({
+    target: { clusterName: undefined, eksCluster: name, region, identity },
+    facts: {
+      controlPlaneTags: {},
+      privateSubnets: undefined,
+      controlPlane: undefined,
+      creationBlocker: excess.length === 0 ? undefined : eksClusterNotAllowed(excess),
+      isReadinessOfEks: true,
+    },
+  });
+}
+
+export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>
+  newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });
+
+/**
+ * The target that the control plane of the Cluster names. Returns Left with the reason for which there is none yet.
+ */
+function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
+  const reference = cluster.controlPlaneRef;
+  if (reference === undefined)
+    return E.left(controlPlaneMissing(`Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet`));
+  if (!isAWSManagedControlPlane(reference)) {
+    return E.left(newReason('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
+  }
+  if (isElsewhere(cluster, reference)) {
+    const facts = { cluster: clusterKey(object), namespace: cluster.metadata.namespace, named: reference.namespace };
+    return E.left(newReason('ControlPlaneElsewhere', facts));
+  }
+  if (controlPlane.kind === 'unknown') return E.left(controlPlanesUnreadable(controlPlane.reason));
+  const key = keyText(reference);
+  if (controlPlane.kind === 'absent') {
+    return E.left(
+      isDeleting(cluster)
+        ? clusterDeletingReason(object)
+        : controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} does not exist yet`),
+    );
+  }
+  const target = targetOf(object, controlPlane.object);
+  return target === undefined
+    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`))
+    : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
+}
+
+const factsOf = (
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): ControlPlaneFacts => ({
+  controlPlaneTags: controlPlane.additionalTags,
+  privateSubnets: privateSubnets(controlPlane.subnets),
+  controlPlane: keyOf(controlPlane),
+  creationBlocker: findCreationBlocker(object, cluster, controlPlane),
+});
+
+/**
+ * The reason for which nothing may be created now; `undefined` if there is none. Existing profiles and roles are corrected
+ * and deleted all the same.
+ */
+function findCreationBlocker(
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  if (isDeleting(cluster)) return clusterDeletingReason(object);
+  if (isDeleting(controlPlane)) return newReason('ClusterDeleting', { what: named });
+  return controlPlane.ready
+    ? undefined
+    : newReason('WaitingForEKSControlPlane', { detail: `${named} is not ready yet` });
+}
+
+function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {
+  const { region, metadata } = controlPlane;
+  if (region === undefined) return undefined;
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: controlPlane.eksClusterName ?? defaultEksClusterName(metadata.name, metadata.namespace),
+    region,
+    identity: controlPlane.identityRef,
+  };
+}
+
+/** The region, EKS cluster and identity in status, where they are written before the first change in AWS. */
+export function recordedTarget(object: AWSFargateProfile): Target | undefined {
+  const { region, eksClusterName, identityRef } = object.status ?? {};
+  if (region === undefined || eksClusterName === undefined) return undefined;
+  const { kind, name } = identityRef ?? {};
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: eksClusterName,
+    region,
+    identity: kind === undefined || name === undefined ? undefined : { kind, name },
+  };
+}
+
+/**
+ * The reason to stop if the control plane names another region or EKS cluster than status or the annotation
+ * `provisioned-in`.
+ */
+export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
+  const location = locationOf(object);
+  const changed = location.kind === 'known' ? changedField(location, found) : undefined;
+  if (changed === undefined) return undefined;
+  const saidBy = recordedTarget(object) === undefined ? 'annotation' : 'status';
+  return newReason('TargetChanged', {
+    ...changed,
+    saidBy,
+    ...(found.clusterName === undefined && { isOfObject: true }),
+  });
+}
+
+function changedField(
+  recorded: Pick<KnownLocation, 'region' | 'eksCluster'>,
+  found: Target,
+): { readonly field: string; readonly recorded: string; readonly found: string } | undefined {
+  const isOfObject = found.clusterName === undefined;
+  if (recorded.region !== found.region) {
+    const field = isOfObject ? 'spec.eksCluster.region' : 'spec.region';
+    return { field, recorded: recorded.region, found: found.region };
+  }
+  const field = isOfObject ? 'spec.eksCluster.name' : 'spec.eksClusterName';
+  return recorded.eksCluster === found.eksCluster
+    ? undefined
+    : { field, recorded: recorded.eksCluster, found: found.eksCluster };
+}
+
+/**
+ * The region, EKS cluster and identity recorded in status. If the control plane or spec.eksCluster names the same region
+ * and EKS cluster, the identity that it names is used instead, because the user may have corrected it.
+ */
+export function deletionTarget(
+  inputs: ReconcileInputs,
+): { readonly target: Target; readonly targetSource: TargetSource } | undefined {
+  const { object, controlPlane, eksCluster } = inputs;
+  const recorded = recordedTarget(object);
+  const named = targetNamedForDeletion(inputs);
+  const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
+  if (!isSame) return { target: recorded, targetSource: 'record' };
+  // Cluster API Provider AWS leaves a control plane ready while the control plane is being deleted.
+  const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
+  const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
+  return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
+}
+
+/** The target that the control plane or spec.eksCluster of an object names that is being deleted. */
+function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
+  if (eksCluster === undefined)
+    return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
+  const { name, region, identity, excess } = eksCluster;
+  // The limits do not block a deletion. But in an EKS cluster that is not allowed, an object without a location has nothing.
+  const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
+  return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
+}
+
+/** Names the missing object or field without which the region and the EKS cluster are not known, and the cure. */
+export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
+  readonly missing: string;
+  readonly cure?: string;
+} {
+  if (eksCluster !== undefined) {
+    return eksCluster.region === undefined
+      ? {
+          missing: 'spec.eksCluster.region is not set, and the controller does not know its own AWS region',
+          cure: 'Set AWS_REGION of the manager',
+        }
+      : {
+          missing: `the operator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
+          cure: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
+        };
+  }
+  if (cluster.kind === 'none')
+    return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
+  if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
+  return {
+    missing:
+      controlPlane.kind === 'found'
+        ? `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))} has no spec.region`
+        : `Cluster ${clusterKey(object)} has no ${CONTROL_PLANE_KIND}`,
+  };
+}
+
+export const controlPlanesUnreadable = (reason: string): Reason =>
+  newReason('WaitingForAPI', { kind: CONTROL_PLANE_KIND, reason });
+const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
+const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
+  newReason('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
+export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
+  `${metadata.namespace}/${spec.clusterName}`;
+
+/** The AWS location that the object records, as text; `undefined` if it records none. */
+export function provisionedIn(object: AWSFargateProfile): string | undefined {
+  const location = locationOf(object);
+  return location.kind === 'known' ? formatLocation(location) : undefined;
+}

@@ -1,0 +1,59 @@
+import {
+  CONTINUES,
+  MINUTE,
+  MISSING_PATIENCE,
+  RETRIES,
+  SECOND,
+  defineReason,
+  pollDoubling,
+  pollRarely,
+  quoted,
+} from './entry.ts';
+
+const eks = { part: 'EKSFargateProfileReady' } as const;
+
+/** Reasons about the EKS cluster that spec.eksCluster names, which the controller finds in Kubernetes. */
+export const EKS_CLUSTER_NAME_REASONS = {
+  /** `provisionedIn`: the AWS location that the object records. */
+  ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: () =>
+      'the spec has neither clusterName nor eksCluster. The CRD of another provider drops eksCluster from objects',
+    remedy: ({ provisionedIn }) =>
+      `Set spec.eksCluster again as it was${provisionedIn === undefined ? '' : `: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster)`}. ${CONTINUES}`,
+  }),
+  RegionUnknown: defineReason<{ readonly cluster: string }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster }) =>
+      `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region`,
+    remedy: () =>
+      `Create another AWSFargateProfile with spec.eksCluster.region, or set AWS_REGION of the manager. ${CONTINUES}`,
+  }),
+} as const;
+
+/** Reasons about the EKS cluster that spec.eksCluster names, which AWS tells. */
+export const EKS_CLUSTER_REASONS = {
+  /** `status`: the status of the EKS cluster in EKS. */
+  WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
+    nature: 'wait',
+    ...eks,
+    poll: pollDoubling(5 * SECOND, MINUTE),
+    describe: ({ cluster, status }) =>
+      `EKS cluster ${quoted(cluster)} has the status ${status}, and the controller creates a Fargate profile only in a cluster with the status ACTIVE`,
+    remedy: ({ status }) =>
+      status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
+  }),
+  /** `detail`: the words of AWS. */
+  SubnetChoiceDenied: defineReason<{ readonly detail: string }>({
+    nature: 'human',
+    ...eks,
+    patience: MISSING_PATIENCE,
+    poll: pollDoubling(15 * SECOND, 5 * MINUTE),
+    describe: ({ detail }) =>
+      `spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the credentials of the controller. AWS says: ${detail}`,
+    remedy: () =>
+      `Allow ec2:DescribeSubnets and ec2:DescribeRouteTables for the credentials that the controller uses. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
+  }),
+} as const;

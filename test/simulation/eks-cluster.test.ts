@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { ACCOUNT, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const REGION = 'us-east-1';
+const TOOLS = { name: 'tools', region: REGION };
+const ALLOWED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/to*`;
+const ROLE = 'tools-default_web_fargate';
+
+/** Returns a world with an EKS cluster `tools` that no Cluster names. */
+function newWorld(): SimulatedWorld {
+  const world = new SimulatedWorld();
+  world.aws.admin.createCluster({ name: TOOLS.name });
+  return world;
+}
+
+const apply = (world: SimulatedWorld, name = 'web', spec: object = {}): void =>
+  world.applyWith(name, { clusterName: undefined, eksCluster: TOOLS, ...spec });
+
+const role = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
+const eksProfile = (world: SimulatedWorld) => world.aws.admin.profiles().find(({ name }) => name === 'default_web');
+/** The calls to EKS and IAM; the account of the credentials is asked of STS. */
+const callsToEksAndIam = (world: SimulatedWorld): readonly string[] =>
+  world.aws.admin
+    .calls()
+    .map(({ operation }) => operation)
+    .filter((operation) => operation !== 'GetCallerIdentity');
+
+async function readyWorld(): Promise<SimulatedWorld> {
+  const world = newWorld();
+  world.start(ALLOWED);
+  apply(world);
+  await world.ready('web');
+  return world;
+}
+
+describe('an object in an EKS cluster that Cluster API does not manage', () => {
+  it('becomes Ready with the names and tags of the EKS cluster, in the subnets that EKS chooses', async () => {
+    const world = await readyWorld();
+    const object = world.profile('web');
+    const status = object?.status;
+    expect(object?.metadata.ownerReferences ?? []).to.deep.equal([]);
+    expect(object?.metadata.labels ?? {}).to.deep.equal({});
+    expect(status).to.deep.include({ eksClusterName: 'tools', region: REGION, profileName: 'default_web' });
+    expect(Object.keys(eksProfile(world)?.tags ?? {})).to.deep.equal([
+      'sigs.k8s.io/cluster-api-provider-aws-fargate/owner',
+    ]);
+    expect(role(world)?.tags).to.deep.equal({
+      'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster': `arn:aws:eks:${REGION}:${ACCOUNT}:cluster/tools`,
+      'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace': 'default',
+    });
+    const chosen = eksProfile(world)?.subnets ?? [];
+    expect(chosen).to.have.length.above(0);
+    expect(status).to.deep.include({ subnets: chosen });
+    const before = world.mutations().length;
+    await world.clock.advance(60 * MINUTE);
+    expect(world.mutations(), 'changes without drift').to.have.length(before);
+    expect(world.problems()).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('shares the turn of its EKS cluster with its siblings', async () => {
+    const world = newWorld();
+    world.start(ALLOWED);
+    for (const name of ['a', 'b', 'c']) apply(world, name);
+    await world.ready('a', 'b', 'c');
+    await world.deleteAndFinish('a', 'b', 'c');
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  it('is refused without a call to AWS if the operator does not allow the EKS cluster', async () => {
+    for (const flags of [[], [ALLOWED.replace('default=', 'other=')], [ALLOWED.replace('/to*', '/x')]]) {
+      const world = newWorld();
+      world.start(...flags);
+      apply(world);
+      await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator');
+      await world.clock.advance(30 * MINUTE);
+      expect(world.aws.admin.calls()).to.deep.equal([]);
+      await world.deleteAndFinish('web');
+    }
+  });
+
+  it('is refused without a call to EKS or IAM if the credentials are those of another account', async () => {
+    const world = newWorld();
+    world.start(ALLOWED.replace(ACCOUNT, '999999999999'));
+    apply(world);
+    await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator');
+    expect(callsToEksAndIam(world)).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('stays Ready and is deleted after the operator has withdrawn the permission, and is not created again', async () => {
+    const world = await readyWorld();
+    const changes = world.readyChanges('web');
+    for (const manager of world.managers) await world.stop(manager);
+    world.start();
+    await world.clock.advance(30 * MINUTE);
+    expect(changes).to.deep.equal([]);
+    world.aws.admin.removeProfile({ cluster: 'tools', name: 'default_web' });
+    await world.until('it is refused', () => world.condition('web')?.reason === 'NotAllowedByOperator', 60 * MINUTE);
+    expect(eksProfile(world)).to.equal(undefined);
+    await world.deleteAndFinish('web');
+  });
+
+  it('waits while EKS creates the EKS cluster', async () => {
+    const world = newWorld();
+    world.aws.admin.setCluster({ name: 'tools', status: 'CREATING' });
+    world.start(ALLOWED);
+    apply(world);
+    await world.until('it waits', () => world.condition('web', 'Reconciling')?.reason === 'WaitingForEKSCluster');
+    await world.clock.advance(5 * MINUTE);
+    expect(world.mutations()).to.deep.equal([]);
+    world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' });
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+
+  it('says which permissions EKS needs to choose the subnets', async () => {
+    const world = newWorld();
+    world.aws.admin.deny({ principal: '*', action: 'ec2:DescribeSubnets' });
+    world.start(ALLOWED);
+    apply(world);
+    await world.until('it is denied', () => world.condition('web', 'Stalled')?.reason === 'SubnetChoiceDenied');
+    expect(world.condition('web')?.message).to.include('Allow ec2:DescribeSubnets and ec2:DescribeRouteTables');
+    world.aws.admin.allow();
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+
+  it('says that the EKS cluster is gone, and takes its role along when it is deleted', async () => {
+    const world = await readyWorld();
+    world.aws.admin.removeCluster({ name: 'tools' });
+    world.triggerReconcile('web');
+    await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'EKSClusterNotFound');
+    expect(world.condition('web')?.message).to.include('Or delete this object');
+    await world.deleteAndFinish('web');
+    expect(role(world)).to.equal(undefined);
+  });
+
+  it('needs its eksCluster back after another CRD has dropped it, and can be deleted without', async () => {
+    const world = await readyWorld();
+    world.patch(PLURAL, 'web', { spec: { eksCluster: null } });
+    await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'ClusterNotNamed');
+    expect(world.condition('web', 'Stalled')?.message).to.include(`${ACCOUNT}/${REGION}/tools`);
+    world.patch(PLURAL, 'web', { spec: { eksCluster: { ...TOOLS, name: 'tonic' } } });
+    await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'TargetChanged');
+    world.patch(PLURAL, 'web', { spec: { eksCluster: TOOLS } });
+    await world.ready('web');
+    world.patch(PLURAL, 'web', { spec: { eksCluster: null } });
+    await world.deleteAndFinish('web');
+  });
+});

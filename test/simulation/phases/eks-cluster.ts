@@ -1,0 +1,74 @@
+import { ACCOUNT } from '../world/cluster.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
+import type { Phase } from './phase.ts';
+import { AT_ONCE, WEB, patchWeb } from './phase.ts';
+
+const TOOLS = { name: 'tools', region: 'us-east-1' };
+
+/** Starts a manager that allows the EKS cluster `tools`, and creates an object in it that names no Cluster. */
+function startInTools(world: SimulatedWorld, eksCluster: object = TOOLS): void {
+  world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/tools`);
+  world.applyWith(WEB, { clusterName: undefined, eksCluster });
+}
+
+/** Situations of an object in an EKS cluster that Cluster API does not manage. */
+export const EKS_CLUSTERS: readonly Phase[] = [
+  {
+    name: 'eks-cluster-creating',
+    title: 'an object whose EKS cluster is CREATING',
+    arrange: (world) => {
+      world.aws.admin.createCluster({ name: 'tools' });
+      world.aws.admin.setCluster({ name: 'tools', status: 'CREATING' });
+      startInTools(world);
+    },
+    until: ['Reconciling', 'True', 'WaitingForEKSCluster'],
+    readAfter: AT_ONCE,
+    remedy: (world) => world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' }),
+  },
+  {
+    name: 'eks-cluster-not-allowed',
+    title: 'an object in an EKS cluster that the operator does not allow',
+    arrange: (world) => {
+      startInTools(world, { ...TOOLS, name: 'payments' });
+    },
+    until: ['Stalled', 'True', 'NotAllowedByOperator'],
+    endsAs: 'nothing',
+  },
+  {
+    name: 'eks-cluster-missing',
+    title: 'an object whose EKS cluster does not exist',
+    arrange: (world) => startInTools(world),
+    until: ['Stalled', 'True', 'EKSClusterNotFound'],
+    remedy: (world) => void world.aws.admin.createCluster({ name: 'tools' }),
+  },
+  {
+    name: 'eks-cluster-not-named',
+    title: 'an object whose eksCluster another CRD has dropped',
+    arrange: async (world) => {
+      world.aws.admin.createCluster({ name: 'tools' });
+      startInTools(world);
+      await world.ready(WEB);
+      patchWeb(world, { spec: { eksCluster: null } });
+    },
+    until: ['Stalled', 'True', 'ClusterNotNamed'],
+    remedy: (world) => patchWeb(world, { spec: { eksCluster: TOOLS } }),
+  },
+  {
+    name: 'region-unknown',
+    title: 'an object without region under a manager that does not know its own region',
+    arrange: (world) => startInTools(world, { name: 'tools' }),
+    until: ['Stalled', 'True', 'RegionUnknown'],
+    endsAs: 'nothing',
+  },
+  {
+    name: 'subnet-choice-denied',
+    title: 'an object for which EKS may not choose the subnets',
+    arrange: (world) => {
+      world.aws.admin.createCluster({ name: 'tools' });
+      world.aws.admin.deny({ principal: '*', action: 'ec2:DescribeRouteTables' });
+      startInTools(world);
+    },
+    until: ['Stalled', 'True', 'SubnetChoiceDenied'],
+    remedy: (world) => world.aws.admin.allow(),
+  },
+];
