@@ -211,7 +211,7 @@ wrong with which object, then what you can do, then what the controller does on 
 - While AWS or the API server does not answer, a \`Ready\` profile stays \`Ready\` for 15 minutes. Then \`Ready\` is Unknown.
   \`Reconciling\` stays False, because the controller knows of no work to do.
 - \`OwnershipTagMissing\` and \`CAPAServesProfiles\` leave a \`Ready\` profile \`Ready\`: the profile works, but the controller does
-  not change it.
+  not change it. \`Ready\` becomes False when AWS shows that the profile or its role does not work any more.
 - Only a manager with the flag \`--manage-crd\` reports \`CAPAServesProfiles\`. Under a foreign CRD it does so in events, and in the
   conditions of objects that are being deleted. [From CAPA and back](migration-from-capa.md) says more.
 - After the words of AWS the message names the AWS call and the error code in parentheses. \`AccessDenied\`, \`Refused\`,

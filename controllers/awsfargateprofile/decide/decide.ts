@@ -1,4 +1,4 @@
-import { wantedRoleArn } from './compare.ts';
+import { findRole, isRecreated, wantedRoleArn } from './compare.ts';
 import { ensureAccessEntry } from './access-entry.ts';
 import { ensure, ensureProfile, ensureRole } from './ensure.ts';
 import type { Decision } from '../model/decision.ts';
@@ -6,8 +6,9 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { findLimitNotice } from './limits.ts';
+import { findLimitNotice, withoutBoundaryFromLimits } from './limits.ts';
 import { removeUnwanted } from './remove.ts';
+import { withRestoredTags } from './stripped-tags.ts';
 
 /**
  * Decides the next step from the observed to the desired state of AWS; a pure function.
@@ -43,4 +44,12 @@ export const isProfileInOrder = (desired: Desired, observed: Observed): boolean 
     findProfileBlocker(desired, observed, wanted.profile) === undefined &&
     ensureProfile(desired, observed, wanted.profile, wantedRoleArn(desired, observed, wanted.role)) === undefined
   );
+};
+
+/** Whether profile and role are in order, whatever their tags are. Only the operator's limits may ask for another boundary. */
+export const isInOrderButForTags = (desired: Desired, observed: Observed): boolean => {
+  const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
+  if (role === undefined || isRecreated(desired, role)) return false;
+  const [relaxed, restored] = [withoutBoundaryFromLimits(desired, observed), withRestoredTags(desired, observed)];
+  return isRoleInOrder(relaxed, restored) && isProfileInOrder(relaxed, restored);
 };

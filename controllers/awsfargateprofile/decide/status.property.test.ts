@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { OWNER_TAG } from '../testing/builders.ts';
 import { afterEverySimulation } from '../testing/environment-generator.ts';
-import { expectedProfileName, isOurProfile } from '../testing/expected-state.ts';
+import { expectedProfileName, findDefects, isOurProfile } from '../testing/expected-state.ts';
 
 describe('The status of an object in any environment', () => {
   it('has at most one of Reconciling and Stalled, and Ready only without Stalled or while an owner tag is missing', () => {
@@ -17,11 +17,26 @@ describe('The status of an object in any environment', () => {
     });
   });
 
-  it('is ready only once everything is as desired', () => {
-    afterEverySimulation(({ end, status, mode }) => {
+  it('is ready only once everything is as desired, or is as desired but for removed owner tags', () => {
+    afterEverySimulation(({ end, status, mode, spec, aws }) => {
       // A profile that has lost its owner tag works as before.
-      if (end.kind === 'stopped' && end.reason.name === 'OwnershipTagMissing') return;
-      expect(status.ready).to.equal(end.kind === 'settled' && mode === 'live');
+      if (end.kind === 'stopped' && end.reason.name === 'OwnershipTagMissing') {
+        if (status.ready === true) expect(findDefects(spec, status, aws)).to.deep.equal([]);
+      } else expect(status.ready).to.equal(end.kind === 'settled' && mode === 'live');
+    });
+  });
+
+  it('is ready only in a pass that has seen the profile ACTIVE and its role', () => {
+    afterEverySimulation(({ statuses }) => {
+      for (const { observed, status } of statuses) {
+        if (status.ready !== true || observed === undefined) continue;
+        const profile = observed.profiles.find(({ name }) => name === status.profileName)?.found;
+        expect(profile?.status).to.equal('ACTIVE');
+        const roles = (observed.roles ?? []).flatMap(({ found }) =>
+          found === undefined || found === 'unread' ? [] : [found],
+        );
+        expect(roles.map(({ arn }) => arn)).to.include(profile?.podExecutionRoleArn);
+      }
     });
   });
 

@@ -4,7 +4,8 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Observed } from '../model/observed-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { FargateProfile } from '../../../pkg/cloud/types.ts';
 import { messageOf } from '../reasons/reasons.ts';
 import {
   ACCOUNT,
@@ -15,6 +16,7 @@ import {
   NAMESPACE_TAG,
   NOW,
   OWNER_TAG,
+  POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
   RECORDED,
@@ -28,6 +30,7 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
+import { READY, conditionsOf } from '../testing/completed-pass.ts';
 import { describeDecision } from '../testing/mutations.ts';
 import { decide } from './decide.ts';
 
@@ -163,9 +166,13 @@ describe('a profile or role whose tags were removed', () => {
   });
 
   /** The status after a pass over the object, and the decision of the next pass. */
-  function passOver(object: AWSFargateProfile, world: Observed): { status: AWSFargateProfileStatus; next: string } {
+  function passOver(
+    object: AWSFargateProfile,
+    world: Observed,
+    over: Parameters<typeof desiredOf>[1] = {},
+  ): { status: AWSFargateProfileStatus; next: string } {
     const desiredIn = (each: AWSFargateProfile): Desired =>
-      each.metadata.deletionTimestamp === undefined ? desiredOf(each) : desiredOfDeletion(each);
+      each.metadata.deletionTimestamp === undefined ? desiredOf(each, over) : desiredOfDeletion(each, over);
     const desired = desiredIn(object);
     const decision = decide(desired, world);
     const end = decision.kind === 'stop' ? ({ kind: 'stopped', reason: decision.reason } as const) : expect.fail();
@@ -209,5 +216,78 @@ describe('a profile or role whose tags were removed', () => {
       'EKSFargateProfileReady True Ready',
       'Stalled True OwnershipTagMissing',
     ]);
+  });
+
+  describe('does not hide a profile or role that does not work', () => {
+    const ready = anObject({
+      status: {
+        ...STATUS,
+        ...READY,
+        role: { name: ROLE, id: aRole().id, managed: true, attachedPolicies: [POD_EXECUTION_POLICY] },
+      },
+    });
+    const WORKING = 'True / Ready';
+    const BROKEN = 'False / OwnershipTagMissing';
+    const stripped = { tags: {} };
+    const world = (profile: Partial<FargateProfile> | undefined, role: Partial<FoundRole> | undefined): Observed =>
+      observed({ profile: profile && aProfile(profile), role: role && aRole(role) });
+    const cases: readonly (readonly [situation: string, seen: Observed, ready: string])[] = [
+      ['the role without tags, and the profile as it was', world({}, stripped), WORKING],
+      ['the profile without tags, and the role as it was', world(stripped, {}), WORKING],
+      ['both without tags', world(stripped, stripped), WORKING],
+      [
+        'the profile without tags, and the role with another value of a wanted tag',
+        world(stripped, { tags: { ...ROLE_TAGS, [CAPA_TAG]: 'shared' } }),
+        WORKING,
+      ],
+      [
+        'both without tags, and a policy that another client attached',
+        world(stripped, { ...stripped, attached: [POD_EXECUTION_POLICY, 'arn:aws:iam::aws:policy/Theirs'] }),
+        WORKING,
+      ],
+      ['the role without tags, and no profile', world(undefined, stripped), BROKEN],
+      [
+        'the role without tags, and a profile that is CREATE_FAILED',
+        world({ status: 'CREATE_FAILED' }, stripped),
+        BROKEN,
+      ],
+      ['the profile without tags and DELETING', world({ ...stripped, status: 'DELETING' }, {}), BROKEN],
+      ['the profile without tags and DELETE_FAILED', world({ ...stripped, status: 'DELETE_FAILED' }, {}), BROKEN],
+      ['the profile without tags, and no role', world(stripped, undefined), BROKEN],
+      ['the profile without tags, and a role that was recreated', world(stripped, { id: 'AROAANOTHER' }), BROKEN],
+      [
+        'the profile without tags, and a role of another owner',
+        world(stripped, { tags: { [NAMESPACE_TAG]: 'team-b' } }),
+        BROKEN,
+      ],
+      ['the role without tags, with another trust policy', world({}, { ...stripped, trust: '{}' }), BROKEN],
+      ['the role without tags and without policies', world({}, { ...stripped, attached: [] }), BROKEN],
+    ];
+    for (const [situation, seenInAws, expected] of cases)
+      it(`${situation}: Ready is ${expected}`, () => {
+        const { status, next } = passOver(ready, seenInAws);
+        expect(next).to.equal(MISSING);
+        expect(conditionsOf(status)['Ready']).to.equal(expected);
+        expect(status.ready).to.equal(expected === WORKING);
+      });
+
+    it('shows in each condition whether profile and role work', () => {
+      const { Ready: _ready, ...parts } = conditionsOf(passOver(ready, world(undefined, stripped)).status);
+      expect(parts).to.include({
+        EKSFargateProfileReady: 'False / WaitingForRole',
+        IAMFargateRolesReady: BROKEN,
+        Stalled: 'True / OwnershipTagMissing',
+      });
+      expect(conditionsOf(passOver(ready, world({ ...stripped, status: 'DELETING' }, {})).status)).to.include({
+        EKSFargateProfileReady: BROKEN,
+        IAMFargateRolesReady: 'True / Ready',
+      });
+    });
+
+    it('is Ready without the permissions boundary that only the limits of the operator ask for', () => {
+      const limits = { permissionsBoundary: 'arn:aws:iam::*:policy/bound' };
+      const { status } = passOver(ready, world({}, stripped), { limits });
+      expect(conditionsOf(status)['Ready']).to.equal(WORKING);
+    });
   });
 });

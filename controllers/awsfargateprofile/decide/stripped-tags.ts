@@ -8,7 +8,7 @@ import {
   roleOwner,
 } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole } from '../model/observed-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
@@ -73,3 +73,26 @@ const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };
+
+/** The observed state as it would be with all wanted tags on the profiles and roles of this object. */
+export function withRestoredTags(desired: Desired, observed: Observed): Observed {
+  const { wanted, identity } = desired;
+  if (wanted === undefined) return observed;
+  const roleTags = wanted.role.kind === 'managed' ? wanted.role.tags : undefined;
+  const withProfileTags = (found: FargateProfile): FargateProfile =>
+    ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined
+      ? { ...found, tags: wanted.profile.tags }
+      : found;
+  const withRoleTags = (found: FoundRole): FoundRole =>
+    roleTags !== undefined && (roleOwner(found, identity).kind === 'ours' || strippedRoleReason(desired, found))
+      ? { ...found, tags: roleTags }
+      : found;
+  return {
+    ...observed,
+    profiles: observed.profiles.map(({ name, found }) => ({ name, found: found && withProfileTags(found) })),
+    roles: observed.roles.map(({ name, found }) => ({
+      name,
+      found: found === undefined || found === 'unread' ? found : withRoleTags(found),
+    })),
+  };
+}

@@ -79,7 +79,10 @@ export interface ReasonSpec<F> {
    * of AWS.
    */
   readonly mayHideAws?: true;
-  /** The profile works although a user must act, so an object that is `Ready` stays `Ready`. `Stalled` shows the reason. */
+  /**
+   * The profile can work although a user must act, so an object that is `Ready` stays `Ready`, unless AWS shows that profile or
+   * role does not work any more. `Stalled` shows the reason.
+   */
   readonly keepsReady?: true;
   /** The beginning of a wait for this reason has an event, because the controller does nothing for the object meanwhile. */
   readonly announced?: true;

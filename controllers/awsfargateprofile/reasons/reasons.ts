@@ -55,7 +55,7 @@ export const mayHideAws = ({ name }: Reason): boolean => TABLE[name].mayHideAws 
 /** Whether an event says when a wait for the reason begins. */
 export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced === true;
 
-/** Whether an object that is `Ready` stays `Ready` with this reason. */
+/** Whether an object that is `Ready` stays `Ready` with this reason, unless AWS shows that profile or role does not work. */
 export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady === true;
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;

@@ -5,7 +5,7 @@ import type { ConditionType, ConditionUpdate } from './condition-list.ts';
 import { conditionOf } from './condition-list.ts';
 import { describeHealthIssues } from './health.ts';
 import { findProfile } from '../decide/compare.ts';
-import { isProfileInOrder, isRoleInOrder } from '../decide/decide.ts';
+import { isInOrderButForTags, isProfileInOrder, isRoleInOrder } from '../decide/decide.ts';
 import type { CompletedPass } from '../model/pass.ts';
 import type { Nature, ConditionPart, Reason } from '../reasons/reasons.ts';
 import {
@@ -143,7 +143,9 @@ function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | '
   const { object, observed, waited } = pass;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
-  if (keepsReady(reason)) return wasReady && isOfThisSpec && !isDeleting(object) ? 'kept' : 'none';
+  if (keepsReady(reason)) {
+    return wasReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(pass) ? 'kept' : 'none';
+  }
   const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(pass);
   const isUnobserved = isOutage || (mayHideAws(reason) && observed === undefined);
   if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
@@ -156,6 +158,12 @@ function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | '
       return 'none';
   }
 }
+
+/** Whether the pass saw that the profile is not ACTIVE or that its role is not as wanted, whatever their tags are. */
+const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
+  desired !== undefined &&
+  observed !== undefined &&
+  (observed.roles === undefined || !isInOrderButForTags(desired, { ...observed, roles: observed.roles }));
 
 /** Whether the pass saw, before AWS failed to answer another call, that the profile is not ACTIVE any more. */
 function isProfileSeenLost({ desired, observed }: CompletedPass): boolean {

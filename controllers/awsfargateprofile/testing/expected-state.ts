@@ -217,6 +217,26 @@ export function findDeviations(
 }
 
 /**
+ * Returns one text for each reason for which the pods of an AWSFargateProfile could not start, whatever the tags of its
+ * Fargate profile and its role are.
+ */
+export function findDefects(
+  spec: AWSFargateProfileSpec,
+  { profileName, role: recorded }: AWSFargateProfileStatus,
+  aws: SimulatedAws,
+): readonly string[] {
+  const profile = aws.profiles.get(profileName ?? expectedProfileName(spec));
+  if (profile?.status !== 'ACTIVE') return ['the profile is not ACTIVE'];
+  const role = [...aws.roles.values()].find((each) => roleArnOf(each) === profile.podExecutionRoleArn);
+  if (role === undefined) return ['the role of the profile is not there'];
+  const isManaged = recorded?.managed === true;
+  return [
+    ...((isManaged ? isOwnTrustPolicy(role.trust) : trustsFargate(role.trust)) ? [] : ['the trust policy is wrong']),
+    ...(isManaged && !role.attached.includes(POD_EXECUTION_POLICY) ? ['the pod execution policy is not attached'] : []),
+  ];
+}
+
+/**
  * Returns the subnets in the status of a provisioned AWSFargateProfile; for an AWSFargateProfile that is not
  * provisioned, the private subnets of the control plane.
  */

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';
 import {
   AT_ONCE,
+  PROFILE,
   ROLE,
   ROLE_ARN,
   WEB,
@@ -17,6 +19,10 @@ import {
   startUntilReady,
 } from './phase.ts';
 
+const OWNERSHIP_TAGS = {
+  [EKS_CLUSTER_TAG]: `arn:aws:eks:us-east-1:${ACCOUNT}:cluster/${EKS_CLUSTER}`,
+  [NAMESPACE_TAG]: 'default',
+};
 const NOBODY = '{"Version":"2012-10-17","Statement":[]}';
 const MISCONFIGURED =
   'error:InvalidParameterException:Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
@@ -223,6 +229,18 @@ export const ROLES: readonly Phase[] = [
     },
     until: ['Ready', 'True'],
     readAfter: AT_ONCE,
+  },
+  {
+    name: 'role-tags-missing-without-profile',
+    title: 'a Ready object whose role has lost its tags and whose profile was deleted in AWS',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      changeRoleByHand(world, ROLE, { tags: {} });
+      world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+      world.triggerReconcile(WEB);
+    },
+    until: ['Ready', 'False', 'OwnershipTagMissing'],
+    remedy: (world) => changeRoleByHand(world, ROLE, { tags: OWNERSHIP_TAGS }),
   },
   {
     name: 'role-tags-missing',
