@@ -143,14 +143,11 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
   const reason = isSubnetChoiceDenied(mutation, failure)
     ? newReason('SubnetChoiceDenied', { detail: describeFailure(failure) })
     : reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
-  retry.update((state) =>
-    withRefusal(state, {
-      mutation: mutationKey(mutation, target.identity),
-      reason,
-      generation: generationOf(pass),
-      notBefore: now + pollOf(reason, waitedFor(state, reason, now)),
-    }),
-  );
+  retry.update((state) => {
+    const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
+    const key = mutationKey(mutation, target.identity);
+    return withRefusal(state, { mutation: key, reason, generation: generationOf(pass), notBefore }, now);
+  });
   return stoppedBy(reason);
 }
 

@@ -20,6 +20,7 @@ import { isQueuedMutation } from './model/mutation.ts';
 import type { MutationOutcome, Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
+import type { Reason } from './reasons/reasons.ts';
 import { newReason } from './reasons/reasons.ts';
 import { isRetryOfFailedProfile, withProfileFailure } from './retry/retry-state.ts';
 
@@ -42,9 +43,16 @@ export interface StepServices {
  * throws.
  */
 export async function runSteps(pass: PassState, steps: Step[], services: StepServices): Promise<PassEnd | DroppedPass> {
+  let boundaryRefusal: Reason | undefined;
   for (let step = 0; step < MOST_STEPS; step++) {
-    const decision = decide(pass.desired, pass.observed);
-    if (decision.kind === 'settled') return decision;
+    const { desired, observed } = pass;
+    const decision = decide(
+      boundaryRefusal === undefined ? desired : withoutBoundaryFromLimits(desired, observed),
+      observed,
+    );
+    if (decision.kind === 'settled') {
+      return boundaryRefusal === undefined ? decision : { ...decision, notice: boundaryRefusal };
+    }
     if (decision.kind === 'stop') return stoppedBy(decision.reason);
     if (decision.kind === 'observeAgain') {
       return { kind: 'quit', because: 'the roles have to be read now', until: 'changed' };
@@ -54,39 +62,50 @@ export async function runSteps(pass: PassState, steps: Step[], services: StepSer
       if (end !== undefined) return end;
       continue;
     }
-    const { mutation } = decision;
-    const result = await tryMutation(pass, mutation, services);
-    if (result.kind === 'roleInUse') {
-      pass.observed = markRoleInUse(pass.observed, result.role, result.by);
-      continue;
-    }
-    if (result.kind === 'accessEntryInUse') {
-      changeObserved(pass, mutation, (observed) => markAccessEntryInUse(observed, result.principal, result.by));
-      continue;
-    }
-    if (result.kind === 'stop') return tolerate(pass, mutation, stoppedBy(result.reason));
-    if (result.kind === 'conflict' || result.kind === 'quit') return result;
-    steps.push({ mutation, outcome: result.outcome });
-    const end = handleOutcome(pass, mutation, result.outcome, services.clock);
-    if (end !== undefined) return tolerate(pass, mutation, end);
+    const end = await takeStep(pass, decision.mutation, steps, services);
+    if (end === undefined) continue;
+    if (boundaryRefusal !== undefined || !isTolerable(pass, decision.mutation, end)) return end;
+    boundaryRefusal = end.reason;
   }
   throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(steps.at(-1)?.mutation)}`);
 }
 
+/** Sends a mutation and applies its outcome. Returns how the pass ends, or `undefined` if the pass continues. */
+async function takeStep(
+  pass: PassState,
+  mutation: Mutation,
+  steps: Step[],
+  services: StepServices,
+): Promise<PassEnd | DroppedPass | undefined> {
+  const result = await tryMutation(pass, mutation, services);
+  switch (result.kind) {
+    case 'roleInUse':
+      pass.observed = markRoleInUse(pass.observed, result.role, result.by);
+      return undefined;
+    case 'accessEntryInUse':
+      changeObserved(pass, mutation, (observed) => markAccessEntryInUse(observed, result.principal, result.by));
+      return undefined;
+    case 'stop':
+      return stoppedBy(result.reason);
+    case 'conflict':
+    case 'quit':
+      return result;
+    case 'sent':
+      steps.push({ mutation, outcome: result.outcome });
+      return handleOutcome(pass, mutation, result.outcome, services.clock);
+  }
+}
+
 /**
- * Lets an object stay Ready if AWS refuses the permissions boundary that only the operator's limits ask for, and nothing
- * else is to be done.
+ * Whether the pass continues after AWS has refused a permissions boundary: only the operator's limits ask for the boundary,
+ * and an ACTIVE profile uses the role. The other corrections are made, and the object stays Ready.
  */
-function tolerate(
+const isTolerable = (
   { desired, observed }: PassState,
   mutation: Mutation,
   end: PassEnd | DroppedPass,
-): PassEnd | DroppedPass {
-  if (mutation.kind !== 'setBoundary' || end.kind !== 'stopped') return end;
-  const relaxed = withoutBoundaryFromLimits(desired, observed);
-  const isAllElseDone = relaxed !== desired && decide(relaxed, observed).kind === 'settled';
-  return isAllElseDone ? { kind: 'settled', notice: end.reason } : end;
-}
+): end is Extract<PassEnd, { kind: 'stopped' }> =>
+  mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
  * Reads the access entry of a role into the observed state. Before a creation the entry is read once, although the object may

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { RoleView } from '../aws/admin/views.ts';
-import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
-import { ACCOUNT, CLUSTER, MINUTE } from './world/cluster.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
+import { changeRoleByHand } from './phases/phase.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
@@ -80,6 +81,59 @@ describe("the operator's limits", () => {
       60 * MINUTE,
     );
     await world.until('the notice is gone', () => world.condition('web', 'Stalled')?.status === 'False');
+    await world.deleteAndFinish('web');
+  });
+
+  it('do not keep the rest of a role from being mended if AWS refuses the required boundary', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
+    const changes = world.readyChanges('web');
+    const name = `${CLUSTER}-default_web_fargate`;
+    const trustPolicy = roleOf(world, 'web')?.trustPolicy;
+    changeRoleByHand(world, name, { trustPolicy: CAPA_TRUST, attachedPolicies: [] });
+    world.triggerReconcile('web');
+    await world.clock.advance(MINUTE);
+    expect(roleOf(world, 'web')).to.deep.include({ trustPolicy, attachedPolicies: [EKS_POLICY] });
+    expect(changes, 'changes of Ready').to.deep.equal([]);
+    expect(world.condition('web', 'Stalled')).to.include({ status: 'True', reason: 'Refused' });
+    await world.deleteAndFinish('web');
+  });
+
+  it('leave time between two attempts to set a boundary that AWS refuses, however often the object is reconciled', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
+    const attempts = (): number =>
+      world.mutations().filter(({ operation }) => operation === 'PutRolePermissionsBoundary').length;
+    const [attemptsBefore, warningsBefore] = [attempts(), world.warnings().length];
+    for (let minute = 0; minute < 60; minute++) {
+      world.triggerReconcile('web');
+      await world.clock.advance(MINUTE);
+    }
+    expect(attempts() - attemptsBefore).to.be.within(1, 8);
+    expect(world.warnings().length - warningsBefore).to.be.most(8);
+    expect(world.condition('web')?.status).to.equal('True');
+    await world.deleteAndFinish('web');
+  });
+
+  it('stop the new creation of a profile until AWS accepts the required boundary of its role', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_web' });
+    const creations = (): number =>
+      world.mutations().filter(({ operation }) => operation === 'CreateFargateProfile').length;
+    world.triggerReconcile('web');
+    await world.until('it is refused', () => world.condition('web')?.reason === 'Refused', 30 * MINUTE);
+    await world.clock.advance(30 * MINUTE);
+    expect(creations()).to.equal(1);
+    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'missing' });
+    await world.until('the profile is there again', () => world.isReady('web'), 30 * MINUTE);
+    expect([creations(), roleOf(world, 'web')?.permissionsBoundary]).to.deep.equal([
+      2,
+      `arn:aws:iam::${ACCOUNT}:policy/missing`,
+    ]);
     await world.deleteAndFinish('web');
   });
 

@@ -36,12 +36,17 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/** The desired state without the permissions boundary that only the operator's limits ask for. */
+/**
+ * The desired state without the permissions boundary that only the operator's limits ask for. It applies to the role of an
+ * ACTIVE profile alone: no role and no profile is created without the boundary.
+ */
 export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
   const { wanted } = desired;
   if (wanted?.role.kind !== 'managed' || !wanted.role.isBoundaryFromLimits) return desired;
   const { permissionsBoundary: _required, ...rest } = wanted.role;
-  const boundary = findRole(observed.roles, rest.name)?.permissionsBoundary;
+  const found = findRole(observed.roles, rest.name);
+  if (found === undefined || findProfile(observed.profiles, wanted.profile.name)?.status !== 'ACTIVE') return desired;
+  const boundary = found.permissionsBoundary;
   const role: WantedRole = { ...rest, ...(boundary !== undefined && { permissionsBoundary: boundary }) };
   return { ...desired, wanted: { ...wanted, role } };
 }

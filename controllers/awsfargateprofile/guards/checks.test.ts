@@ -31,7 +31,9 @@ describe('refusalExpired', () => {
   const passAfterRefusal = (generation = 1): PassState => {
     const pass = passStateFor(awsAsWanted(), anObject({ metadata: { generation } }));
     const mutation = mutationKey(CREATE_PROFILE, undefined);
-    pass.retry.update((state) => withRefusal(state, { mutation, reason: refused, generation: 1, notBefore: 60_000 }));
+    pass.retry.update((state) =>
+      withRefusal(state, { mutation, reason: refused, generation: 1, notBefore: 60_000 }, 0),
+    );
     return pass;
   };
 

@@ -131,7 +131,7 @@ describe('newChecks and newPreparations', () => {
       const generation = pass.object.metadata.generation ?? 0;
       const mutation = mutationKey(DELETE_ROLE, undefined);
       const reason = newReason('AccessDenied', { detail: 'no' });
-      pass.retry.update((state) => withRefusal(state, { mutation, reason, generation, notBefore: 60_000 }));
+      pass.retry.update((state) => withRefusal(state, { mutation, reason, generation, notBefore: 60_000 }, 0));
       const obstacle = await findObstacle(newGuards(newServices()), DELETE_ROLE, pass);
       expect(describeObstacle(obstacle)).to.equal('stop: AccessDenied');
     });

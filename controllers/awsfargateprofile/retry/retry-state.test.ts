@@ -9,6 +9,7 @@ import {
   withProfileFailure,
   withRefusal,
   withSuccess,
+  withTolerated,
   withWait,
   waitedFor,
   mutationKey,
@@ -47,7 +48,8 @@ describe('a refused mutation', () => {
   const attach = (policyArn: string): Mutation => ({ kind: 'attachPolicy', name: ROLE, policyArn });
   const mutation = mutationKey(attach('a'), undefined);
   const refusal = newReason('AccessDenied', { detail: 'no' });
-  const state = withRefusal(NO_RETRY_STATE, { mutation, reason: refusal, generation: 1, notBefore: 60 * SECOND });
+  const refused = { mutation, reason: refusal, generation: 1, notBefore: 60 * SECOND };
+  const state = withRefusal(NO_RETRY_STATE, refused, 0);
 
   it('is not sent again before its backoff is over', () => {
     expect(refusalFor(state, mutation, 1, 59_999)).to.equal(refusal);
@@ -73,6 +75,31 @@ describe('a refused mutation', () => {
   });
 
   it('is forgotten after a success', () => expect(withSuccess(state)).to.deep.equal({}));
+
+  it('is held back together with a second one', () => {
+    const other = mutationKey(attach('b'), undefined);
+    const second = newReason('AccessDenied', { detail: 'no again' });
+    const both = withRefusal(state, { ...refused, mutation: other, reason: second, notBefore: 90 * SECOND }, SECOND);
+    expect([refusalFor(both, mutation, 1, 2_000), refusalFor(both, other, 1, 2_000)]).to.deep.equal([refusal, second]);
+    expect([notBeforeFor(both, refusal), notBeforeFor(both, second)]).to.deep.equal([60 * SECOND, 90 * SECOND]);
+  });
+
+  it('replaces its earlier refusal', () => {
+    const again = withRefusal(state, { ...refused, notBefore: 180 * SECOND }, 60 * SECOND);
+    expect(again.refused).to.have.length(1);
+    expect(notBeforeFor(again, refusal)).to.equal(180 * SECOND);
+  });
+
+  it('is still held back after a pass that tolerates it, and its wait continues', () => {
+    const tolerated = withTolerated(state, refusal, 5_000);
+    expect(refusalFor(tolerated, mutation, 1, 59_999)).to.equal(refusal);
+    expect(waitedFor(withTolerated(tolerated, refusal, 30_000), refusal, 65_000)).to.equal(60 * SECOND);
+  });
+
+  it('is forgotten after a pass with the notice of another problem', () => {
+    const notice = newReason('NotAllowedByOperator', { excess: [], about: 'IAMFargateRolesReady' });
+    expect(withTolerated(state, notice, 5_000)).to.deep.equal({});
+  });
 });
 
 describe('a failed profile', () => {

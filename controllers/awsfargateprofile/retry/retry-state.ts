@@ -13,14 +13,8 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
 export interface RetryState {
   /** The reason for which the object waits, and since when it has waited for that reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** The last mutation that AWS refused. It is not sent again before the time `notBefore`, unless the spec changes. */
-  readonly refused?: {
-    /** The mutation, as {@link mutationKey} identifies it. */
-    readonly mutation: string;
-    readonly generation: number;
-    readonly reason: Reason;
-    readonly notBefore: Ms;
-  };
+  /** The mutations that AWS refused, the last one last. After a refusal that a pass tolerates, AWS may refuse another one. */
+  readonly refused?: readonly Refusal[];
   /** The time since which EKS has rejected the trust policy of the role, for this generation of the spec. */
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /**
@@ -40,6 +34,15 @@ export interface RetryState {
   readonly accessEntry?: { readonly roleId: string; readonly entry: ObservedAccessEntry };
   /** The retries of a profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
+}
+
+/** A mutation that AWS refused. It is not sent again before the time `notBefore`, unless the spec changes. */
+interface Refusal {
+  /** The mutation, as {@link mutationKey} identifies it. */
+  readonly mutation: string;
+  readonly generation: number;
+  readonly reason: Reason;
+  readonly notBefore: Ms;
 }
 
 interface Recovery {
@@ -99,8 +102,12 @@ export function completedWait(
   return waiting !== undefined && isOver ? { name: waiting.name, duration: now - waiting.since } : undefined;
 }
 
-export function withRefusal(state: RetryState, refused: NonNullable<RetryState['refused']>): RetryState {
-  return { ...state, refused };
+/** Remembers a refusal, and forgets the refusals whose backoff is over. */
+export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
+  const others = (state.refused ?? []).filter(
+    ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
+  );
+  return { ...state, refused: [...others, refusal] };
 }
 
 /**
@@ -108,8 +115,8 @@ export function withRefusal(state: RetryState, refused: NonNullable<RetryState['
  * changed.
  */
 export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
-  const isHeldBack = refused?.mutation === mutation && refused.generation === generation && now < refused.notBefore;
-  return isHeldBack ? refused.reason : undefined;
+  return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
+    ?.reason;
 }
 
 /** Whether the mutation deletes a profile that EKS failed to create or delete, so that the controller can try again. */
@@ -151,9 +158,20 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
  */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
-  return refused?.reason === reason ? refused.notBefore : undefined;
+  return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
 /** The state after a pass that found AWS as desired: all waits, refusals and failures are over. */
 export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
   confirmedCreate === undefined ? NO_RETRY_STATE : { confirmedCreate };
+
+/**
+ * The state after a pass that found AWS as desired but for the mutation that AWS refused for the reason `notice`. The mutation
+ * is still held back, and the wait for it continues, so that its backoff grows.
+ */
+export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
+  const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);
+  if (refused.length === 0) return withSuccess(state);
+  const { waiting } = withWait(state, notice, now);
+  return { ...withSuccess(state), refused, ...(waiting && { waiting }) };
+}

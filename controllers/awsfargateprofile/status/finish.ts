@@ -15,7 +15,15 @@ import { isInTransit } from '../model/transit.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { natureOf, pollOf } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
-import { attemptsOf, notBeforeFor, waitedFor, withPreviousWait, withSuccess, withWait } from '../retry/retry-state.ts';
+import {
+  attemptsOf,
+  notBeforeFor,
+  waitedFor,
+  withPreviousWait,
+  withSuccess,
+  withTolerated,
+  withWait,
+} from '../retry/retry-state.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 import type { EventSpec } from './events.ts';
 import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
@@ -75,7 +83,7 @@ export class PassFinisher {
     // the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.removeEntry(keyText(keyOf(object)));
     const before = retryStore.get(object);
-    const state = this.updateWait(object, end.kind === 'stopped' ? end.reason : undefined);
+    const state = this.updateRetryState(object, end);
     const pass: CompletedPass = {
       object,
       end,
@@ -119,7 +127,7 @@ export class PassFinisher {
     }
     // The event is recorded in each pass that is rejected, because nothing else shows the rejection.
     this.recordEvents(object, [warningFor(reason)]);
-    const state = this.updateWait(object, reason);
+    const state = this.updateRetryState(object, stoppedBy(reason));
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
     return { kind: 'after', delay: this.delayFor(object, reason, state, waited), reason: reason.name };
   }
@@ -170,11 +178,12 @@ export class PassFinisher {
     return { kind: 'after', delay: this.jittered(MOMENT), reason: end.because };
   }
 
-  private updateWait(object: AWSFargateProfile, reason: Reason | undefined): RetryState {
+  private updateRetryState(object: AWSFargateProfile, end: PassEnd): RetryState {
     const now = this.options.clock.monotonic();
-    return this.options.retryStore.update(object, (state) =>
-      reason === undefined ? withSuccess(state) : withWait(state, reason, now),
-    );
+    return this.options.retryStore.update(object, (state) => {
+      if (end.kind === 'stopped') return withWait(state, end.reason, now);
+      return end.notice === undefined ? withSuccess(state) : withTolerated(state, end.notice, now);
+    });
   }
 
   /**
