@@ -161,6 +161,16 @@ describe('The limiter', () => {
       expect(next).to.be.closeTo(20 + 1000 / 7, 1);
     });
 
+    it('cuts the rate below that of the calls around the throttled one, whenever AWS answers', async () => {
+      const permits = await Promise.all(Array.from({ length: 10 }, acquire));
+      await clock.advance(5_000);
+      permits.forEach((permit) => permit.settle('throttled'));
+      let next = 0;
+      void acquire().then(() => (next = clock.monotonic()));
+      await clock.advance(1000);
+      expect(next).to.be.closeTo(5_000 + 1000 / 7, 1);
+    });
+
     it('cuts the rate once for a burst of throttled calls', async () => {
       const permits = await Promise.all(Array.from({ length: 100 }, acquire));
       await clock.advance(20);

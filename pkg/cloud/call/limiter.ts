@@ -30,8 +30,8 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the new rate of the token bucket is this factor times the number of calls in the last
- * second, or times the old rate if that is lower.
+ * When AWS throttles a call, the new rate of the token bucket is this factor times the number of calls in the second around
+ * that call, or times the old rate if that is lower.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**
@@ -42,6 +42,8 @@ const RECOVERY_PER_SECOND = 1;
 /** The lowest rate to which throttling reduces a token bucket, in calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
+/** How long the times of calls are kept: longer than a call takes from its permission to the answer of AWS. */
+const KEPT_TIMES: Ms = 60_000;
 /**
  * The limiter forgets a token bucket that was not used for this long. The time is longer than the slowest token bucket
  * needs to return to its full rate and burst.
@@ -79,8 +81,8 @@ class Bucket {
   private tokens: number;
   private refilledAt: Ms;
   private slowedAt: Ms = -Infinity;
-  /** The monotonic times at which this token bucket permitted calls during the last second. */
-  private sent: readonly Ms[] = [];
+  /** The monotonic times at which this token bucket permitted calls during the last {@link KEPT_TIMES}, in order. */
+  private readonly sent: Ms[] = [];
   /** The AWS calls that wait for a token, ordered by priority and then by arrival. */
   private readonly waiters: Waiter[] = [];
   private timer: Timer | undefined;
@@ -153,7 +155,8 @@ class Bucket {
 
   private permit(): Permit {
     const sentAt = this.clock.monotonic();
-    this.sent = [...this.sentInLastSecond(sentAt), sentAt];
+    while (sentAt - (this.sent[0] ?? sentAt) > KEPT_TIMES) this.sent.shift();
+    this.sent.push(sentAt);
     let settled = false;
     return {
       settle: (outcome) => {
@@ -177,13 +180,19 @@ class Bucket {
     }
     this.refill();
     const now = this.clock.monotonic();
-    this.rate = Math.max(MIN_RATE, Math.min(this.rate, this.sentInLastSecond(now).length) * THROTTLED_RATE_FACTOR);
+    this.rate = Math.max(MIN_RATE, Math.min(this.rate, this.rateAround(sentAt)) * THROTTLED_RATE_FACTOR);
     this.tokens = 0;
     this.slowedAt = now;
     this.admit();
   }
 
-  private sentInLastSecond(now: Ms): readonly Ms[] {
-    return this.sent.filter((at) => now - at < SECOND);
+  /**
+   * Returns how many calls were permitted in the second that ends, or in the second that begins, with a call. The second that
+   * begins with the call matters for the first call of a burst.
+   */
+  private rateAround(sentAt: Ms): number {
+    const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);
+    const after = this.sent.filter((at) => at >= sentAt && at - sentAt < SECOND);
+    return Math.max(before.length, after.length);
   }
 }
