@@ -117,6 +117,6 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     clock,
     random,
     logger,
-    metrics: metrics.controller(NAME, concurrency),
+    metrics: metrics.controller(NAME),
   });
 }

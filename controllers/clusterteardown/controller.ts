@@ -62,7 +62,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
     clock,
     random,
     logger,
-    metrics: metrics.controller(NAME, CONCURRENCY),
+    metrics: metrics.controller(NAME),
   });
 }
 

@@ -88,7 +88,7 @@ export function crdKeeperController(options: CrdKeeperControllerOptions): {
       clock,
       random,
       logger,
-      metrics: metrics.controller(NAME, 1),
+      metrics: metrics.controller(NAME),
     }),
     caches: [crds, ...configurations].map(({ cache }) => cache),
   };

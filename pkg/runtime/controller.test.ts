@@ -27,9 +27,14 @@ class World {
     reconcile: (environment: World) => Reconcile,
     concurrency = 1,
     beforeStart: (stopping: AbortController) => void = () => {},
+    workersOfQueue?: number,
   ) {
     const metrics = new Metrics(this.registry);
-    this.queue = new Workqueue({ clock: this.clock, metrics: metrics.workqueue('awsfargateprofile') });
+    this.queue = new Workqueue({
+      clock: this.clock,
+      metrics: metrics.workqueue('awsfargateprofile'),
+      ...(workersOfQueue !== undefined && { workers: workersOfQueue }),
+    });
     const controller = new Controller({
       name: 'awsfargateprofile',
       object: { group: 'infrastructure.cluster.x-k8s.io', kind: 'AWSFargateProfile' },
@@ -39,7 +44,7 @@ class World {
       clock: this.clock,
       random: new SeededRandom(1),
       logger: this.logger,
-      metrics: metrics.controller('awsfargateprofile', concurrency),
+      metrics: metrics.controller('awsfargateprofile'),
     });
     beforeStart(this.stopping);
     this.running = controller.run(this.stopping.signal).then(() => void (this.stopped = true));
@@ -209,6 +214,13 @@ describe('The controller', () => {
     await environment.clock.advance(20);
     expect(await environment.count('reconcile_errors_total')).to.equal(3);
     await environment.stop();
+  });
+
+  it('reports the workers of a workqueue that hands out more keys than its share', async () => {
+    const environment = new World(() => async () => done, 2, undefined, 2);
+    expect(await environment.count('max_concurrent_reconciles')).to.equal(6);
+    environment.stopping.abort();
+    await environment.running;
   });
 
   it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {

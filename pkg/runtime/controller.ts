@@ -10,6 +10,8 @@ import type { Workqueue } from './queue/workqueue.ts';
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerMetrics {
+  /** Records the maximum number of keys that are reconciled at the same time. */
+  setMaxConcurrentReconciles(max: number): void;
   /** Counts a worker that has begun (+1) or ended (-1) the processing of a key. */
   addActiveWorkers(by: 1 | -1): void;
   recordReconcile(result: ReconcileResult, span: Ms): void;
@@ -61,6 +63,7 @@ export class Controller implements Runnable {
   readonly needsLeadership = true;
   private readonly options: ControllerOptions;
   private readonly logger: Logger;
+  private readonly maxConcurrentReconciles: number;
 
   constructor(options: ControllerOptions) {
     if (!Number.isInteger(options.concurrency) || options.concurrency < 1)
@@ -69,6 +72,9 @@ export class Controller implements Runnable {
       );
     this.options = options;
     this.name = options.name;
+    // The workqueue may hand out more keys than `concurrency`, and says how many.
+    this.maxConcurrentReconciles = options.queue.mostWorkers ?? options.concurrency;
+    options.metrics?.setMaxConcurrentReconciles(this.maxConcurrentReconciles);
     this.logger = options.logger.with({
       controller: options.name,
       controllerGroup: options.object.group,
@@ -82,9 +88,7 @@ export class Controller implements Runnable {
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     this.logger.info('Starting workers', { workers: concurrency });
-    // The workqueue may hand out more keys than `concurrency`, and says how many.
-    const loops = queue.mostWorkers ?? concurrency;
-    await Promise.all(Array.from({ length: loops }, () => this.runWorker(signal)));
+    await Promise.all(Array.from({ length: this.maxConcurrentReconciles }, () => this.runWorker(signal)));
     this.logger.info('All workers finished');
   }
 

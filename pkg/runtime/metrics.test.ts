@@ -12,7 +12,9 @@ const namesIn = (text: string): readonly string[] =>
 describe('The metrics', () => {
   it('have the names, labels and buckets of controller-runtime and client-go', async () => {
     const metrics = new Metrics();
-    metrics.controller('awsfargateprofile', 10).recordReconcile('success', 130);
+    const controller = metrics.controller('awsfargateprofile');
+    controller.setMaxConcurrentReconciles(10);
+    controller.recordReconcile('success', 130);
     const queue = metrics.workqueue('awsfargateprofile');
     queue.recordQueueDuration(2);
     queue.recordWorkDuration(3_000);
@@ -57,8 +59,8 @@ describe('The metrics', () => {
 
   it('of two registries are independent', async () => {
     const [one, other] = [new Metrics(), new Metrics()];
-    one.controller('x', 1).recordError('panic');
-    other.controller('x', 1);
+    one.controller('x').recordError('panic');
+    other.controller('x');
     expect(await one.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 1');
     expect(await other.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 0');
   });

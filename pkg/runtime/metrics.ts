@@ -41,14 +41,14 @@ export class Metrics {
     this.election = electionMetrics(registry);
   }
 
-  controller(name: string, concurrency: number): ControllerMetrics {
+  controller(name: string): ControllerMetrics {
     const { total, errors, terminal, panics, time, workers, active } = this.reconcile;
     const labels = { controller: name };
     for (const result of RESULTS) total.inc({ ...labels, result }, 0);
     for (const counter of [errors, terminal, panics]) counter.inc(labels, 0);
-    workers.set(labels, concurrency);
     active.set(labels, 0);
     return {
+      setMaxConcurrentReconciles: (max) => workers.set(labels, max),
       addActiveWorkers: (by) => active.inc(labels, by),
       recordReconcile: (result, span) => {
         total.inc({ ...labels, result });
