@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { textAt } from '../../../api/record.ts';
+import { fieldAt, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
 import { environmentProxies } from '../../network/environment-proxy.ts';
 import { parseHttpUrl, withoutPassword } from '../../network/http-url.ts';
@@ -73,8 +73,13 @@ export class Checker {
     }
   }
 
-  /** Rejects impersonation fields that client-node ignores, since the manager would then act with other permissions. */
+  /**
+   * Rejects impersonation fields that client-node ignores, since the manager would then act with other permissions, and exec
+   * plugins that need a terminal.
+   */
   supported(user: UnknownRecord): void {
+    if (textAt(fieldAt(user, 'exec'), 'interactiveMode') === 'Always')
+      this.fail('user', 'the exec plugin has interactiveMode Always, but the manager has no terminal');
     for (const field of ['as-uid', 'as-groups', 'as-user-extra'])
       if (user[field] !== undefined) this.fail('user', `${field} is not supported`);
   }

@@ -34,6 +34,8 @@ interface Plugin {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string;
+  /** The cluster for `spec.cluster`; undefined unless the kubeconfig has `provideClusterInfo: true`. */
+  readonly cluster: unknown;
 }
 
 interface Credential {
@@ -64,7 +66,7 @@ export class ExecPlugin implements Authenticator {
 
   async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
     const provider: unknown = user.authProvider;
-    const plugin = decodePlugin(fieldAt(fieldAt(provider, 'config'), 'plugin'));
+    const plugin = decodePlugin(fieldAt(provider, 'config'));
     const { token, certificate, key } = await this.currentCredential(plugin);
     if (certificate !== undefined) options.cert = certificate;
     if (key !== undefined) options.key = key;
@@ -101,8 +103,8 @@ export class ExecPlugin implements Authenticator {
   }
 
   private async requestCredential(plugin: Plugin): Promise<Credential> {
-    const { apiVersion, command } = plugin;
-    const info = { apiVersion, kind: 'ExecCredential', spec: { interactive: false } };
+    const { apiVersion, command, cluster } = plugin;
+    const info = { apiVersion, kind: 'ExecCredential', spec: { cluster, interactive: false } };
     const output = await this.runPlugin(plugin, { ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
     const credential = decodeCredential(output);
     if (credential === undefined) throw new Error(`exec plugin "${command}": printed no ExecCredential with a status`);
@@ -139,7 +141,8 @@ export class ExecPlugin implements Authenticator {
   }
 }
 
-function decodePlugin(value: unknown): Plugin {
+function decodePlugin(config: unknown): Plugin {
+  const value = fieldAt(config, 'plugin');
   if (!isRecord(value) || textAt(value, 'command') === undefined)
     throw new Error('exec plugin: the kubeconfig names no command');
   const env = Array.isArray(value['env']) ? value['env'].filter(isRecord) : [];
@@ -149,6 +152,7 @@ function decodePlugin(value: unknown): Plugin {
     args: Array.isArray(value['args']) ? value['args'].map(String) : [],
     env: Object.fromEntries(env.map((entry) => [textAt(entry, 'name') ?? '', textAt(entry, 'value') ?? ''])),
     installHint: textAt(value, 'installHint') ?? '',
+    cluster: fieldAt(config, 'cluster'),
   };
 }
 

@@ -231,6 +231,11 @@ describe('loadKubeconfig', () => {
       withUser({ 'client-key': '/nowhere/key' }),
       'user "ann": client-key /nowhere/key cannot be read: ENOENT',
     ],
+    [
+      'an exec plugin that needs a terminal',
+      withUser({ exec: { command: 'login', interactiveMode: 'Always' } }),
+      'user "ann": the exec plugin has interactiveMode Always, but the manager has no terminal',
+    ],
     ['impersonation that would be lost', withUser({ 'as-groups': ['x'] }), 'user "ann": as-groups is not supported'],
   ];
   for (const [what, content, problem] of wrong)

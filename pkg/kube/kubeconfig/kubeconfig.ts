@@ -5,6 +5,7 @@ import { parseDocument } from 'yaml';
 import { isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
 import { Checker, codeOf, environmentProxyOf, KubeconfigError } from './checker.ts';
+import { execClusterOf, type ExecCluster } from './exec-cluster.ts';
 import { EXEC_PROVIDER } from './exec-plugin.ts';
 import { TOKEN_FILE_PROVIDER } from './token-file.ts';
 
@@ -209,7 +210,7 @@ function buildKubeconfig({ source, cluster, user, podNamespace, env }: Kubeconfi
   config.loadFromString(
     JSON.stringify({
       clusters: [{ name: cluster.name, cluster: ca }],
-      users: [{ name: user.name, user: withProviders(credentials, user.folder) }],
+      users: [{ name: user.name, user: withProviders(credentials, user.folder, () => execClusterOf(ca)) }],
       contexts: [{ name: 'current', context: { cluster: cluster.name, user: user.name } }],
       'current-context': 'current',
     }),
@@ -221,14 +222,15 @@ function buildKubeconfig({ source, cluster, user, podNamespace, env }: Kubeconfi
  * Turns `exec` and `tokenFile` of a user into auth providers of this package, since client-node does not support `tokenFile`
  * and has no deadline for exec plugins.
  */
-function withProviders(user: UnknownRecord, folder: string): UnknownRecord {
+function withProviders(user: UnknownRecord, folder: string, execCluster: () => ExecCluster): UnknownRecord {
   const { exec, tokenFile, ...rest } = user;
   if (isRecord(exec)) {
     const command = textAt(exec, 'command') ?? '';
     // As in client-go, the command of an exec plugin is looked up in PATH if it has no slash; otherwise it is relative to the
     // kubeconfig.
-    const found = command.includes('/') ? resolve(folder, command) : command;
-    return { ...rest, 'auth-provider': { name: EXEC_PROVIDER, config: { plugin: { ...exec, command: found } } } };
+    const plugin = { ...exec, command: command.includes('/') ? resolve(folder, command) : command };
+    const cluster = exec['provideClusterInfo'] === true ? execCluster() : undefined;
+    return { ...rest, 'auth-provider': { name: EXEC_PROVIDER, config: { plugin, cluster } } };
   }
   if (typeof tokenFile !== 'string' || tokenFile === '') return rest;
   // As in client-go, the field `tokenFile` of a user has priority over the field `token`.

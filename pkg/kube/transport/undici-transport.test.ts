@@ -270,6 +270,28 @@ describe('connect', () => {
       expect(authorizations()).to.deep.equal(['Bearer t', 'Bearer t']);
     });
 
+    it('tells a plugin with provideClusterInfo the cluster', async () => {
+      const user = { exec: { command: join(dir, 'plugin.sh'), provideClusterInfo: true } };
+      plugin(`echo "$KUBERNETES_EXEC_INFO" > "${dir}/info"; ${credential('t')}`);
+      const extension = { name: 'client.authentication.k8s.io/exec', extension: { audience: 'prod' } };
+      writeFileSync(join(dir, 'ca.crt'), '-----BEGIN CERTIFICATE-----');
+      open(user, {
+        cluster: { 'certificate-authority': 'ca.crt', extensions: [{ name: 'other', extension: 1 }, extension] },
+      });
+      await ask();
+      expect(JSON.parse(readFile(join(dir, 'info')))).to.deep.include({
+        spec: {
+          cluster: {
+            server: `http://127.0.0.1:${port()}`,
+            'insecure-skip-tls-verify': true,
+            'certificate-authority-data': Buffer.from('-----BEGIN CERTIFICATE-----').toString('base64'),
+            config: { audience: 'prod' },
+          },
+          interactive: false,
+        },
+      });
+    });
+
     const failures: readonly [string, string, RegExp][] = [
       ['fails', 'echo "no such profile" >&2; exit 7', /exec plugin ".*plugin\.sh": exited with 7: no such profile$/],
       ['prints something else', 'echo hello', /printed no ExecCredential with a status$/],
