@@ -15,6 +15,7 @@ import { newLimiter } from '../../pkg/cloud/call/limiter.ts';
 import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
 import { newSessions } from '../../pkg/cloud/sessions.ts';
 import type { Sessions } from '../../pkg/cloud/types.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events/events.ts';
 import type { CountRequest, Transport } from '../../pkg/kube/transport/transport.ts';
@@ -63,7 +64,11 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     });
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
-  const { identities, sessions } = newAws(env, client, metrics.aws, stopping.signal);
+  const { identities, sessions } = newAws(env, client, {
+    metrics: metrics.aws,
+    resync: flags.resync,
+    signal: stopping.signal,
+  });
   const caches = newCaches({ client, clock, random, logger, ...cacheScope(flags) });
   const { controlPlanes, controlPlaneResource: resource } = caches;
   metrics.unreadableObjects.watch({
@@ -141,11 +146,10 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
 function newAws(
   env: Env,
   client: KubeClient,
-  metrics: AwsMetrics,
-  signal: AbortSignal,
+  { metrics, resync, signal }: { readonly metrics: AwsMetrics; readonly resync: Ms; readonly signal: AbortSignal },
 ): { readonly identities: Identities; readonly sessions: Sessions } {
   const { clock, random, logger, credentials } = env;
-  const pool = new CredentialPool(clock, signal);
+  const pool = new CredentialPool(clock, signal, resync);
   metrics.watchCredentials(() =>
     pool.expiries().map(({ key, expiresAt }) => ({
       source: key === credentials.key ? 'manager' : 'identity',
@@ -170,6 +174,7 @@ function newAws(
     random,
     logger,
     namespace: env.namespaces.secrets,
+    resync,
     own: credentials,
     assuming: aws,
   });

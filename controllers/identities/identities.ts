@@ -13,7 +13,7 @@ import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
 import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
 import type { IdentityRef } from '../../pkg/cloud/types.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
@@ -58,6 +58,8 @@ export interface IdentitiesOptions {
   readonly logger: Logger;
   /** The namespace of the Secrets of AWSClusterStaticIdentities. */
   readonly namespace: string;
+  /** The interval in which an AWSFargateProfile at rest is compared with AWS. */
+  readonly resync: Ms;
   /** The credentials of the manager. */
   readonly own: AwsCredentialSource;
   readonly assuming: AssumedRoleConfig;
@@ -73,7 +75,7 @@ interface IdentityObjects {
 
 /** Watches the identities of Cluster API Provider AWS. Their CRDs may be installed and removed while the manager runs. */
 export function newIdentities(options: IdentitiesOptions): Identities {
-  const { client, clock, logger, namespace, own, assuming } = options;
+  const { client, clock, logger, namespace, resync, own, assuming } = options;
   const handlers = new Set<IdentityChangeHandler>();
   const notify: IdentityChangeHandler = (...change) => {
     for (const handler of handlers) handler(...change);
@@ -91,7 +93,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
     [ROLE_IDENTITY_KIND]: new TypedStore(identities[ROLE_IDENTITY_KIND], decodeIdentity),
   };
   const namespaces = newStore('namespaces');
-  const secrets = new Secrets({ client, clock, namespace });
+  const secrets = new Secrets({ client, clock, namespace, resync });
   const reader: IdentityReader = {
     isServed: (kind) => identities[kind].served,
     lookupIdentity: (kind, name) => typed[kind].lookup({ namespace: '', name }),

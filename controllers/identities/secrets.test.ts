@@ -24,12 +24,15 @@ describe('Secrets', () => {
   beforeEach(() => {
     clock = new VirtualClock();
     api = new FakeApiServer({ clock, random: new SeededRandom(1) });
-    secrets = new Secrets({ client: createKubeClient({ transport: api, clock }), clock, namespace: NAMESPACE });
+    start(10 * MINUTE);
+  });
+  function start(resync: number): void {
+    secrets = new Secrets({ client: createKubeClient({ transport: api, clock }), clock, namespace: NAMESPACE, resync });
     changed = [];
     secrets.onChange((name) => changed.push(name));
     stop = new AbortController();
     running = secrets.run(stop.signal);
-  });
+  }
   afterEach(async () => {
     stop.abort();
     await running;
@@ -108,6 +111,18 @@ describe('Secrets', () => {
     await read();
     await clock.advance(MINUTE);
     expect(api.requests).to.have.length(looks + 5);
+  });
+
+  it('reports a change of a Secret that objects use once an hour', async () => {
+    stop.abort();
+    await running;
+    start(60 * MINUTE);
+    create('keys', KEYS);
+    await read();
+    await clock.advance(59 * MINUTE);
+    change('keys', { SecretAccessKey: 'second' });
+    await clock.advance(15 * SECOND);
+    expect(changed).to.deep.equal(['keys']);
   });
 
   it('reports a change of a Secret, which then has another version', async () => {

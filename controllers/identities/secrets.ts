@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { map, object, optional, string } from '../../api/schema/field.ts';
 import type { AwsCredentials } from '../../pkg/cloud/credentials/credential-pool.ts';
+import { retentionOf } from '../../pkg/cloud/credentials/retention.ts';
 import { Lru } from '../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { SingleFlight } from '../../pkg/async/single-flight.ts';
@@ -29,10 +30,7 @@ const CREDENTIALS_TTL: Ms = 60_000;
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
-/**
- * The time without use after which a Secret is no longer polled. This is longer than the longest pause between two passes
- * over an object.
- */
+/** The time without use after which a Secret is no longer polled, or later if objects are resynced less often. */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last answer of the API server. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
@@ -65,6 +63,8 @@ export interface SecretsOptions {
   readonly clock: Clock;
   /** The namespace of the Secrets. */
   readonly namespace: string;
+  /** The interval in which an object at rest uses its Secret again. */
+  readonly resync: Ms;
 }
 
 /**
@@ -83,11 +83,11 @@ export class Secrets implements Runnable {
   private stop = new AbortController().signal;
   private wake: (() => void) | undefined;
 
-  constructor({ client, clock, namespace }: SecretsOptions) {
+  constructor({ client, clock, namespace, resync }: SecretsOptions) {
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
-    this.cached = new Lru({ expireAfterAccess: { clock, span: UNUSED_RETENTION } });
+    this.cached = new Lru({ expireAfterAccess: { clock, span: retentionOf(UNUSED_RETENTION, resync) } });
   }
 
   /** Registers a handler that is called with the name of a changed Secret. */

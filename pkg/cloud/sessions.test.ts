@@ -86,7 +86,7 @@ describe('Sessions', () => {
           return AWS_ENDPOINTS.urlFor(service, where);
         },
       },
-      pool: new CredentialPool(clock, stop.signal),
+      pool: new CredentialPool(clock, stop.signal, 10 * 60_000),
       region,
       version: 'v1.2.3',
     };

@@ -20,6 +20,7 @@ import { newIdentities } from '../identities.ts';
 
 export const SECOND = 1_000;
 export const NAMESPACE = 'capaf-system';
+const RESYNC = 10 * 60_000;
 export const [CONTROLLER, STATIC, ROLE] = [
   'AWSClusterControllerIdentity',
   'AWSClusterStaticIdentity',
@@ -62,7 +63,7 @@ export class IdentitiesFixture {
     const { clock } = this;
     const random = new SeededRandom(1);
     const logger = new MemoryLogger();
-    this.pool = new CredentialPool(clock, this.stop.signal);
+    this.pool = new CredentialPool(clock, this.stop.signal, RESYNC);
     this.api = new FakeApiServer({ clock, random, kinds });
     for (const name of ['team-a', 'team-b'])
       this.api.storage.create(this.api.kind('namespaces'), '', { metadata: { name } });
@@ -83,6 +84,7 @@ export class IdentitiesFixture {
       random,
       logger,
       namespace: NAMESPACE,
+      resync: RESYNC,
       own: this.own,
       assuming: { ...shared, accounts: new CallerAccounts({ ...shared, signal: this.stop.signal }) },
     });

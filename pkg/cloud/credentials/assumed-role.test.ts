@@ -76,7 +76,7 @@ describe('The credentials of an assumed role', () => {
     clock = new VirtualClock();
     logger = new MemoryLogger();
     transport = new FakeTransport(() => granted('1'));
-    pool = new CredentialPool(clock, new AbortController().signal);
+    pool = new CredentialPool(clock, new AbortController().signal, 10 * 60_000);
     base = {
       key: 'base',
       credentials: { accessKeyId: 'AKIA-BASE', secretAccessKey: 'base-secret' },

@@ -241,7 +241,7 @@ describe('The credential pool', () => {
   let pool: CredentialPool;
   beforeEach(() => {
     clock = new VirtualClock();
-    pool = new CredentialPool(clock, new AbortController().signal);
+    pool = new CredentialPool(clock, new AbortController().signal, 10 * 60_000);
   });
   const named = (key: string): Source & AwsCredentialSource => Object.assign(new Source(clock, 600 * MINUTE), { key });
 
@@ -257,6 +257,15 @@ describe('The credential pool', () => {
     pool.reject(one, accessKeyId);
     await Promise.all([pool.get(one), pool.get(other)]);
     expect([one.fetched, other.fetched]).to.deep.equal([2, 1]);
+  });
+
+  it('keeps credentials between two uses at the interval of a long resync', async () => {
+    pool = new CredentialPool(clock, new AbortController().signal, 60 * MINUTE);
+    const source = named('a');
+    await pool.get(source);
+    await clock.advance(65 * MINUTE);
+    await pool.get(source);
+    expect(source.fetched).to.equal(1);
   });
 
   it('drops credentials that were not used for half an hour', async () => {

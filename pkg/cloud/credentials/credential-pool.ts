@@ -7,6 +7,7 @@ import { isPanic } from '../../env/panic.ts';
 import { Lru } from '../../collections/lru.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { CredentialsProblem, IdentityRef } from '../types.ts';
+import { retentionOf } from './retention.ts';
 
 export interface AwsCredentials {
   readonly accessKeyId: string;
@@ -169,10 +170,7 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/**
- * Credentials that were not used for this long are removed from the cache. The time is longer than the interval in
- * which objects are resynced.
- */
+/** Credentials that were not used for this long are removed from the cache, or later if objects are resynced less often. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /** Caches the credentials of all sources. Sessions and assumed roles that use the same source share its credentials. */
@@ -181,11 +179,11 @@ export class CredentialPool {
   private readonly stop: AbortSignal;
   private readonly cached: Lru<CachedCredentials>;
 
-  /** The signal `stop` aborts running fetches of credentials. */
-  constructor(clock: Clock, stop: AbortSignal) {
+  /** The signal `stop` aborts running fetches of credentials; `resync` is the interval in which objects use credentials. */
+  constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;
     this.stop = stop;
-    this.cached = new Lru({ expireAfterAccess: { clock, span: KEPT_UNUSED } });
+    this.cached = new Lru({ expireAfterAccess: { clock, span: retentionOf(KEPT_UNUSED, resync) } });
   }
 
   /** Returns cached or new credentials of the source. Throws {@link NoCredentials}. */

@@ -124,7 +124,7 @@ for (const option of ROUTES) {
             environment: route.url === undefined ? {} : { AWS_ENDPOINT_URL: route.url },
           }),
         ),
-        pool: new CredentialPool(shortDeadlineClock, signal),
+        pool: new CredentialPool(shortDeadlineClock, signal, 10 * 60_000),
         region,
         version: 'test',
       };

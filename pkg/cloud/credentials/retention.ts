@@ -1,0 +1,7 @@
+import type { Ms } from '../../env/clock.ts';
+
+/** The longest pause between two passes over an object, as a multiple of the resync interval, which varies at random. */
+const LONGEST_PAUSE = 1.5;
+
+/** Returns how long what a pass uses is kept without use: `least`, or longer than the pause between two passes. */
+export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);
