@@ -264,6 +264,8 @@ describe('The credential pool', () => {
     const source = named('a');
     await pool.get(source);
     await clock.advance(65 * MINUTE);
+    // The pool drops unused credentials when another source is used.
+    await pool.get(named('other'));
     await pool.get(source);
     expect(source.fetched).to.equal(1);
   });
