@@ -30,6 +30,37 @@ describe('the README', () => {
     expect(applied.stdout).to.equal('awsfargateprofile.infrastructure.cluster.x-k8s.io/web created\n');
   });
 
+  it('leads to a health script for Argo CD that is added to the settings of Argo CD', async () => {
+    const settings = (key: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'argocd-cm', namespace: 'argocd' },
+        data: { [key]: 'kept' },
+      });
+    await kubectl(controlPlane, ['create', 'namespace', 'argocd']);
+    for (const [key, ...args] of [['server-side', '--server-side'], ['client-side']]) {
+      const { code, stderr } = await kubectl(controlPlane, ['apply', ...args, '-f', '-'], {
+        stdin: settings(key ?? ''),
+      });
+      expect(code, stderr).to.equal(0);
+    }
+    const before = await keysOfSettings();
+    expect(before).to.have.members(['server-side', 'client-side']);
+
+    const gitops = readFileSync(join(root, 'docs/gitops.md'), 'utf8');
+    const [, command = ''] = /^kubectl (.* config\/argocd\/argocd-cm\.yaml)$/m.exec(gitops) ?? [];
+    const { code, stderr } = await kubectl(controlPlane, command.replace('config/', `${root}config/`).split(' '));
+    expect(code, stderr).to.equal(0);
+    const script = 'resource.customizations.health.infrastructure.cluster.x-k8s.io_AWSFargateProfile';
+    expect(await keysOfSettings()).to.have.members([...before, script]);
+  });
+
+  async function keysOfSettings(): Promise<readonly string[]> {
+    const { stdout } = await kubectl(controlPlane, ['get', 'configmap', 'argocd-cm', '-n', 'argocd', '-o', 'json']);
+    return Object.keys((JSON.parse(stdout) as { readonly data: object }).data);
+  }
+
   it('has a kustomization that the API server accepts, with the image that the release has', async () => {
     const blocks = [...readme.matchAll(/```yaml\n([^]+?)```/g)].map(([, block = '']) => block);
     const kustomization = blocks.find((block) => block.startsWith('resources:')) ?? '';
