@@ -7,10 +7,19 @@ interface Step {
   readonly run?: string;
 }
 
+interface Job {
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+  readonly 'timeout-minutes': number;
+}
+
 interface Workflow {
   readonly permissions: object;
-  readonly jobs: Readonly<Record<string, { readonly steps: readonly Step[]; readonly 'timeout-minutes': number }>>;
+  readonly jobs: Readonly<Record<string, Job>>;
 }
+
+const runs = ({ steps }: Job, command: RegExp): boolean => steps.some(({ run = '' }) => command.test(run));
 
 const root = new URL('../', import.meta.url);
 const directory = new URL('.github/workflows/', root);
@@ -31,6 +40,23 @@ for (const name of readdirSync(directory)) {
       for (const [job, { 'timeout-minutes': minutes }] of Object.entries(workflow.jobs))
         expect(minutes, job).to.be.greaterThan(0);
       expect(workflow.permissions).to.be.an('object');
+    });
+
+    it('runs no code of dependencies in a job that may write, sign or publish', () => {
+      for (const [id, job] of Object.entries(workflow.jobs))
+        if (Object.values(job.permissions ?? {}).includes('write'))
+          expect(runs(job, /\b(make|npm|npx|node|go)\b|\.ci\//), id).to.equal(false);
+    });
+
+    it('pins each action by the hash of a commit', () => {
+      for (const { uses } of steps) if (uses !== undefined) expect(uses).to.match(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+    });
+
+    // The runners have Ubuntu, whose apt knows no archive of Debian.
+    it('tells each job that builds the image the archive of Debian', () => {
+      for (const [id, job] of Object.entries(workflow.jobs))
+        if (runs(job, /make (release|image|test-image)/))
+          expect(job.env?.['DEBIAN_ARCHIVE'], id).to.equal('${{ vars.DEBIAN_ARCHIVE }}');
     });
 
     it('puts no text of a pull request or tag into a command', () => {
