@@ -38,6 +38,7 @@ const EXAMPLES: Facts = {
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
   },
   ClusterNotNamed: { provisionedIn: '123456789012/eu-west-1/tools' },
+  UseClusterName: { eksCluster: 'tools', controlPlane: 'default/my-control-plane', cluster: 'my-cluster' },
   RegionUnknown: { cluster: 'tools' },
   WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
   SubnetChoiceDenied: {

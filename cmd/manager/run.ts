@@ -89,9 +89,9 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     random,
     logger,
   };
-  const teardown = clusterTeardownController(shared);
   const { concurrency, resync, limits } = flags;
   const managerRegion = env.awsRegion;
+  const teardown = clusterTeardownController({ ...shared, managerRegion });
   const profiles = awsFargateProfileController({
     ...shared,
     identities,

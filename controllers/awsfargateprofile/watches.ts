@@ -16,6 +16,8 @@ import {
   clusterIndexOf,
   clusterOf,
   controlPlaneOf,
+  BY_EKS_CLUSTER,
+  eksClusterOfControlPlane,
 } from '../shared/caches.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -48,7 +50,8 @@ export function connectWatches(options: WatchesOptions): void {
   caches.clusters.onChange((change) => {
     if (!isRelevant(change, clusterFields)) return;
     const isNewlyPaused = isPausedCluster(change.object);
-    for (const key of profilesOf(caches.profiles, keyText(keyOf(change.object)))) {
+    const cluster = keyText(keyOf(change.object));
+    for (const key of [...profilesOf(caches.profiles, cluster), ...joinedProfilesOf(caches, change.object)]) {
       enqueueDependent(options, key, change, isNewlyPaused);
     }
   });
@@ -56,6 +59,7 @@ export function connectWatches(options: WatchesOptions): void {
     if (!isRelevant(change, controlPlaneFields)) return;
     for (const cluster of listed(caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)))))
       for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueueDependent(options, key, change);
+    for (const key of profilesInEksClusterOf(caches, change.object)) enqueueDependent(options, key, change);
   });
 }
 
@@ -151,6 +155,20 @@ const listed = (listing: ReturnType<Store['list']>): readonly KubeObject[] =>
 
 const profilesOf = (profiles: Store, cluster: string): readonly ObjectKey[] =>
   listed(profiles.byIndex(BY_CLUSTER, cluster)).map(keyOf);
+
+/** The AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this control plane. */
+const profilesInEksClusterOf = (
+  { profiles }: Pick<WatchesOptions['caches'], 'profiles'>,
+  controlPlane: KubeObject,
+): readonly ObjectKey[] =>
+  eksClusterOfControlPlane(controlPlane).flatMap((key) => listed(profiles.byIndex(BY_EKS_CLUSTER, key)).map(keyOf));
+
+/** The AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this Cluster. */
+const joinedProfilesOf = (caches: WatchesOptions['caches'], cluster: KubeObject): readonly ObjectKey[] =>
+  controlPlaneOf(cluster).flatMap((key) => {
+    const lookup = caches.controlPlanes.lookup(parseKeyText(key));
+    return lookup.kind === 'found' ? profilesInEksClusterOf(caches, lookup.object) : [];
+  });
 
 /** Whether a change of an object changes any of the given fields. */
 const isRelevant = (change: Change, fields: (object: KubeObject) => unknown): boolean =>

@@ -4,13 +4,14 @@ import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
-import { BY_CONTROL_PLANE, clusterOf, ownersOf } from '../shared/caches.ts';
+import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf } from '../shared/caches.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
 import { TeardownReconciler } from './reconcile.ts';
@@ -33,6 +34,8 @@ export interface ClusterTeardownControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion: string | undefined;
 }
 
 /**
@@ -42,6 +45,7 @@ export interface ClusterTeardownControllerOptions {
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
     options;
+  const { managerRegion } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   enqueueOnChange(queue, caches);
   return new Controller({
@@ -58,6 +62,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
       leadership,
       recorder,
       clock,
+      managerRegion,
     }).reconcile,
     clock,
     random,
@@ -71,13 +76,18 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
  * change. A pass with nothing to do reads caches only.
  */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
+  const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
+    listing.kind === 'listed' ? listing.objects : [];
+  const enqueueClustersOf = (controlPlane: KubeObject): void => {
+    for (const cluster of listed(clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)))))
+      queue.add(keyOf(cluster));
+    for (const owner of ownersOf(controlPlane)) queue.add(parseKeyText(owner));
+  };
   profiles.onChange(({ object }) => {
     for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
+    for (const key of eksClusterOf(object))
+      for (const controlPlane of listed(controlPlanes.byIndex(BY_EKS_CLUSTER, key))) enqueueClustersOf(controlPlane);
   });
   clusters.onChange(({ object }) => queue.add(keyOf(object)));
-  controlPlanes.onChange(({ object }) => {
-    const naming = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(object)));
-    for (const cluster of naming.kind === 'listed' ? naming.objects : []) queue.add(keyOf(cluster));
-    for (const owner of ownersOf(object)) queue.add(parseKeyText(owner));
-  });
+  controlPlanes.onChange(({ object }) => enqueueClustersOf(object));
 }

@@ -74,7 +74,7 @@ export class ProfileDeleter {
     { logger, signal }: ReconcileContext,
   ): Promise<'done' | 'blocked'> {
     const { client, clusterResource } = this.options;
-    const because = await findLiveBlocker(client, clusterResource(), profile, signal);
+    const because = await findLiveBlocker(client, clusterResource(), profile, signal, cluster);
     if (because !== undefined) {
       logger.info('Not deleting a profile of a cluster that is torn down', {
         AWSFargateProfile: keyOf(profile),

@@ -8,7 +8,8 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import { BY_CLUSTER, BY_OWNER } from '../shared/caches.ts';
+import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, eksClusterOfControlPlane } from '../shared/caches.ts';
+import { joinsControlPlane } from '../shared/joined-control-plane.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
 import { isTearingDown, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import type { ProfileDeleterOptions } from './delete-profiles.ts';
@@ -29,7 +30,7 @@ interface TeardownInputs {
   readonly key: ObjectKey;
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /** The AWSFargateProfiles whose spec.clusterName names the Cluster. */
+  /** The AWSFargateProfiles whose spec.clusterName names the Cluster, or whose spec.eksCluster names its EKS cluster. */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
@@ -92,7 +93,25 @@ export class TeardownReconciler {
     if (E.isLeft(controlPlane)) return controlPlane;
     const state = { cluster: cluster.right, controlPlane: controlPlane.right };
     const controlPlanes = { current: found.current?.object, former: objectsOf(found.former) };
-    return E.right({ key, state, controlPlanes, profiles: profiles.entries });
+    const joined = this.findJoined(found.current, controlPlane.right);
+    return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
+  }
+
+  /** The AWSFargateProfiles that name the EKS cluster of the control plane in spec.eksCluster. */
+  private findJoined(
+    entry: ControlPlaneEntry | undefined,
+    controlPlane: AWSManagedControlPlane | undefined,
+  ): readonly TypedEntry<AWSFargateProfile>[] {
+    const { profiles, managerRegion } = this.options;
+    if (entry === undefined || controlPlane === undefined) return [];
+    return eksClusterOfControlPlane(entry.object).flatMap((key) => {
+      const listing = profiles.byIndex(BY_EKS_CLUSTER, key);
+      return listing.kind === 'unknown'
+        ? []
+        : listing.entries.filter(
+            ({ decoded }) => E.isRight(decoded) && joinsControlPlane(decoded.right, controlPlane, managerRegion),
+          );
+    });
   }
 
   /** Finds the control planes of a Cluster; `undefined` if the cache has not listed control planes yet. */

@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
@@ -9,6 +11,7 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import { joinsControlPlane } from '../shared/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
@@ -21,6 +24,8 @@ export interface FinalizerSyncOptions {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion?: string | undefined;
 }
 
 /** Adds or removes the finalizer of a control plane, as `planFinalizers` has decided. */
@@ -95,7 +100,7 @@ export class FinalizerSync {
     { logger, signal }: ReconcileContext,
   ): Promise<void> {
     const isUnused = async (): Promise<boolean> => {
-      if (await this.hasLiveProfile(cluster, signal)) return false;
+      if (await this.hasLiveProfile(cluster, controlPlane, signal)) return false;
       logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
         AWSManagedControlPlane: keyOf(controlPlane),
       });
@@ -104,9 +109,17 @@ export class FinalizerSync {
     await this.options.controlPlaneFinalizer.removeIf(controlPlane, isUnused, signal);
   }
 
-  private async hasLiveProfile({ namespace, name }: ObjectKey, signal: AbortSignal): Promise<boolean> {
-    for await (const item of listLiveProfiles(this.options.client, { namespace }, signal)) {
-      if (hasFinalizer(item) && mayBelongTo(name, item)) return true;
+  private async hasLiveProfile(
+    { namespace, name }: ObjectKey,
+    controlPlane: KubeObject,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, managerRegion } = this.options;
+    const decoded = decodeAWSManagedControlPlane(controlPlane);
+    const joins = (profile: AWSFargateProfile): boolean =>
+      E.isRight(decoded) && joinsControlPlane(profile, decoded.right, managerRegion);
+    for await (const item of listLiveProfiles(client, { namespace }, signal)) {
+      if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return true;
     }
     return false;
   }
@@ -120,7 +133,7 @@ export class FinalizerSync {
 /**
  * Whether a profile may belong to the cluster. A profile that cannot be decoded may belong to any cluster of its namespace.
  */
-function mayBelongTo(cluster: string, item: KubeObject): boolean {
+function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const profile = decodeAWSFargateProfile(item);
-  return E.isLeft(profile) || profile.right.spec.clusterName === cluster;
+  return E.isLeft(profile) || profile.right.spec.clusterName === cluster || joins(profile.right);
 }

@@ -23,6 +23,7 @@ import {
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import type { ReflectorOptions } from '../../pkg/kube/cache/reflector.ts';
@@ -36,8 +37,8 @@ import type { Runnable } from '../../pkg/runtime/types.ts';
 /** The index of AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, by their namespace and the name of that EKS
- * cluster. Two regions may have EKS clusters of the same name.
+ * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, and of control planes, by their namespace and the
+ * name of the EKS cluster. Two regions may have EKS clusters of the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** The index of AWSFargateProfiles by their namespace. */
@@ -91,7 +92,10 @@ export function newCaches(options: CachesOptions): Caches {
     [BY_NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''],
   });
   const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
-  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, { [BY_OWNER]: ownersOf });
+  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
+    [BY_OWNER]: ownersOf,
+    [BY_EKS_CLUSTER]: eksClusterOfControlPlane,
+  });
   let clusterResource: Resource | undefined;
   let controlPlaneResource: Resource | undefined;
   const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
@@ -173,6 +177,13 @@ export const clusterOf = ({ metadata, spec }: NamingCluster): readonly string[] 
 export const eksClusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(spec, 'eksCluster'), 'name');
   return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
+};
+
+/** The index value of a control plane: its namespace and the name of its EKS cluster. */
+export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readonly string[] => {
+  const { namespace = '' } = metadata;
+  const name = textAt(spec, 'eksClusterName') ?? defaultEksClusterName(metadata.name, namespace);
+  return [keyText({ namespace, name })];
 };
 
 /** Where the cache has all AWSFargateProfiles of the namespace that name the same cluster. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { ACCOUNT, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const REGION = 'us-east-1';
@@ -148,6 +148,85 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     world.patch(PLURAL, 'web', { spec: { eksCluster: TOOLS } });
     await world.ready('web');
     world.patch(PLURAL, 'web', { spec: { eksCluster: null } });
+    await world.deleteAndFinish('web');
+  });
+});
+
+describe('an object that names the EKS cluster of a control plane of its namespace', () => {
+  const MANAGED = { name: EKS_CLUSTER, region: REGION };
+  const ALLOW_MANAGED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/*`;
+  const CONTROL_PLANE = 'awsmanagedcontrolplanes';
+  const controlPlaneName = `${CLUSTER}-control-plane`;
+  const finalizers = (world: SimulatedWorld): readonly string[] =>
+    world.object(CONTROL_PLANE, controlPlaneName)?.metadata.finalizers ?? [];
+
+  /** Returns a world with a Ready object in the EKS cluster, whose control plane became ready after that. */
+  async function joinedWorld(spec: object = {}): Promise<SimulatedWorld> {
+    const world = new SimulatedWorld();
+    world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+    world.start(ALLOW_MANAGED);
+    apply(world, 'web', { eksCluster: MANAGED, ...spec });
+    await world.ready('web');
+    expect(finalizers(world)).to.deep.equal([]);
+    world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+    await world.until('it joins', () => finalizers(world).length > 0);
+    return world;
+  }
+
+  it('is refused if it is new, and names the Cluster to use', async () => {
+    const world = new SimulatedWorld();
+    world.start(ALLOW_MANAGED);
+    apply(world, 'web', { eksCluster: MANAGED });
+    await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'UseClusterName');
+    expect(world.condition('web', 'Stalled')?.message).to.include(`spec.clusterName "${CLUSTER}"`);
+    expect(world.aws.admin.calls()).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('is not refused if the control plane has another identity, which may be that of another account', async () => {
+    const world = new SimulatedWorld();
+    const identityRef = { kind: 'AWSClusterRoleIdentity', name: 'other' };
+    world.patch(CONTROL_PLANE, controlPlaneName, { spec: { identityRef } });
+    world.start(ALLOW_MANAGED);
+    apply(world, 'web', { eksCluster: MANAGED });
+    await world.ready('web');
+    expect(finalizers(world)).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('joins the finalizer of the control plane and the teardown', async () => {
+    const world = await joinedWorld();
+    expect(world.isReady('web')).to.equal(true);
+    world.remove(CONTROL_PLANE, controlPlaneName);
+    await world.gone('web');
+    await world.until('the control plane goes', () => world.object(CONTROL_PLANE, controlPlaneName) === undefined);
+    expect(world.aws.admin.profiles()).to.deep.equal([]);
+    await world.finish();
+  });
+
+  it('waits with the teardown while the Cluster is paused', async () => {
+    const world = await joinedWorld();
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.remove(CONTROL_PLANE, controlPlaneName);
+    await world.clock.advance(10 * MINUTE);
+    expect(world.aws.admin.profiles()).to.have.length(1);
+    expect(world.condition('web', 'Paused')?.status).to.equal('True');
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone('web');
+    await world.finish();
+  });
+
+  it('says that it blocks the teardown if it retains its profile', async () => {
+    const world = await joinedWorld({ deletionPolicy: 'Retain' });
+    world.remove(CONTROL_PLANE, controlPlaneName);
+    await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'RetainBlocksClusterDeletion');
+    world.patch(PLURAL, 'web', { spec: { deletionPolicy: 'Delete' } });
+    await world.gone('web');
+    await world.finish();
+  });
+
+  it('releases the control plane when it is deleted itself', async () => {
+    const world = await joinedWorld();
     await world.deleteAndFinish('web');
   });
 });

@@ -2,12 +2,14 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { describeProblems } from '../../../api/v1beta2/index.ts';
-import type { TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
+import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import type { EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/types.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
+import { joinsControlPlane } from '../../shared/joined-control-plane.ts';
 import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { listSiblings } from '../../shared/siblings.ts';
@@ -26,11 +28,13 @@ export type InputLookup<A> =
 /** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a pass. */
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  /** The Cluster of the object; `none`: the spec names no Cluster. */
+  /**
+   * The Cluster of the object; `none`: the spec names no Cluster, and no Cluster has the EKS cluster that spec.eksCluster names.
+   */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /** The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster. */
   readonly clusterApiVersion: string;
-  /** The control plane that `spec.controlPlaneRef` of the Cluster names. */
+  /** The control plane that `spec.controlPlaneRef` of the Cluster names, or whose EKS cluster spec.eksCluster names. */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
@@ -82,13 +86,41 @@ function withoutCluster(
   caches: InputCaches,
 ): Pick<ReconcileInputs, 'cluster' | 'clusterApiVersion' | 'controlPlane' | 'eksCluster'> {
   const eksCluster = namedEksCluster(object, caches);
+  const controlPlane = joinedControlPlane(object, caches);
   return {
-    cluster: { kind: 'none' },
+    cluster: (controlPlane && clusterNaming(controlPlane, caches)) ?? { kind: 'none' },
     clusterApiVersion: '',
-    controlPlane: { kind: 'absent' },
+    controlPlane: controlPlane === undefined ? { kind: 'absent' } : { kind: 'found', object: controlPlane },
     ...(eksCluster && { eksCluster }),
   };
 }
+
+/**
+ * The control plane of the namespace whose EKS cluster spec.eksCluster names. While the cache has no list of control planes,
+ * maybe because Cluster API Provider AWS is not installed, there is none.
+ */
+function joinedControlPlane(
+  object: AWSFargateProfile,
+  { controlPlanes, managerRegion }: Pick<InputCaches, 'controlPlanes' | 'managerRegion'>,
+): AWSManagedControlPlane | undefined {
+  const [key] = eksClusterOf(object);
+  const listing = key === undefined ? undefined : controlPlanes.byIndex(BY_EKS_CLUSTER, key);
+  return decodedOf(listing).find((controlPlane) => joinsControlPlane(object, controlPlane, managerRegion));
+}
+
+/** The Cluster that names the control plane. */
+function clusterNaming(
+  controlPlane: AWSManagedControlPlane,
+  { clusters }: Pick<InputCaches, 'clusters'>,
+): InputLookup<Cluster> | undefined {
+  const [cluster] = decodedOf(clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane))));
+  return cluster && { kind: 'found', object: cluster };
+}
+
+const decodedOf = <A>(listing: TypedListing<A> | undefined): readonly A[] =>
+  listing?.kind === 'listed'
+    ? listing.entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []))
+    : [];
 
 function namedEksCluster(
   object: AWSFargateProfile,

@@ -26,7 +26,7 @@ export interface FoundTarget {
  */
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;
-  if (eksCluster !== undefined) return targetInEks(eksCluster);
+  if (eksCluster !== undefined) return targetInEks(inputs, eksCluster);
   switch (cluster.kind) {
     case 'found':
       return targetOfCluster(inputs, cluster.object);
@@ -40,18 +40,43 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 }
 
 /** The target that spec.eksCluster names. EKS tells later whether the EKS cluster exists and is ready. */
-function targetInEks({ name, region, identity, excess }: NamedEksCluster): E.Either<Reason, FoundTarget> {
+function targetInEks(
+  { object, cluster, controlPlane }: ReconcileInputs,
+  { name, region, identity, excess }: NamedEksCluster,
+): E.Either<Reason, FoundTarget> {
+  const joined = controlPlane.kind === 'found' ? controlPlane.object : undefined;
+  const clusterOfJoined = cluster.kind === 'found' ? cluster.object : undefined;
   if (region === undefined) return E.left(newReason('RegionUnknown', { cluster: name }));
   return E.right({
     target: { clusterName: undefined, eksCluster: name, region, identity },
     facts: {
       controlPlaneTags: {},
       privateSubnets: undefined,
-      controlPlane: undefined,
-      creationBlocker: excess.length === 0 ? undefined : eksClusterNotAllowed(excess),
+      controlPlane: joined && keyOf(joined),
+      creationBlocker:
+        excess.length > 0
+          ? eksClusterNotAllowed(excess)
+          : joined && joinedBlocker(object, name, clusterOfJoined, joined),
       isReadinessOfEks: true,
     },
   });
+}
+
+/**
+ * The reason for which nothing may be created for an object in the EKS cluster of a control plane of its namespace. An object
+ * with nothing in AWS is to name the Cluster; an object that has something stays.
+ */
+function joinedBlocker(
+  object: AWSFargateProfile,
+  eksCluster: string,
+  cluster: Cluster | undefined,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  const named = keyText(keyOf(controlPlane));
+  if (locationOf(object).kind !== 'known')
+    return newReason('UseClusterName', { eksCluster, controlPlane: named, cluster: cluster?.metadata.name });
+  const isGoing = isDeleting(controlPlane) || (cluster !== undefined && isDeleting(cluster));
+  return isGoing ? newReason('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${named}` }) : undefined;
 }
 
 export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>

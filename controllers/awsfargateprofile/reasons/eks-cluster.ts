@@ -23,6 +23,19 @@ export const EKS_CLUSTER_NAME_REASONS = {
     remedy: ({ provisionedIn }) =>
       `Set spec.eksCluster again as it was${provisionedIn === undefined ? '' : `: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster)`}. ${CONTINUES}`,
   }),
+  /** `cluster`: the name of the Cluster that names the control plane. */
+  UseClusterName: defineReason<{
+    readonly eksCluster: string;
+    readonly controlPlane: string;
+    readonly cluster: string | undefined;
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ eksCluster, controlPlane }) =>
+      `EKS cluster ${quoted(eksCluster)} in spec.eksCluster is that of AWSManagedControlPlane ${controlPlane}, so Cluster API manages it`,
+    remedy: ({ cluster }) =>
+      `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
+  }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
     nature: 'human',
     poll: pollRarely,

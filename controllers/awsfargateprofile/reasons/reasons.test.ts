@@ -26,6 +26,7 @@ const FACTS: Facts = {
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
   TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined },
   ClusterNotNamed: { provisionedIn: undefined },
+  UseClusterName: { eksCluster: 'tools', controlPlane: 'team-a/prod-control-plane', cluster: undefined },
   RegionUnknown: { cluster: 'tools' },
   WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
   SubnetChoiceDenied: { detail: 'Missing permissions for ec2:DescribeSubnets' },

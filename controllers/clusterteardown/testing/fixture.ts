@@ -8,7 +8,16 @@ import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Requeue } from '../../../pkg/runtime/types.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
-import { BY_CLUSTER, BY_OWNER, clusterOf, ownersOf, newTypedCaches } from '../../shared/caches.ts';
+import {
+  BY_CLUSTER,
+  BY_OWNER,
+  clusterOf,
+  ownersOf,
+  newTypedCaches,
+  BY_EKS_CLUSTER,
+  eksClusterOf,
+  eksClusterOfControlPlane,
+} from '../../shared/caches.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane-finalizer.ts';
 import type { ServedSchemaState } from '../../shared/served-schema.ts';
 import { TeardownReconciler } from '../reconcile.ts';
@@ -43,9 +52,17 @@ export class TeardownFixture {
     const { client, clock } = this.api;
     const logger = new MemoryLogger();
     this.stores = {
-      profiles: new Store({ name: 'profiles', logger, indexes: { [BY_CLUSTER]: clusterOf } }),
+      profiles: new Store({
+        name: 'profiles',
+        logger,
+        indexes: { [BY_CLUSTER]: clusterOf, [BY_EKS_CLUSTER]: eksClusterOf },
+      }),
       clusters: new Store({ name: 'clusters', logger }),
-      controlPlanes: new Store({ name: 'control planes', logger, indexes: { [BY_OWNER]: ownersOf } }),
+      controlPlanes: new Store({
+        name: 'control planes',
+        logger,
+        indexes: { [BY_OWNER]: ownersOf, [BY_EKS_CLUSTER]: eksClusterOfControlPlane },
+      }),
     };
     const { controlPlanes } = this.stores;
     this.reconciler = new TeardownReconciler({

@@ -1,4 +1,4 @@
-import { ACCOUNT } from '../world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';
 import { AT_ONCE, WEB, patchWeb } from './phase.ts';
@@ -52,6 +52,16 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     },
     until: ['Stalled', 'True', 'ClusterNotNamed'],
     remedy: (world) => patchWeb(world, { spec: { eksCluster: TOOLS } }),
+  },
+  {
+    name: 'eks-cluster-of-a-control-plane',
+    title: 'a new object in the EKS cluster of a control plane of its namespace',
+    arrange: (world) => {
+      world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/*`);
+      world.applyWith(WEB, { clusterName: undefined, eksCluster: { ...TOOLS, name: EKS_CLUSTER } });
+    },
+    until: ['Stalled', 'True', 'UseClusterName'],
+    endsAs: 'nothing',
   },
   {
     name: 'region-unknown',
