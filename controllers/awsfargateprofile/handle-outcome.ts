@@ -1,9 +1,9 @@
-import { describeFailure, isAccessDenied, isNotDispatched, isRefused } from '../../pkg/cloud/errors/errors.ts';
+import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
 import { apply, markAccessEntryRefused } from './aws/apply.ts';
-import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { findRole } from './decide/compare.ts';
 import type { PassState } from './guards/pass-state.ts';
 import type { Mutation } from './model/mutation.ts';
@@ -138,17 +138,18 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
 
 /** Remembers a mutation that AWS refused, so that no pass sends it again before its backoff is over. */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
-  if (isNotDispatched(failure)) return { kind: 'quit', because: failure.message, until: 'later' };
   const { retry, target, session, desired } = pass;
-  const reason = isSubnetChoiceDenied(mutation, failure)
-    ? newReason('SubnetChoiceDenied', { detail: describeFailure(failure) })
-    : reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
+  const end = isSubnetChoiceDenied(mutation, failure)
+    ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure) }))
+    : endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
+  if (end.kind !== 'stopped') return end;
+  const { reason } = end;
   retry.update((state) => {
     const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
     const key = mutationKey(mutation, target.identity);
     return withRefusal(state, { mutation: key, reason, generation: generationOf(pass), notBefore }, now);
   });
-  return stoppedBy(reason);
+  return end;
 }
 
 /** Whether EKS has to choose the subnets of a new profile, which it does with the permissions of the caller for EC2. */

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
-import { isNotDispatched } from '../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Session, Sessions } from '../../pkg/cloud/types.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
@@ -12,7 +11,7 @@ import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { listSiblings } from '../shared/siblings.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
-import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import type { Observation, ObservedProfiles } from './aws/observe.ts';
 import { completeObservation, observeProfiles, observeRolesEarly } from './aws/observe.ts';
 import { openSession } from './aws/session.ts';
@@ -233,10 +232,6 @@ function failedObservation(
   desired: Desired,
   failure: AwsFailure,
 ): PassResult {
-  if (isNotDispatched(failure)) return { object, end: { kind: 'quit', because: failure.message, until: 'later' } };
-  return {
-    object,
-    desired,
-    end: stoppedBy(reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }))),
-  };
+  const context = callContext(target, { session, abandonment: desired.abandonment });
+  return { object, desired, end: endForFailure(failure, context) };
 }

@@ -9,6 +9,7 @@ import {
   PAUSED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
+import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
 import type { CredentialsProblem, Session } from '../../pkg/cloud/types.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { NO_LIMITS } from '../../pkg/fargate/limits.ts';
@@ -400,16 +401,31 @@ describe('Reconciler', () => {
     expect(session.calls).to.not.deep.equal([]);
   });
 
-  it('reports why a read of AWS failed, but reports no call that was never sent', async () => {
+  it('reports why a read of AWS failed, but reports no call that this manager has stopped', async () => {
     given();
-    session.onCall = () => aFailure({ code: 'NotDispatched', message: 'the rate limit' });
-    expect(await pass()).to.include({ kind: 'after', reason: 'the rate limit' });
+    session.onCall = () => aFailure({ code: 'NotDispatched', message: 'the lease runs out' });
+    expect(await pass()).to.include({ kind: 'after', reason: 'the lease runs out' });
     expect(reasonOf('Ready')).to.equal(undefined);
     session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
     sync();
     await pass();
     expect(reasonOf('Ready')).to.equal('AccessDenied');
   });
+
+  for (const [call, isThisCall] of [
+    ['a read', (text: string) => text.startsWith('DescribeFargateProfile')],
+    ['a mutation', (text: string) => text.startsWith('CreateRole')],
+    ['a read of the access entry', (text: string) => text.startsWith('DescribeCluster')],
+  ] as const)
+    it(`reports that ${call} has waited too long for the rate limit`, async () => {
+      given();
+      const cause = new DeadlineExceeded('the rate limit', 15_000);
+      session.onCall = (text) =>
+        isThisCall(text) ? aFailure({ code: 'NotDispatched', message: cause.message, cause }) : undefined;
+      expect(await pass()).to.include({ kind: 'after', reason: 'AWSUnavailable' });
+      expect(reasonOf('Ready')).to.equal('AWSUnavailable');
+      expect(recordedEvents.filter((reason) => reason.startsWith('Failed'))).to.deep.equal([]);
+    });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
     given({ metadata: { finalizers: [FINALIZER] }, status: { ...HERE, profileName: PROFILE } });

@@ -1,10 +1,10 @@
-import { describeFailure, isNotDispatched } from '../../pkg/cloud/errors/errors.ts';
+import { describeFailure } from '../../pkg/cloud/errors/errors.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { AccessEntryReader } from './aws/access-entries.ts';
 import { addAccessEntry, markAccessEntryInUse, markRoleInUse } from './aws/apply.ts';
-import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { isRecreated } from './decide/compare.ts';
 import { decide } from './decide/decide.ts';
@@ -124,17 +124,10 @@ async function readAccessEntry(
   }
   const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal);
   if (E.isLeft(read)) {
-    if (isNotDispatched(read.left)) return { kind: 'quit', because: read.left.message, until: 'later' };
-    const isKnownOutdated = before === 'readiness' && isRecreated(desired, role);
-    return stoppedBy(
-      isKnownOutdated
-        ? newReason('RestoringRole', {
-            name: role.name,
-            cluster: target.eksCluster,
-            detail: describeFailure(read.left),
-          })
-        : reasonForFailure(read.left, callContext(target, { session, abandonment: desired.abandonment })),
-    );
+    const end = endForFailure(read.left, callContext(target, { session, abandonment: desired.abandonment }));
+    if (end.kind !== 'stopped' || before !== 'readiness' || !isRecreated(desired, role)) return end;
+    const detail = describeFailure(read.left);
+    return stoppedBy(newReason('RestoringRole', { name: role.name, cluster: target.eksCluster, detail }));
   }
   pass.observed = addAccessEntry(pass.observed, read.right);
   if (before === 'creation') {

@@ -1,6 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { Session } from '../../../pkg/cloud/types.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
@@ -13,7 +11,7 @@ import { stoppedBy } from '../model/pass.ts';
 import { isInTransit } from '../model/transit.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { callContext, reasonForFailure } from './failure-reasons.ts';
+import { callContext, endForFailure } from './failure-reasons.ts';
 
 /** The status of an EKS cluster in which EKS creates Fargate profiles. */
 const ACTIVE = 'ACTIVE';
@@ -44,7 +42,7 @@ export async function completeEksClusterFacts(
   }
   if (object.status?.initialization?.provisioned === true || isInTransit(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
-  if (E.isLeft(described)) return E.left(endAfterFailure(described.left, session, target));
+  if (E.isLeft(described)) return E.left(endForFailure(described.left, callContext(target, { session })));
   const creationBlocker = blockerFor(name, described.right?.status ?? ACTIVE);
   return E.right(creationBlocker === undefined ? facts : { ...facts, creationBlocker });
 }
@@ -52,12 +50,3 @@ export async function completeEksClusterFacts(
 /** The reason for which nothing may be created in an EKS cluster with this status. */
 const blockerFor = (cluster: string, status: string): Reason | undefined =>
   status === ACTIVE ? undefined : newReason('WaitingForEKSCluster', { cluster, status });
-
-const endAfterFailure = (
-  failure: AwsFailure,
-  session: Pick<Session, 'account'>,
-  target: Target,
-): PassEnd | DroppedPass =>
-  isNotDispatched(failure)
-    ? { kind: 'quit', because: failure.message, until: 'later' }
-    : stoppedBy(reasonForFailure(failure, callContext(target, { session })));

@@ -18,6 +18,8 @@ import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
 import type { CredentialsProblem, IdentityRef, Session } from '../../../pkg/cloud/types.ts';
 import type { Target } from '../model/goal-kinds.ts';
+import type { DroppedPass, PassEnd } from '../model/pass.ts';
+import { stoppedBy } from '../model/pass.ts';
 import type { Abandonment } from '../reasons/abandonment.ts';
 import type { ConditionPart, Reason } from '../reasons/reasons.ts';
 import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
@@ -78,6 +80,16 @@ export function reasonForCredentials(
   }
 }
 
+/**
+ * How a pass ends after a failed call to AWS. If this manager stopped the call because it is stopping, or because its lease
+ * may have run out, the pass is dropped: the object has no problem. A call that has waited too long for the rate limit is a
+ * problem to report, because the next passes may wait as long.
+ */
+export const endForFailure = (failure: AwsFailure, context: CallContext): PassEnd | DroppedPass =>
+  isNotDispatched(failure) && !isLate(failure)
+    ? { kind: 'quit', because: failure.message, until: 'later' }
+    : stoppedBy(reasonForFailure(failure, context));
+
 /** The reason to stop a pass after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
   const { eksCluster, region, account, identity, abandonment, isOfObject = false } = context;
@@ -99,6 +111,12 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
       detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
       isThrottled: true,
     });
+  if (isNotDispatched(failure) && isLate(failure))
+    return newReason('AWSUnavailable', {
+      ...said,
+      detail: `AWS throttles the requests of the controller, or the controller has too many requests for this AWS account. A request has waited too long for ${detail}`,
+      isThrottled: true,
+    });
   if (isUnavailable(failure) || isNotDispatched(failure) || isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
@@ -117,7 +135,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
 }
 
-/** Whether the request was not signed within its deadline. */
+/** Whether the request did not get the permission of the rate limiter, or was not signed, within its deadline. */
 const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

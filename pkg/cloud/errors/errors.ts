@@ -229,8 +229,8 @@ export function describeFailure(failure: AwsFailure): string {
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
   // A code of this manager is omitted, because it would only repeat the message.
-  const call = isNoAnswer(failure) || isNotPrepared(failure) ? operation : `${operation}: ${failure.code}`;
+  const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return words === '' ? call : `${words} (${call})`;
 }
 
-const isNoAnswer = hasCode('NoAnswer');
+const isOwnCode = hasCode('NoAnswer', 'NotPrepared', 'NotDispatched');
