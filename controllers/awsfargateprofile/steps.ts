@@ -25,10 +25,11 @@ import { newReason } from './reasons/reasons.ts';
 import { isRetryOfFailedProfile, withProfileFailure } from './retry/retry-state.ts';
 
 /**
- * The maximum number of mutations in one pass, more than any object needs. If the same decision repeats for ever, the pass
- * fails with an error here.
+ * The maximum number of decisions in one pass, more than any object needs: IAM allows up to 25 managed policies for a role
+ * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html), and a pass may delete one role and create
+ * another. If the same decision repeats for ever, the pass fails with an error here.
  */
-const MOST_STEPS = 24;
+const MOST_STEPS = 100;
 
 export interface StepServices {
   readonly guards: Guards;
