@@ -1,10 +1,11 @@
 import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
-import { removeAtOnce } from './phases/phase.ts';
+import { deleteHeld, removeAtOnce, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 
 const NAMES = ['a', 'b'];
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
@@ -146,4 +147,30 @@ describe('an object without AWS calls so far', () => {
     expect(world.warnings()).to.deep.equal([]);
     await world.finish();
   });
+});
+
+describe('an object whose deletion has begun, and that a restore brings back without finalizer and status', () => {
+  for (const [situation, isTornDown] of [
+    ['in a cluster that stays', false],
+    ['in a cluster that is being deleted', true],
+  ] as const)
+    it(`is deleted with its profile and role ${situation}`, async () => {
+      const world = new SimulatedWorld();
+      const manager = await world.startWithReady('web');
+      world.delete('web');
+      await world.until('the deletion in EKS', () =>
+        world.mutationsFor('web').some(({ operation }) => operation === 'DeleteFargateProfile'),
+      );
+      await world.stop(manager);
+      const { labels, annotations } = world.profile('web')?.metadata ?? {};
+      world.patch(PLURAL, 'web', { metadata: { finalizers: null } });
+      if (isTornDown) deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+      const spec = { clusterName: CLUSTER, selectors: [{ namespace: 'web' }] };
+      world.create(PLURAL, { metadata: { name: 'web', labels, annotations }, spec });
+      world.start();
+      await world.gone('web');
+      expect(world.aws.admin.profiles()).to.deep.equal([]);
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
 });

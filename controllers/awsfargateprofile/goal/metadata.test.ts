@@ -49,6 +49,13 @@ const patchOf = (parts: ObjectParts, goal: Goal = PURSUE, given: Partial<Reconci
   metadataPatch(inputs({ object: anObject(parts), ...given }), goal);
 
 describe('metadataPatch', () => {
+  it('gives an object whose deletion is resumed the finalizer, but not the mark that nothing was created', () => {
+    const given: ObjectParts = { metadata: { ...COMPLETE, finalizers: ['other'], annotations: {} } };
+    expect(patchOf(given, { kind: 'resumeDeletion' })).to.deep.equal({
+      metadata: { finalizers: ['other', FINALIZER] },
+    });
+  });
+
   it('is undefined if the metadata is complete', () => expect(patchOf({ metadata: COMPLETE })).to.equal(undefined));
 
   it('gives a new object finalizer, label, owner reference and provisioned-in at once', () => {

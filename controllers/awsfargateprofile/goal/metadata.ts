@@ -21,7 +21,7 @@ import { isTrackedByArgoCD } from './argo-cd.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
- * The merge patch for the metadata that an object needs before the controller changes AWS for it: the finalizer with the
+ * The merge patch for the metadata that an object needs before the controller changes AWS for it or resumes its deletion: the finalizer with the
  * annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation that repeats
  * `deletionPolicy: Retain`. `undefined` if nothing is missing or the object is being deleted, when the API server accepts no
  * new finalizer, or is being moved away.
@@ -33,9 +33,12 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
+  // A deletion that is resumed needs the finalizer too: the API server would remove an object without it at once.
+  const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
+  const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetainAnnotation(object);
-  const isBeginning = finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
+  const isBeginning =
+    goal.kind === 'pursue' && finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
     labels: clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName },
