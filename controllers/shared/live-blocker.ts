@@ -4,7 +4,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { PROFILES } from './live-profiles.ts';
-import { hasPausedAnnotation, isMoving } from './object-state.ts';
+import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 /**
  * Why nothing may be deleted for the object now, in the API server or in AWS; `undefined` if it may be deleted. The API
@@ -27,6 +27,12 @@ export async function findLiveBlocker(
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
+  // The generation is the same, so the spec is the same too: only the retain annotation may have changed.
+  if (
+    isRetained({ ...object, metadata: { ...now.metadata, namespace: object.metadata.namespace } }) !==
+    isRetained(object)
+  )
+    return 'the object has changed';
   if (cluster === undefined) return undefined;
   if (clusters === undefined) return `${CLUSTER_KIND} objects cannot be read`;
   if (found === undefined) return undefined;

@@ -17,18 +17,26 @@ export interface CheckServices {
   readonly mutationTimeLeft: () => Ms;
 }
 
-/** All checks before a mutation, in the order in which they run: the cheapest first. */
+/**
+ * All checks before a mutation, in the order in which they run: the cheapest first. The live checks are last, because the
+ * check of a role reads all profiles of the EKS cluster, and a pause may begin meanwhile.
+ */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
     refusalExpired(services),
     failureBackoffExpired(services),
     leaseValid(services),
-    notPaused(services),
-    schemaIsOurs(services),
     roleUnused(services),
     accessEntryUnused(),
+    ...newDeletionChecks(services),
   ];
 }
+
+/** The checks that ask the API server whether the object may still be deleted in AWS. */
+export const newDeletionChecks = (services: Pick<CheckServices, 'live' | 'schema'>): readonly Check[] => [
+  notPaused(services),
+  schemaIsOurs(services),
+];
 
 /**
  * A check that holds back a mutation that AWS refused recently, until the backoff of the mutation is over or the spec

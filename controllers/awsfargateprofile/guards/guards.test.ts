@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { FinalizerResult } from '../../shared/control-plane-finalizer.ts';
@@ -135,6 +136,30 @@ describe('newChecks and newPreparations', () => {
       const obstacle = await findObstacle(newGuards(newServices()), DELETE_ROLE, pass);
       expect(describeObstacle(obstacle)).to.equal('stop: AccessDenied');
     });
+
+    for (const [what, mutation, slowStep] of [
+      ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
+      ['waits for EKS before its turn', DELETE_PROFILE, 'DescribeFargateProfile'],
+    ] as const)
+      for (const [change, expected] of [
+        ['pause', 'quit: the object is paused'],
+        ['foreign CRD', 'stop: ForeignSchema'],
+      ] as const)
+        it(`by a ${change} that begins while the pass ${what}`, async () => {
+          const pass = passStateFor(awsAsWanted(), aDeletedObject());
+          const hasBegun = (which: typeof change): boolean =>
+            which === change && pass.session.calls.some((call) => call.startsWith(slowStep));
+          const live = {
+            findBlocker: async () => (hasBegun('pause') ? 'the object is paused' : undefined),
+            readRoleUsers: async () => roleUsers(),
+          };
+          const schema = {
+            check: async (): Promise<ServedSchemaState> => (hasBegun('foreign CRD') ? isUnverified : { kind: 'ours' }),
+          };
+          const unobservedProfiles = () => [ProfileName.of('team-a_api')];
+          const guards = newGuards(newServices({ live, schema, unobservedProfiles }));
+          expect(describeObstacle(await findObstacle(guards, mutation, pass))).to.equal(expected);
+        });
 
     it('by takeTurn alone', async () => {
       const testServices = newServices();

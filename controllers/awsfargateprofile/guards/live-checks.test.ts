@@ -5,6 +5,7 @@ import {
   DELETE_FOR_MOVE_ANNOTATION,
   PAUSED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
+  RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { Resource } from '../../../pkg/kube/types.ts';
@@ -50,15 +51,22 @@ describe('newLiveChecks', () => {
       ['the object is being moved away', annotate(DELETE_FOR_MOVE_ANNOTATION)],
       ['the object is paused', annotate(PAUSED_ANNOTATION)],
       ['the object has changed', { spec: { deletionPolicy: 'Retain' } }],
+      ['the object has changed', annotate(RETAIN_ANNOTATION)],
     ];
     for (const [detail, change] of changes) {
-      it(`reports that ${detail}`, async () => {
+      it(`reports that ${detail}: ${JSON.stringify(change)}`, async () => {
         api.putCluster();
         const object = api.put();
         api.change(object, change);
         expect(await blockerOf(object)).to.equal(detail);
       });
     }
+
+    it('ignores a retain annotation that an explicit deletionPolicy overrides', async () => {
+      const object = api.put({ spec: { deletionPolicy: 'Delete' } });
+      api.change(object, annotate(RETAIN_ANNOTATION));
+      expect(await blockerOf(object)).to.equal(undefined);
+    });
 
     it('reports that the object is gone', async () => {
       api.putCluster();

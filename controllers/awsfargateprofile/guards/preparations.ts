@@ -11,11 +11,13 @@ import { isDestructive, isQueuedMutation } from '../model/mutation.ts';
 import { describeTransit } from '../model/transit.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
-import type { Obstacle, Preparation } from './guards.ts';
+import type { CheckServices } from './checks.ts';
+import { newDeletionChecks } from './checks.ts';
+import type { Check, Obstacle, Preparation } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
 
-export interface PreparationServices {
+export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly clusterQueue: ClusterQueue;
@@ -38,6 +40,7 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services),
+    ...newDeletionChecks(services).map(afterTurn),
     writeAhead(services),
   ];
 }
@@ -124,6 +127,15 @@ export function takeTurn({
     }
   };
 }
+
+/**
+ * Repeats a live check after the object has got its turn. `takeTurn` may read many profiles from EKS, and a pause, a move or
+ * `deletionPolicy: Retain` may begin meanwhile. Often nothing is left to write, so no resourceVersion would show the change.
+ */
+const afterTurn =
+  (check: Check): Preparation =>
+  async (mutation, pass) =>
+    isQueuedMutation(mutation) ? check(mutation, pass) : undefined;
 
 /**
  * Asks EKS for the status of a profile that no pass of this process watches, and writes the status into the queue of
