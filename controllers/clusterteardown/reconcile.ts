@@ -88,12 +88,13 @@ export class TeardownReconciler {
     const cluster = decodedOrTerminal(lookup.kind === 'found' ? lookup : undefined);
     if (E.isLeft(cluster)) return cluster;
     const found = this.findControlPlanes(key, cluster.right);
-    if (found === undefined) return E.left(backOff('control planes are not listed yet'));
-    const controlPlane = decodedOrTerminal(found.current);
+    if (E.isLeft(found)) return found;
+    const { current, former } = found.right;
+    const controlPlane = decodedOrTerminal(current);
     if (E.isLeft(controlPlane)) return controlPlane;
     const state = { cluster: cluster.right, controlPlane: controlPlane.right };
-    const controlPlanes = { current: found.current?.object, former: objectsOf(found.former) };
-    const joined = this.findJoined(found.current, controlPlane.right);
+    const controlPlanes = { current: current?.object, former: objectsOf(former) };
+    const joined = this.findJoined(current, controlPlane.right);
     return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
@@ -114,27 +115,33 @@ export class TeardownReconciler {
     });
   }
 
-  /** Finds the control planes of a Cluster; `undefined` if the cache has not listed control planes yet. */
-  private findControlPlanes(
-    key: ObjectKey,
-    cluster: Cluster | undefined,
-  ): { readonly current: ControlPlaneEntry | undefined; readonly former: readonly ControlPlaneEntry[] } | undefined {
+  /**
+   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them: a control plane that
+   * is unknown must not count as absent, because then the profiles would be deleted before the workers are drained.
+   */
+  private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
     const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
-    if (owned.kind === 'unknown') return undefined;
+    if (owned.kind === 'unknown') return E.left(backOff(owned.reason));
     if (cluster === undefined) {
       const [current, ...former] = owned.entries;
-      return { current, former };
+      return E.right({ current, former });
     }
     const reference = controlPlaneReference(cluster);
     const named = reference === undefined ? undefined : controlPlanes.lookup(reference);
+    if (named?.kind === 'unknown') return E.left(backOff(named.reason));
     const current = named?.kind === 'found' ? named : undefined;
     const uid = current?.object.metadata.uid;
-    return { current, former: owned.entries.filter(({ object }) => object.metadata.uid !== uid) };
+    return E.right({ current, former: owned.entries.filter(({ object }) => object.metadata.uid !== uid) });
   }
 }
 
 type ControlPlaneEntry = TypedEntry<AWSManagedControlPlane>;
+
+interface ControlPlaneEntries {
+  readonly current: ControlPlaneEntry | undefined;
+  readonly former: readonly ControlPlaneEntry[];
+}
 
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
