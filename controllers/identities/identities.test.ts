@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { ARN, IdentitiesFixture, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
+import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import { ARN, CONTROLLER, IdentitiesFixture, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
 
 describe('identities', () => {
   let fixture: IdentitiesFixture;
@@ -90,6 +91,28 @@ describe('identities', () => {
       await fixture.clock.advance(40 * SECOND);
       expect(await fixture.findProblem(STATIC, 'keys')).to.include({ reason: 'IdentityUnreadable' });
     });
+  });
+
+  it('still decide about the credentials of the manager while the API server answers 404 without removing their CRD', async () => {
+    fixture.create(CONTROLLER, 'default', { allowedNamespaces: { list: ['team-b'] } });
+    await fixture.run();
+    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal)();
+    expect(await findWithoutReference()).to.have.nested.property('left.reason', 'IdentityNotAllowed');
+    fixture.api.intercept = ({ path }) =>
+      path.includes('/awsclustercontrolleridentities') ? json(404, { kind: 'Status', code: 404 }) : undefined;
+    fixture.api.endWatches();
+    for (let second = 0; second < 60; second++) {
+      await fixture.clock.advance(SECOND);
+      const found = await findWithoutReference();
+      expect(E.isLeft(found) && found.left.reason, `after ${second} s`).to.be.oneOf([
+        'IdentityNotAllowed',
+        'IdentityUnreadable',
+      ]);
+    }
+    fixture.api.intercept = () => undefined;
+    fixture.api.unserve('awsclustercontrolleridentities');
+    await fixture.clock.advance(60 * SECOND);
+    expect(E.isRight(await findWithoutReference()), 'after the removal of the CRD').to.equal(true);
   });
 
   it('do not delay the start when they cannot be listed', async () => {

@@ -75,7 +75,7 @@ describe('step', () => {
       { kind: 'resolved', resource: undefined },
       0,
       'unserved(1)',
-      'markUnknown',
+      'markUnserved',
     ],
     ['discovery failed', initialState, unreachable, 0, 'backingOff#1 → resolving', undefined],
     ['the delay is over', { kind: 'unserved', failures: 0, misses: 4 }, { kind: 'due' }, 0, 'resolving', undefined],
@@ -209,6 +209,7 @@ function effectText(effect: ReturnType<typeof step>['effect']): string | undefin
   switch (effect?.kind) {
     case undefined:
     case 'markUnknown':
+    case 'markUnserved':
       return effect?.kind;
     case 'replaceAll':
       return `replaceAll ${effect.items.map(({ metadata }) => metadata.name).join()} @${effect.resourceVersion}`;

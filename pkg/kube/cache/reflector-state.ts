@@ -98,7 +98,10 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  | { readonly kind: 'markUnknown' };
+  /** The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm it. */
+  | { readonly kind: 'markUnknown' }
+  /** Discovery has shown that the API server does not serve the kind. */
+  | { readonly kind: 'markUnserved' };
 
 export interface Transition {
   readonly state: ReflectorState;
@@ -117,7 +120,9 @@ export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Tra
   switch (state.kind) {
     case 'resolving':
       if (input.kind === 'resolved')
-        return input.resource === undefined ? toUnserved(state) : { state: toListing(state, input.resource) };
+        return input.resource === undefined
+          ? { ...toUnserved(state), effect: { kind: 'markUnserved' } }
+          : { state: toListing(state, input.resource) };
       if (input.kind === 'failed') return { state: toBackingOff(state, input.error, state) };
       break;
     case 'unserved':

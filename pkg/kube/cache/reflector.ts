@@ -229,7 +229,7 @@ export class Reflector {
 
   private applyEffect(effect: StoreEffect): void {
     const { store } = this.options;
-    if (effect.kind === 'replaceAll' || effect.kind === 'markUnknown') this.firstResult.resolve();
+    if (['replaceAll', 'markUnknown', 'markUnserved'].includes(effect.kind)) this.firstResult.resolve();
     switch (effect.kind) {
       case 'replaceAll':
         return store.replaceAll(effect.items, effect.resourceVersion);
@@ -241,6 +241,8 @@ export class Reflector {
         return store.advance(effect.resourceVersion);
       case 'markUnknown':
         return store.markUnknown(notServedMessage(store));
+      case 'markUnserved':
+        return store.markUnserved(notServedMessage(store));
     }
   }
 

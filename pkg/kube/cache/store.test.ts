@@ -168,7 +168,8 @@ describe('Store', () => {
     store.upsert(widget('b', '102'));
     changes.length = 0;
     store.markUnknown('gone');
-    store.markUnknown('still gone');
+    expect(store.served, 'before discovery has confirmed it').to.equal(true);
+    store.markUnserved('still gone');
     expect(store.served).to.equal(false);
     expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'unknown', reason: 'still gone' });
     expect(changes).to.deep.equal([]);

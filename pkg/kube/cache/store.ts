@@ -101,7 +101,10 @@ export class Store implements StoreReader {
     return this.unknownReason === undefined;
   }
 
-  /** Whether the API server serves the kind, as far as the reflector knows; true before its first answer. */
+  /**
+   * Whether the API server serves the kind. Only discovery shows that it does not: a 404 for the collection may come from a
+   * load balancer.
+   */
   get served(): boolean {
     return this.isKindServed;
   }
@@ -229,10 +232,15 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector tells the store that the API server does not serve the kind. Until the next complete list every answer of
+   * The reflector tells the store that the API server answers 404 for the kind. Until the next complete list every answer of
    * the store is `unknown`.
    */
   markUnknown(reason: string): void {
+    this.setUnknown(reason);
+  }
+
+  /** Like {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
+  markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);
   }
