@@ -58,7 +58,7 @@ export interface ManagerFlags {
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
-/** Parses the command line. Returns Left with one sentence about the first mistake. */
+/** Parses the command line. Returns the command, or (as Left) one sentence about the first mistake. */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   const given = readArgs(args);
   if (E.isLeft(given)) return given;

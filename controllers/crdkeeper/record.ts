@@ -5,7 +5,7 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { Part } from './observe.ts';
 
 const HOUR: Ms = 3_600_000;
-/** The time in which another client may revert the keeper {@link MOST_REVERTS} times. */
+/** The time in which another client may undo the changes of the keeper {@link MOST_REVERTS} times; then the keeper stops. */
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**

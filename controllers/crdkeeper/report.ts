@@ -55,7 +55,7 @@ export const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
   about: aboutCrd(crd),
   type: 'Warning',
   reason: 'CAPAServesProfiles',
-  message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove this provider.`,
+  message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
 });
 
 /** The sentences about a stop: the problem, and what an operator can do, each without the closing full stop. */

@@ -34,12 +34,12 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   );
   await world.apply({ ...clusterObject(name), spec: { paused: false } });
   await expectMessage(
-    `Cluster default/${name} has no spec.controlPlaneRef yet. The controller waits and then continues on its own.`,
+    `Cluster default/${name} has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology. The controller waits and then continues on its own.`,
   );
   if (controlPlanes) {
     await world.apply(clusterObject(name), controlPlaneObject(name, {}));
     await expectMessage(
-      `AWSManagedControlPlane default/${name}-control-plane has no spec.region yet. The controller waits and then continues on its own.`,
+      `AWSManagedControlPlane default/${name}-control-plane has no spec.region. Set it. The controller waits and then continues on its own.`,
     );
   }
   await world.delete(name);

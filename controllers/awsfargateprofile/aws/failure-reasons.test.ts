@@ -228,7 +228,7 @@ describe('reasonForFailure', () => {
         reasonForFailure(failureWithoutStatus(clientFailure('NoAnswer', 'AWS: no result within 10 s')), CONTEXT),
       ),
     ).to.equal(
-      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS CreateFargateProfile). The controller retries on its own.',
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS CreateFargateProfile). If this lasts, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. The controller retries on its own.',
     );
   });
 

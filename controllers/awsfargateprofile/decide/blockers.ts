@@ -38,8 +38,8 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
 }
 
 /**
- * The decision to wait for a ready control plane if a profile or role would be adopted: without it, nothing proves that the
- * EKS cluster belongs to this namespace.
+ * The decision to wait for a ready control plane if a profile or role would be adopted. Only a ready control plane proves that
+ * the EKS cluster belongs to this namespace.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   if (desired.creationBlocker === undefined) return undefined;

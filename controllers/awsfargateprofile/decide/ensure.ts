@@ -38,8 +38,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
       : stopWith(desired.creationBlocker);
   }
   if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
-  // `removeUnwanted` deletes a role with another path than the spec wants. So if such a role still exists, something else
-  // uses it.
+  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless something else uses
+  // the role. So a role with another path is in use here.
   return hasOtherPath(role, found)
     ? stopWith(
         newReason('RoleSettingsConflict', {

@@ -445,7 +445,7 @@ describe('goalFor', () => {
       'Cluster team-a/prod (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists.',
     );
     expect(messageFor({ cluster: UNKNOWN })).to.equal(
-      'The controller cannot read Cluster objects: the kind is not served. If the problem lasts for more than five minutes, correct the cause: the installation of the CRD, or the permissions of the manager. The controller retries on its own.',
+      'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, install the CRD of this kind, or allow the manager to read it. The controller retries on its own.',
     );
     expect(messageFor({ controlPlane: ABSENT })).to.equal(
       'AWSManagedControlPlane team-a/prod-control-plane does not exist yet. The controller waits and then continues on its own.',
@@ -454,7 +454,7 @@ describe('goalFor', () => {
       'AWSManagedControlPlane team-a/prod-control-plane is not ready yet. The controller waits and then continues on its own.',
     );
     expect(messageFor({ controlPlane: found(withoutRegion()) })).to.equal(
-      'AWSManagedControlPlane team-a/prod-control-plane has no spec.region yet. The controller waits and then continues on its own.',
+      'AWSManagedControlPlane team-a/prod-control-plane has no spec.region. Set it. The controller waits and then continues on its own.',
     );
   });
 });

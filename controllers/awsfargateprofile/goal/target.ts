@@ -88,7 +88,11 @@ export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason 
 function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
   const reference = cluster.controlPlaneRef;
   if (reference === undefined)
-    return E.left(controlPlaneMissing(`Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet`));
+    return E.left(
+      controlPlaneMissing(
+        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology`,
+      ),
+    );
   if (!isAWSManagedControlPlane(reference)) {
     return E.left(newReason('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
   }
@@ -107,7 +111,7 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
   }
   const target = targetOf(object, controlPlane.object);
   return target === undefined
-    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region yet`))
+    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region. Set it`))
     : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
 }
 

@@ -14,7 +14,8 @@ export type Location =
   | ({ readonly kind: 'known' } & KnownLocation)
   /** The controller has created nothing in AWS since it added the finalizer. */
   | { readonly kind: 'none' }
-  /** There is no record: another client added the finalizer or removed the record, so the profile may exist anywhere. */
+  /** The object has no recorded location, because another client added the finalizer or removed the record. So the profile may
+   * exist in any account, region and EKS cluster. */
   | { readonly kind: 'unknown' };
 
 /** The value of the annotation `provisioned-in` for an object that has nothing in AWS. */

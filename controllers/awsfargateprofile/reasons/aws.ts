@@ -36,7 +36,10 @@ export const AWS_REASONS = {
     // longer delay, one of 200 creations came half a minute after all others.
     poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
-    remedy: () => RETRIES,
+    remedy: ({ isThrottled }) =>
+      isThrottled === true
+        ? RETRIES
+        : `If this lasts, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. ${RETRIES}`,
   }),
   AWSError: defineReason<FailedCall>({
     nature: 'retry',

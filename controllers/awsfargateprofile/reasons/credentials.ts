@@ -49,7 +49,7 @@ export const CREDENTIAL_REASONS = {
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
     remedy: () =>
-      `If the problem lasts for more than five minutes, correct the cause: the installation of the CRD, or the permissions of the manager. ${RETRIES}`,
+      `If this lasts for more than five minutes, install the CRD of this kind, or allow the manager to read it. ${RETRIES}`,
   }),
   IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
   IdentityNotAllowed: missing(
@@ -105,7 +105,7 @@ export const CREDENTIAL_REASONS = {
       `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
     remedy: ({ region, abandonment }) =>
       remedyFor(
-        `Enable region ${quoted(region)} in the AWS account, or name an identity of the partition of this region in spec.identityRef of the control plane`,
+        `Enable region ${quoted(region)} in the AWS account, or name an identity with credentials for this region in spec.identityRef of the control plane`,
         RETRIES,
         abandonment,
         'the region stays disabled',

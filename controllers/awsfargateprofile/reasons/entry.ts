@@ -10,8 +10,8 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * A poll for waits of a few seconds in which AWS may reject every attempt. On average, the poll notices the end of a wait
- * late by a twelfth of the length of the wait.
+ * A poll for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of the time
+ * waited so far. So the poll notices the end of a wait of 12 s one second late on average.
  */
 export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
 

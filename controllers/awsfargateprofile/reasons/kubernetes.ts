@@ -35,7 +35,7 @@ export const KUBERNETES_REASONS = {
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: () =>
-      `If the problem lasts for more than five minutes, correct the cause: the installation of the CRD, or the permissions of the manager. ${RETRIES}`,
+      `If this lasts for more than five minutes, install the CRD of this kind, or allow the manager to read it. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
@@ -128,7 +128,7 @@ export const KUBERNETES_REASONS = {
     describe: ({ webhook }) =>
       `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are`,
     remedy: () =>
-      `Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over. Or, to stay with Cluster API Provider AWS, remove this provider. ${CONTINUES}`,
+      `Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over on its own. To stay with Cluster API Provider AWS instead, remove cluster-api-provider-aws-fargate`,
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',

@@ -123,7 +123,7 @@ export class RetryStore {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
-  /** Whether a pass of this process has read the object's profiles from EKS. */
+  /** Whether this process has read the profile of the object from EKS since its start. */
   hasObserved({ metadata }: AWSFargateProfile): boolean {
     return this.observed.get(keyText(keyOf({ metadata }))) === metadata.uid;
   }

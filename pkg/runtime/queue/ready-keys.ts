@@ -15,7 +15,7 @@ const PRIORITIES_HIGHEST_FIRST: readonly QueuePriority[] = ['high', 'normal', 'l
 export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
-/** One of this number of hand-outs takes the oldest key, if it is old, whatever its priority. */
+/** Of this number of keys that workers take, one is the oldest key, whatever its priority, if it has waited for long. */
 const HAND_OUTS_PER_OLD_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {

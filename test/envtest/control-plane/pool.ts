@@ -51,7 +51,7 @@ export interface Inventory {
 
 type Source = Pick<ControlPlane, 'etcdUrl' | 'api'>;
 
-/** A control plane of the pool between two test files. It has only the objects of its set-up. */
+/** A kube-apiserver with etcd that no test file uses at the moment. It has only the objects of its set-up. */
 interface Pooled {
   readonly controlPlane: ControlPlane;
   readonly setUp: SetUp;

@@ -165,7 +165,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       Stalled: 'True CAPAServesProfiles',
     });
     expect(messageOf(served, 'Stalled')).to.equal(
-      `Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are. Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over. Or, to stay with Cluster API Provider AWS, remove this provider. The controller then continues on its own.`,
+      `Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are. Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over on its own. To stay with Cluster API Provider AWS instead, remove cluster-api-provider-aws-fargate.`,
     );
     const calls = callsFromNow(world.aws);
     await world.patch('web', { spec: { additionalTags: { team: 'b' } } });

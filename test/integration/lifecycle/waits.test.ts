@@ -60,7 +60,7 @@ describe('an AWSFargateProfile that waits', () => {
         });
       await world.apply({ ...clusterObject('steps'), spec: { paused: false } });
       await says(
-        'Cluster default/steps has no spec.controlPlaneRef yet. The controller waits and then continues on its own.',
+        'Cluster default/steps has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology. The controller waits and then continues on its own.',
       );
       await world.apply(clusterObject('steps'));
       await says(
@@ -73,7 +73,7 @@ describe('an AWSFargateProfile that waits', () => {
       };
       await world.apply({ ...controlPlane, spec: {} });
       await says(
-        'AWSManagedControlPlane default/steps-control-plane has no spec.region yet. The controller waits and then continues on its own.',
+        'AWSManagedControlPlane default/steps-control-plane has no spec.region. Set it. The controller waits and then continues on its own.',
       );
       await api.patch(controlPlanePath('steps'), { spec: { region: 'us-east-1' } });
       await says(

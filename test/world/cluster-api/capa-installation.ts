@@ -38,7 +38,7 @@ export interface CapaInstallation {
   removeWebhooks(): Promise<void>;
 }
 
-/** Starts the webhook server, and applies nothing yet. */
+/** Starts the webhook server. Does not apply the webhook configurations yet. */
 export async function startCapaInstallation(world: World): Promise<CapaInstallation> {
   const { crd, configurations: released } = await capaManifests();
   const { api, caPath } = world.controlPlane;
