@@ -23,6 +23,16 @@ export const LEFT_TO_OTHERS: Requeue = {
   reason: 'the schema of AWSFargateProfiles is foreign, or another provider reconciles them',
 };
 
+/**
+ * The requeue while a profile that only the API server shows keeps the finalizer of a control plane that is being deleted. No
+ * watch event tells this manager when a manager with another watch filter has deleted the profile.
+ */
+export const PROFILE_LEFT: Requeue = {
+  kind: 'after',
+  delay: 30_000,
+  reason: 'a profile of the cluster that is not in the cache has not been deleted',
+};
+
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
 export const LEASE_EXPIRED = backOff('the lease may have run out');

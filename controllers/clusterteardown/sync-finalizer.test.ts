@@ -78,9 +78,36 @@ describe('the control plane finalizer', () => {
       teardown.putTornDownCluster();
       teardown.sync();
       putProfile();
-      expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+      expect(teardown.events, 'while only the cache may be behind').to.deep.equal([]);
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.events).to.have.length(1);
+      expect(teardown.events[0]).to.match(
+        /^prod-control-plane WaitingForAWSFargateProfile: .* AWSFargateProfile team-a\/web/,
+      );
+      teardown.api.server.storage.mergePatch(PROFILE_KIND, { ...KEY, name: 'web' }, { metadata: { finalizers: [] } });
+      expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+      expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
     });
+
+  it('is kept without an event on a control plane that stays', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane({}, { finalizers: [CONTROL_PLANE_FINALIZER] });
+    teardown.sync();
+    teardown.putProfile('web');
+    for (let pass = 1; pass <= 3; pass++) expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    expect([teardown.finalizers(), teardown.events]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
+  });
+
+  it('is removed although a profile of another cluster cannot be decoded', async () => {
+    teardown.putTornDownCluster();
+    const elsewhere = teardown.putProfile('elsewhere', 'stage');
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(elsewhere), { spec: { selectors: 'none' } });
+    teardown.sync();
+    expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+  });
 
   it('is removed although another cluster has profiles', async () => {
     teardown.putTornDownCluster();

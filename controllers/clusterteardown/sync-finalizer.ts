@@ -1,23 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
+import { fieldAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane-finalizer.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import { joinsControlPlane } from '../shared/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
-import { hasFinalizer } from '../shared/object-state.ts';
+import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { FinalizerTask } from './decide.ts';
 import { reportRejection } from './report-rejection.ts';
-import { API_REJECTED, DONE, backOff } from './requeue.ts';
+import { API_REJECTED, DONE, PROFILE_LEFT, backOff } from './requeue.ts';
 
 export interface FinalizerSyncOptions {
   readonly client: KubeClient;
@@ -33,6 +35,8 @@ export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
   private readonly persistentErrors: PersistentErrors;
+  /** Key of a control plane that is being deleted → uid of the profile for which its finalizer stayed in the last pass. */
+  private readonly awaited = new Map<string, string>();
 
   constructor(options: FinalizerSyncOptions) {
     this.options = options;
@@ -47,6 +51,7 @@ export class FinalizerSync {
     switch (action) {
       case 'keep':
         this.persistentErrors.clear(keyOf(controlPlane));
+        this.awaited.delete(keyText(keyOf(controlPlane)));
         return DONE;
       case 'add':
         return this.addFinalizer(controlPlane, context);
@@ -69,13 +74,35 @@ export class FinalizerSync {
     controlPlane: KubeObject,
     context: ReconcileContext,
   ): Promise<Requeue> {
+    let user: KubeObject | undefined;
     try {
-      await this.removeFinalizerIfUnused(cluster, controlPlane, context);
+      user = await this.removeFinalizerIfUnused(cluster, controlPlane, context);
     } catch (error) {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
+    // The finalizer does not matter before the deletion of the control plane, which starts a pass.
+    if (user !== undefined && isDeleting(controlPlane)) return this.waitForProfile(controlPlane, user, context);
+    this.awaited.delete(keyText(keyOf(controlPlane)));
     return DONE;
+  }
+
+  /**
+   * Waits for a profile that this manager may never see: the profile cannot be decoded, or a manager with another watch filter
+   * reconciles it. An event names the profile if it still has its finalizer in the next pass. Until then the cache may only be
+   * behind the API server.
+   */
+  private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
+    const key = keyText(keyOf(controlPlane));
+    const isStillThere = this.awaited.get(key) === profile.metadata.uid;
+    this.awaited.set(key, profile.metadata.uid);
+    if (!isStillThere) return PROFILE_LEFT;
+    logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
+      AWSManagedControlPlane: keyOf(controlPlane),
+      AWSFargateProfile: keyOf(profile),
+    });
+    this.options.recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(profile));
+    return PROFILE_LEFT;
   }
 
   private handleRemoveError(controlPlane: KubeObject, error: unknown, context: ReconcileContext): Requeue {
@@ -90,38 +117,40 @@ export class FinalizerSync {
 
   /**
    * Removes the control plane finalizer only if a live list has no profile of the cluster. A cache may be outdated, and with
-   * a watch filter it has only part of the profiles. If the list has a profile of this manager, the watch event of that
-   * profile starts the next pass. If it has a profile of a manager with another watch filter, that manager removes the
-   * finalizer after its own last profile.
+   * a watch filter it has only part of the profiles. Returns the profile that needs the finalizer; `undefined` if there is
+   * none.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,
     controlPlane: KubeObject,
     { logger, signal }: ReconcileContext,
-  ): Promise<void> {
+  ): Promise<KubeObject | undefined> {
+    let user: KubeObject | undefined;
     const isUnused = async (): Promise<boolean> => {
-      if (await this.hasLiveProfile(cluster, controlPlane, signal)) return false;
+      user = await this.findLiveProfile(cluster, controlPlane, signal);
+      if (user !== undefined) return false;
       logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
         AWSManagedControlPlane: keyOf(controlPlane),
       });
       return true;
     };
     await this.options.controlPlaneFinalizer.removeIf(controlPlane, isUnused, signal);
+    return user;
   }
 
-  private async hasLiveProfile(
+  private async findLiveProfile(
     { namespace, name }: ObjectKey,
     controlPlane: KubeObject,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<KubeObject | undefined> {
     const { client, managerRegion } = this.options;
     const decoded = decodeAWSManagedControlPlane(controlPlane);
     const joins = (profile: AWSFargateProfile): boolean =>
       E.isRight(decoded) && joinsControlPlane(profile, decoded.right, managerRegion);
     for await (const item of listLiveProfiles(client, { namespace }, signal)) {
-      if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return true;
+      if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return item;
     }
-    return false;
+    return undefined;
   }
 
   private reportRejection(controlPlane: KubeObject, rejection: ApiRejection, context: ReconcileContext): Requeue {
@@ -131,9 +160,23 @@ export class FinalizerSync {
 }
 
 /**
- * Whether a profile may belong to the cluster. A profile that cannot be decoded may belong to any cluster of its namespace.
+ * Whether a profile may belong to the cluster. A profile that cannot be decoded and whose spec.clusterName is no text may
+ * belong to any cluster of its namespace.
  */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
+  const named = fieldAt(item.spec, 'clusterName');
+  if (typeof named === 'string') return named === cluster;
   const profile = decodeAWSFargateProfile(item);
-  return E.isLeft(profile) || profile.right.spec.clusterName === cluster || joins(profile.right);
+  return E.isLeft(profile) || joins(profile.right);
+}
+
+function messageAbout(profile: KubeObject): string {
+  const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
+  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
+  return (
+    `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
+    `still has the finalizer ${FINALIZER}. ` +
+    `Delete ${name}, or wait until the manager that reconciles it has deleted its profile and role in AWS. If no manager can do so, ` +
+    'remove the finalizer of that object: then its profile and role stay in AWS. The controller looks again every 30 seconds.'
+  );
 }
