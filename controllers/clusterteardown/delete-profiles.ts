@@ -13,7 +13,7 @@ import { deleteProfileObject } from '../shared/live-profiles.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
 import { isLeftToOthers } from '../shared/served-schema.ts';
 import { reportRejection } from './report-rejection.ts';
-import { API_REJECTED, BLOCKED, DONE, LEASE_EXPIRED, LEFT_TO_OTHERS } from './requeue.ts';
+import { API_REJECTED, BLOCKED, DONE, LEASE_EXPIRED, LEFT_TO_OTHERS, NEXT_BATCH, NEXT_ROUND } from './requeue.ts';
 
 export interface ProfileDeleterOptions {
   readonly client: KubeClient;
@@ -24,6 +24,20 @@ export interface ProfileDeleterOptions {
   readonly recorder: EventRecorder;
 }
 
+/**
+ * The maximum number of profiles that one pass deletes. Each takes three requests, so a pass ends within seconds, and one large
+ * cluster does not keep the teardowns of others from the workers of this controller.
+ */
+const BATCH = 50;
+
+/** A round over the profiles of a Cluster that takes several passes. */
+interface Round {
+  /** The name of the last profile that was tried. */
+  readonly last: string;
+  /** When the next round begins, as the passes of this round have found. */
+  readonly requeue: Requeue;
+}
+
 /** Deletes AWSFargateProfile objects of clusters that are torn down, with one Event per profile. */
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
@@ -32,13 +46,16 @@ export class ProfileDeleter {
    * are forgotten when none of its profiles is left to delete.
    */
   private readonly recorded = new Map<string, Set<string>>();
+  /** Key of the Cluster → the unfinished round over its profiles. */
+  private readonly rounds = new Map<string, Round>();
 
   constructor(options: ProfileDeleterOptions) {
     this.options = options;
   }
 
   /**
-   * Deletes the profiles. If the API server rejects the deletion of one profile, the other profiles are still deleted.
+   * Deletes the profiles by name, in batches: one per pass. If the API server rejects the deletion of one
+   * profile, the other profiles are still deleted.
    * Returns Left with the requeue if the pass must end. `cause` is the object whose deletion started the teardown.
    */
   async deleteProfiles(
@@ -49,13 +66,18 @@ export class ProfileDeleter {
   ): Promise<Either<Requeue, Requeue>> {
     if (profiles.length === 0) {
       this.recorded.delete(keyText(cluster));
+      this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
     // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look as
     // if it could be deleted.
     if (isLeftToOthers(await this.options.schema.check(context.signal))) return E.left(LEFT_TO_OTHERS);
-    let requeue = DONE;
-    for (const profile of profiles) {
+    const round = this.rounds.get(keyText(cluster));
+    const left = profiles
+      .filter(({ metadata }) => round === undefined || metadata.name > round.last)
+      .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    let requeue = round?.requeue ?? DONE;
+    for (const profile of left.slice(0, BATCH)) {
       // Without a valid lease nothing is deleted, because a deletion cannot be undone and the caches of a former leader may
       // be outdated.
       if (this.options.leadership.remaining() <= 0) return E.left(LEASE_EXPIRED);
@@ -64,7 +86,14 @@ export class ProfileDeleter {
       if (attempt !== 'blocked') reportRejection(this.options.recorder, profile, attempt, context);
       requeue = attempt === 'blocked' ? BLOCKED : API_REJECTED;
     }
-    return E.right(requeue);
+    const next = left[BATCH];
+    if (next === undefined) {
+      this.rounds.delete(keyText(cluster));
+      // A profile that this pass has left out may have become deletable since the round began, for example after a pause.
+      return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
+    }
+    this.rounds.set(keyText(cluster), { last: left[BATCH - 1]?.metadata.name ?? '', requeue });
+    return E.left(NEXT_BATCH);
   }
 
   private async deleteProfile(
