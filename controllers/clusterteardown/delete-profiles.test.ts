@@ -102,6 +102,14 @@ describe('a teardown', () => {
       await expectNothing({ kind: 'after', delay: 15_000 });
     });
 
+    it('while the CRD cannot be read, which may be a foreign one', async () => {
+      teardown.putTornDownCluster();
+      teardown.putProfile('web');
+      teardown.sync();
+      teardown.schema = { kind: 'unreadable', reason: 'forbidden' };
+      await expectNothing({ kind: 'backoff', reason: 'the CRD of AWSFargateProfiles cannot be read: forbidden' });
+    });
+
     it('while the Cluster is paused', async () => {
       teardown.putTornDownCluster({ paused: true });
       teardown.putProfile('web');

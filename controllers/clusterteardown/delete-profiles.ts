@@ -13,7 +13,16 @@ import { deleteProfileObject } from '../shared/live-profiles.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
 import { isLeftToOthers } from '../shared/served-schema.ts';
 import { reportRejection } from './report-rejection.ts';
-import { API_REJECTED, BLOCKED, DONE, LEASE_EXPIRED, LEFT_TO_OTHERS, NEXT_BATCH, NEXT_ROUND } from './requeue.ts';
+import {
+  API_REJECTED,
+  BLOCKED,
+  DONE,
+  LEASE_EXPIRED,
+  LEFT_TO_OTHERS,
+  NEXT_BATCH,
+  NEXT_ROUND,
+  schemaUnreadable,
+} from './requeue.ts';
 
 export interface ProfileDeleterOptions {
   readonly client: KubeClient;
@@ -70,8 +79,10 @@ export class ProfileDeleter {
       return E.right(DONE);
     }
     // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look as
-    // if it could be deleted.
-    if (isLeftToOthers(await this.options.schema.check(context.signal))) return E.left(LEFT_TO_OTHERS);
+    // if it could be deleted. A CRD that cannot be read may be a foreign one.
+    const schema = await this.options.schema.check(context.signal);
+    if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
+    if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
     const round = this.rounds.get(keyText(cluster));
     const left = profiles
       .filter(({ metadata }) => round === undefined || metadata.name > round.last)

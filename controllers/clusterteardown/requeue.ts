@@ -41,4 +41,7 @@ export const PROFILE_LEFT: Requeue = {
 
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
+export const schemaUnreadable = (reason: string): Requeue =>
+  backOff(`the CRD of AWSFargateProfiles cannot be read: ${reason}`);
+
 export const LEASE_EXPIRED = backOff('the lease may have run out');
