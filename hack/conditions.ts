@@ -36,6 +36,7 @@ const EXAMPLES: Facts = {
   TargetUnknown: {
     missing: 'Cluster default/my-cluster does not exist',
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
+    abandonment: 'retain',
   },
   ClusterNotNamed: { provisionedIn: '123456789012/eu-west-1/tools' },
   UseClusterName: { eksCluster: 'tools', controlPlane: 'default/my-control-plane', cluster: 'my-cluster' },

@@ -3,13 +3,14 @@ import { EksClusterName } from '../../../api/names.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,
   DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
   PAUSED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
-import { messageOf } from '../reasons/reasons.ts';
+import { messageOf, newReason } from '../reasons/reasons.ts';
 import { goalFor } from './goal.ts';
 import {
   ABSENT,
@@ -434,6 +435,28 @@ describe('goalFor', () => {
     );
     expect(sourceFor({ controlPlane: other }, RECORDED)).to.equal('record');
     expect(sourceFor({ controlPlane: ABSENT }, RECORDED)).to.equal('record');
+  });
+
+  it('names a way out of an unknown target that helps, also in a cluster that is being deleted', () => {
+    const held = (controlPlane: ReconcileInputs['controlPlane'], policy?: 'Retain'): unknown => {
+      const object = aDeletedObject({
+        metadata: { annotations: {} },
+        ...(policy && { spec: { deletionPolicy: policy } }),
+      });
+      const goal = goalFor(inputs({ object, controlPlane }));
+      return goal.kind === 'hold' ? goal.reason : goal.kind;
+    };
+    const missing = 'AWSManagedControlPlane team-a/prod-control-plane has no spec.region';
+    const { region: _region, ...incomplete } = aControlPlane();
+    const leavingWithoutRegion = found({ ...incomplete, metadata: { ...incomplete.metadata, ...leaving } });
+    const facts = { missing, provisionedIn: undefined };
+    const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
+    expect(held(leavingWithoutRegion)).to.deep.equal(stuck);
+    expect(held(leavingWithoutRegion, 'Retain'), 'Retain does not help').to.deep.equal(stuck);
+    expect(messageOf(stuck)).to.contain(`remove ${FINALIZER} from metadata.finalizers`);
+    expect(messageOf(stuck)).not.to.contain('Retain');
+    expect(held(found(incomplete))).to.deep.equal(newReason('TargetUnknown', { ...facts, abandonment: 'retain' }));
+    expect(held(found(incomplete), 'Retain')).to.equal('release');
   });
 
   it('names the object that it waits for', () => {

@@ -88,10 +88,10 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
       ? hold(controlPlanesUnreadable(controlPlane.reason))
       : { kind: 'release' };
   }
+  const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
   const found = deletionTarget(inputs);
   if (found !== undefined) {
     const { target } = found;
-    const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
     // If status is empty, the annotation `provisioned-in` is compared with the control plane, but is never used as the
     // target: docs/adr/0011.
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
@@ -104,7 +104,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   // Without a control plane and with location `none`, nothing is in AWS: a cluster teardown can remove the control plane
   // right after the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
-  return hold(newReason('TargetUnknown', { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object) }));
+  const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
+  return hold(newReason('TargetUnknown', facts));
 }
 
 /**

@@ -3,6 +3,8 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import type { ApiRejection } from '../../shared/api-rejections.ts';
 import { describeApiRejection } from '../../shared/api-rejections.ts';
 import { FOREIGN_SCHEMA_REMEDY } from '../../shared/served-schema.ts';
+import type { Abandonment } from './abandonment.ts';
+import { describeAbandonment } from './abandonment.ts';
 import type { Description } from './entry.ts';
 import {
   CONTINUES,
@@ -18,6 +20,7 @@ import {
   quoted,
 } from './entry.ts';
 
+const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
 /** Reasons that the controller finds in Kubernetes, before it calls AWS. */
@@ -181,6 +184,8 @@ export const KUBERNETES_REASONS = {
     readonly provisionedIn: string | undefined;
     /** What makes the credentials known again; default: the Cluster and its control plane. */
     readonly cure?: string | undefined;
+    /** How a user can end the deletion of the object although the target stays unknown. */
+    readonly abandonment: Abandonment;
   }>({
     nature: 'human',
     poll: pollRarely,
@@ -188,8 +193,14 @@ export const KUBERNETES_REASONS = {
       provisionedIn === undefined
         ? `the controller does not know in which account and region the Fargate profile of this object is: the status does not say it, and ${missing}`
         : `the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster), but the controller does not know which credentials to use: ${missing}`,
-    remedy: ({ cure = 'Restore the Cluster and its control plane' }) =>
-      `${cure}. Or, if AWS has nothing of this object any more, set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS. ${CONTINUES}`,
+    remedy: ({ cure = 'Restore the Cluster and its control plane', abandonment }) =>
+      [
+        cure,
+        abandonment === 'retain'
+          ? `Or${IF_NOTHING_LEFT} set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS`
+          : describeAbandonment(abandonment, IF_NOTHING_LEFT),
+        CONTINUES,
+      ].join('. '),
   }),
   InvalidSpec: defineReason<Description>({
     nature: 'human',

@@ -24,7 +24,7 @@ const FACTS: Facts = {
   ControlPlaneElsewhere: { cluster: 'team-a/prod', namespace: 'team-a', named: 'team-b' },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
-  TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined },
+  TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined, abandonment: 'retain' },
   ClusterNotNamed: { provisionedIn: undefined },
   UseClusterName: { eksCluster: 'tools', controlPlane: 'team-a/prod-control-plane', cluster: undefined },
   RegionUnknown: { cluster: 'tools' },
