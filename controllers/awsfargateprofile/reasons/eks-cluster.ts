@@ -21,7 +21,9 @@ export const EKS_CLUSTER_NAME_REASONS = {
     describe: () =>
       'the spec has neither clusterName nor eksCluster. The CRD of another provider drops eksCluster from objects',
     remedy: ({ provisionedIn }) =>
-      `Set spec.eksCluster again as it was${provisionedIn === undefined ? '' : `: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster)`}. ${CONTINUES}`,
+      provisionedIn === undefined
+        ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
+        : `Set spec.eksCluster again as it was: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster). ${CONTINUES}`,
   }),
   /** `cluster`: the name of the Cluster that names the control plane. */
   UseClusterName: defineReason<{

@@ -156,13 +156,6 @@ const UNWRITABLE: readonly UndecodableCase[] = [
     message: 'spec.additionalTags: expected',
   },
 ];
-const WITHOUT_CLUSTER: UndecodableCase = {
-  name: 'no-cluster',
-  what: 'no clusterName',
-  spec: { clusterName: undefined },
-  message: 'spec.clusterName: expected',
-};
-
 /** Returns the CRD with a schema for each version that accepts any object. */
 const withoutSchema = (crd: CrdManifest): CrdManifest => ({
   ...crd,
@@ -185,7 +178,8 @@ describe('an invalid AWSFargateProfile', () => {
     });
     const { api } = world.controlPlane;
     await world.createEksCluster('prod');
-    for (const { name, spec } of [...UNWRITABLE, WITHOUT_CLUSTER]) await api.post(V1BETA1, old(name, spec));
+    for (const { name, spec } of [...UNWRITABLE, { name: 'no-cluster', spec: { clusterName: undefined } }])
+      await api.post(V1BETA1, old(name, spec));
     await api.post(V1BETA1, old('held-unreadable', { selectors: 'all' }, { finalizers: [FINALIZER] }));
     const status = { ready: 'yes', conditions: 'none', profileName: 7 };
     await api.post(V1BETA1, { ...old('odd-status', {}), status });
@@ -223,6 +217,18 @@ describe('an invalid AWSFargateProfile', () => {
         await world.gone(name);
       });
 
+    it('names no cluster: reports the error, and nothing else changes', async () => {
+      const object = await waitForStalled('no-cluster', 'ClusterNotNamed');
+      expect(summaryOf(object)).to.deep.equal(stalled('ClusterNotNamed'));
+      expect(messageOf(object, 'Ready')).to.match(/^The spec has neither clusterName nor eksCluster\./);
+      expect(messageOf(object, 'Stalled')).to.equal(messageOf(object, 'Ready'));
+      expect(object.metadata.finalizers).to.equal(undefined);
+      expect(object.metadata.ownerReferences).to.equal(undefined);
+      expect((await world.event('no-cluster', 'Warning ClusterNotNamed')).join('\n')).to.contain('spec.eksCluster');
+      await world.delete('no-cluster');
+      await world.gone('no-cluster');
+    });
+
     it('can be deleted unchanged', async () => {
       await applyCrds(world.controlPlane.api, CAPA_CRD);
       for (const { name, spec } of ACCEPTED_BY_CAPA) await world.controlPlane.api.post(V1BETA1, old(`${name}-2`, spec));
@@ -234,22 +240,6 @@ describe('an invalid AWSFargateProfile', () => {
   });
 
   describe('that cannot be decoded', () => {
-    it(`${WITHOUT_CLUSTER.what}: reports the error, and nothing else changes`, async () => {
-      const { name, message } = WITHOUT_CLUSTER;
-      const object = await waitForStalled(name, 'InvalidObject');
-      expect(summaryOf(object)).to.deep.equal(stalled('InvalidObject'));
-      expect(messageOf(object, 'Ready'))
-        .to.match(/^The controller cannot read this AWSFargateProfile: /)
-        .and.to.contain(message);
-      expect(messageOf(object, 'Stalled')).to.equal(messageOf(object, 'Ready'));
-      expect(object.metadata.finalizers).to.equal(undefined);
-      expect(object.metadata.ownerReferences).to.equal(undefined);
-      expect((await world.event(name, 'Warning InvalidObject')).join('\n')).to.contain(message);
-      await expectDescribed(world, 'undecodable', name);
-      await world.delete(name);
-      await world.gone(name);
-    });
-
     for (const { name, what, message } of UNWRITABLE)
       it(`${what}: an event reports the error, because the API server refuses every write of the object`, async () => {
         expect((await world.event(name, 'Warning InvalidObject')).join('\n')).to.contain(message);
@@ -259,7 +249,13 @@ describe('an invalid AWSFargateProfile', () => {
 
     it('because of its status: reports the error and becomes Ready once the status is corrected', async () => {
       const object = await waitForStalled('odd-status', 'InvalidObject');
-      expect(messageOf(object, 'Ready')).to.contain('status.profileName: expected string, got 7');
+      expect(messageOf(object, 'Ready'))
+        .to.match(/^The controller cannot read this AWSFargateProfile: /)
+        .and.to.contain('status.profileName: expected string, got 7');
+      expect(messageOf(object, 'Stalled')).to.equal(messageOf(object, 'Ready'));
+      expect(object.metadata.finalizers).to.equal(undefined);
+      expect((await world.event('odd-status', 'Warning InvalidObject')).join('\n')).to.contain('status.profileName');
+      await expectDescribed(world, 'undecodable', 'odd-status');
       await world.controlPlane.api.patch(`${PROFILES}/odd-status/status`, {
         status: { ready: null, profileName: null },
       });
