@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
 import type { HttpProxy } from '../../support/http-proxy.ts';
 import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
+import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import {
@@ -88,6 +90,10 @@ describe('a create that coincides with a cluster teardown', function () {
   describe('before the control plane finalizer is set', () => {
     it('is not made for a control plane that is being deleted', async () => {
       const cluster = await createManagedCluster(world, 'leaving');
+      // The simulator of CAPA adds its finalizer with a patch of the whole list, which could remove that of the test again.
+      await eventually(async () => (await finalizersOf(world, cluster.controlPlanePath)).includes(CAPA_FINALIZER), {
+        what: 'the finalizer of Cluster API Provider AWS',
+      });
       await addFinalizer(world, cluster.controlPlanePath, TEST_FINALIZER);
       // The test holds the DeleteCluster call. While the EKS cluster exists, only the controller's check of the control
       // plane can prevent the create.
