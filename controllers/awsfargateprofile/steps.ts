@@ -152,9 +152,12 @@ async function tryMutation(
 ): Promise<Attempt> {
   const { queueEntry, session, target } = pass;
   let isAccepted = false;
+  // After a conflict, for example, the next pass makes the same change, and later objects must not overtake it.
+  let keepsPlace = false;
   try {
     recordProfileFailure(pass, mutation, clock);
     const obstacle = await findObstacle(guards, mutation, pass);
+    keepsPlace = obstacle?.kind === 'conflict' || obstacle?.kind === 'quit';
     if (obstacle !== undefined) return obstacle;
     const outcome = await mutate(session, target.eksCluster, mutation);
     isAccepted = outcome.kind === 'done';
@@ -163,7 +166,7 @@ async function tryMutation(
     }
     return { kind: 'sent', outcome };
   } finally {
-    if (isQueuedMutation(mutation) && !isAccepted) clusterQueue.releaseTurn(queueEntry);
+    if (isQueuedMutation(mutation) && !isAccepted) clusterQueue.releaseTurn(queueEntry, { keepsPlace });
   }
 }
 

@@ -139,6 +139,15 @@ describe('The cluster queue', () => {
       expect(woken).to.deep.equal(['team-a/b']);
     });
 
+    it('keeps the place of an entry that makes its change a moment later', () => {
+      clusterQueue.requestTurn(a);
+      clusterQueue.requestTurn(b);
+      clusterQueue.releaseTurn(a, { keepsPlace: true });
+      expect(woken).to.deep.equal(['team-a/a']);
+      expect(clusterQueue.requestTurn(b)).to.deep.include({ kind: 'wait', ahead: 'team-a_a' });
+      expect(isGranted(a)).to.equal(true);
+    });
+
     it('ignores a release by an entry that does not hold the turn', () => {
       clusterQueue.requestTurn(a);
       clusterQueue.requestTurn(b);

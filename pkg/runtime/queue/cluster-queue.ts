@@ -157,12 +157,16 @@ export class ClusterQueue {
 
   /**
    * Ends the turn of an entry after EKS has rejected its change, or if the entry made no change. Does nothing for an
-   * entry without the turn.
+   * entry without the turn. With `keepsPlace`, the entry waits again at its former place, because it makes its change soon.
    */
-  releaseTurn(entry: QueueEntry): void {
+  releaseTurn(entry: QueueEntry, { keepsPlace = false }: { readonly keepsPlace?: boolean } = {}): void {
     const queue = this.getQueue(entry.queue);
     if (queue.turnHolder?.id !== entry.id) return;
     queue.turnHolder = undefined;
+    if (keepsPlace) {
+      const now = this.clock.monotonic();
+      queue.waiting.set(entry.id, { ...entry, waitsSince: now, requestedAt: now });
+    }
     // The waiting entries were told to wait for this entry. They must request their turn again, to be told what they
     // now wait for.
     if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
