@@ -41,7 +41,7 @@ export const EksClusterReference = object(
   },
   {
     description:
-      'An EKS cluster that Cluster API does not manage, whoever created it. The operator of the controller must allow it for ' +
+      'An EKS cluster that Cluster API does not manage. The operator of the controller must allow it for ' +
       'the namespace with the flag --allow-eks-cluster. For a Cluster of Cluster API use clusterName.',
     rules: EKS_CLUSTER_RULES,
   },

@@ -11,7 +11,7 @@ import { isDeleting } from '../shared/object-state.ts';
 import { REASONS } from './reasons/reasons.ts';
 import { conditionOf } from './status/condition-list.ts';
 
-/** The phases of an AWSFargateProfile; an object is in the first one that applies. */
+/** The phases of an AWSFargateProfile. If several apply to an object, it is in the first of them. */
 export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
 export type Phase = (typeof PHASES)[number];
 

@@ -55,8 +55,8 @@ export function roleNameFor(cluster: ClusterName | EksClusterName, profile: Prof
 
 /**
  * Returns the names that Cluster API Provider AWS may have given to the IAM role of a profile. That provider derives
- * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster. Without a Cluster, the only name is the one that
- * this controller computes.
+ * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS
+ * cluster. Without a Cluster, only the name that this controller computes is possible.
  */
 export function roleNamesOfCapa({
   clusterName,
