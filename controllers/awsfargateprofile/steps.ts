@@ -123,7 +123,10 @@ async function readAccessEntry(
     pass.observed = addAccessEntry(pass.observed, known.entry);
     return undefined;
   }
-  const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal);
+  // Status records that the entry of a recreated role is right, and no later pass looks again. A mode of an hour ago does not
+  // suffice for that.
+  const asksModeAgain = isRecreated(desired, role);
+  const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {
     const end = endForFailure(read.left, callContext(target, { session, abandonment: desired.abandonment }));
     if (end.kind !== 'stopped' || before !== 'readiness' || !isRecreated(desired, role)) return end;

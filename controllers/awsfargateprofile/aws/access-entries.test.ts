@@ -53,6 +53,18 @@ describe('AccessEntryReader', () => {
     expect(countOf('DescribeCluster')).to.equal(1);
   });
 
+  it('asks for the authentication mode again for a recreated role, and remembers the new mode', async () => {
+    aws.authenticationMode = 'CONFIG_MAP';
+    await read();
+    aws.authenticationMode = 'API';
+    const { signal } = new AbortController();
+    const answer = await reader.read(session, EKS_CLUSTER, ROLE_ARN, signal, { asksModeAgain: true });
+    expect(isRight(answer) && answer.right.mode).to.equal('API');
+    expect(isRight(answer) && answer.right.found).to.include({ type: 'FARGATE_LINUX', createdAt: 1_000 });
+    await read();
+    expect(countOf('DescribeCluster')).to.equal(2);
+  });
+
   it('answers no pass with the failure of another pass', async () => {
     const other = sessionOn(aws);
     other.onCall = (operation) => (operation === 'DescribeCluster' ? OUTAGE : undefined);

@@ -34,15 +34,17 @@ export class AccessEntryReader {
 
   /**
    * Reads the access entry of a role. A call that AWS refuses is part of the result, because the controller needs no
-   * permission for access entries. Returns Left if AWS has not answered.
+   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask for the authentication
+   * mode although it is known.
    */
   async read(
     session: Reader,
     cluster: EksClusterName,
     principal: RoleArn,
     signal: AbortSignal,
+    { asksModeAgain = false }: { readonly asksModeAgain?: boolean } = {},
   ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
-    const mode = await this.modeOf(session, cluster, signal);
+    const mode = await this.modeOf(session, cluster, signal, asksModeAgain);
     if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
     const known = { principal, mode: mode.right };
     if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
@@ -52,9 +54,9 @@ export class AccessEntryReader {
   }
 
   /** The authentication mode of the EKS cluster. Passes that ask at the same time share one call. */
-  private async modeOf(session: Reader, cluster: EksClusterName, signal: AbortSignal): Promise<Mode> {
-    const key = `${session.account}/${session.region}/${cluster}`;
-    const known = this.modes.get(key);
+  private async modeOf(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
+    const key = keyOf(session, cluster);
+    const known = isAsked ? undefined : this.modes.get(key);
     if (known !== undefined && this.clock.monotonic() < known.until) return E.right(known.mode);
     const call = { isOwn: false };
     const ask = async (): Promise<Mode> => {
@@ -71,6 +73,8 @@ export class AccessEntryReader {
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }
+
+const keyOf = ({ account, region }: Reader, cluster: EksClusterName): string => `${account}/${region}/${cluster}`;
 
 const refused = (
   known: Pick<ObservedAccessEntry, 'principal' | 'mode'>,
