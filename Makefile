@@ -72,7 +72,7 @@ test-image: $(INSTALLED) envtest ## Build the image twice, and run it as a conta
 	mocha --config .mocharc.integration.json test/image/whole-image.test.ts
 
 .PHONY: test-argocd
-test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, many minutes the first time
+test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, five minutes the first time
 	test/argocd/health-script.sh
 
 .PHONY: test-alerts
