@@ -75,6 +75,11 @@ export const FLAGS = [
     help: "Namespace of the Lease. Default: the manager's namespace",
   },
   {
+    name: 'leader-election-id',
+    value: '[NAMESPACE/]NAME',
+    help: 'Name of the Lease. Default: capaf-leader-election, with the values of --namespace and --watch-filter, so that managers of different objects have different Leases',
+  },
+  {
     name: 'manager-namespace',
     value: 'NAME',
     help: "Namespace of this manager, which has its Lease and the Secrets of AWSClusterStaticIdentities. Default: the pod's namespace. Required outside a pod",

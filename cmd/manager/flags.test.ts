@@ -64,8 +64,8 @@ describe('parseFlags', () => {
       '--feature-gates=A=true,B=false',
     );
     expect(flags).to.include({ concurrency: 7, namespace: 'team-a', resync: 600_000, verbosity: 5 });
+    expect(flags.election).to.include({ namespace: 'capaf-system', leaseName: 'lease' });
     expect(flags.ignored).to.have.members([
-      'leader-election-id',
       'metrics-bind-addr',
       'webhook-host',
       'webhook-port',

@@ -16,6 +16,8 @@ import { parseDuration } from './duration.ts';
 import { FLAGS } from './flag-table.ts';
 import type { Flag, FlagName } from './flag-table.ts';
 import { IGNORED_FLAGS } from './ignored-flags.ts';
+import { parseLeaseId } from './lease-name.ts';
+import type { LeaseId } from './lease-name.ts';
 import { parseLimits } from './limits.ts';
 
 /** The validated values of the command line. */
@@ -39,7 +41,12 @@ export interface ManagerFlags {
   /** Whether the manager keeps its CRD served beside Cluster API Provider AWS. */
   readonly managesCrd: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
-  readonly election?: { readonly timings: ElectionTimings; readonly namespace?: string };
+  readonly election?: {
+    readonly timings: ElectionTimings;
+    readonly namespace?: string;
+    /** The name of the Lease; undefined: the name follows from `namespace` and `watchFilter`. */
+    readonly leaseName?: string;
+  };
   /** The namespace of this manager; undefined: the namespace of its pod. */
   readonly managerNamespace?: string;
   /** The namespace of the Secrets of AWSClusterStaticIdentities; undefined: the manager's namespace. */
@@ -158,7 +165,8 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
   const health = parseAddress('health-addr', text('health-addr'));
   const diagnostics = parseDiagnostics(text, isSet);
   const namespace = namespaceName('namespace', text);
-  const electionNamespace = namespaceName('leader-elect-namespace', text);
+  const lease = leaseId(text);
+  const electionNamespace = namespaceName('leader-elect-namespace', text) ?? lease?.namespace;
   const managerNamespace = namespaceName('manager-namespace', text);
   const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
   return {
@@ -175,7 +183,11 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     }),
     managesCrd: isSet('manage-crd'),
     ...(isSet('leader-elect') && {
-      election: { timings, ...(electionNamespace !== undefined && { namespace: electionNamespace }) },
+      election: {
+        timings,
+        ...(electionNamespace !== undefined && { namespace: electionNamespace }),
+        ...(lease !== undefined && { leaseName: lease.name }),
+      },
     }),
     ...(managerNamespace !== undefined && { managerNamespace }),
     ...(staticIdentityNamespace !== undefined && { staticIdentityNamespace }),
@@ -197,6 +209,16 @@ function namespaceName(name: FlagName, text: Text): string | undefined {
   if (value === '') return undefined;
   if (NAMESPACE.test(value)) return value;
   throw new Error(`--${name}: "${value}" is not the name of a namespace; use lower-case letters, digits and hyphens`);
+}
+
+function leaseId(text: Text): LeaseId | undefined {
+  const value = text('leader-election-id');
+  if (value === '') return undefined;
+  const id = parseLeaseId(value);
+  if (id !== undefined) return id;
+  throw new Error(
+    `--leader-election-id: "${value}" is not the name of a Lease, nor NAMESPACE/NAME; use lower-case letters, digits, hyphens and dots`,
+  );
 }
 
 function duration(name: FlagName, text: Text): Ms {

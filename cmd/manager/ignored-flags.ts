@@ -10,7 +10,6 @@ export const IGNORED_FLAGS: readonly Flag[] = [
     'feature-gates',
     'kube-api-burst',
     'kube-api-qps',
-    'leader-election-id',
     'log-flush-frequency',
     'log-json-info-buffer-size',
     'log-text-info-buffer-size',

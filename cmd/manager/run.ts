@@ -29,13 +29,12 @@ import type { Leadership } from '../../pkg/runtime/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags.ts';
+import { leaseNameFor } from './lease-name.ts';
 import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';
 
 /** The name of this provider in User-Agent headers and Events. */
 const NAME = 'cluster-api-provider-aws-fargate';
-/** The name of the manager's Lease. Managers of all versions share it, so that an upgrade never has two leaders. */
-const LEASE = 'capaf-leader-election';
 /** The leadership of a manager without leader election: no other manager takes over, so this leadership never expires. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
@@ -57,7 +56,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
   const election =
     flags.election &&
-    newElection(env, flags.election, {
+    newElection(env, leaseNameFor(flags), flags.election, {
       kube: newKubeClient(env, env.kubeForLease, count),
       recorder: events,
       metrics: metrics.runtime,
@@ -184,6 +183,7 @@ function newAws(
 
 function newElection(
   env: Env,
+  name: string,
   { timings }: NonNullable<ManagerFlags['election']>,
   { kube, recorder, metrics }: { readonly kube: KubeClient; readonly recorder: EventWriter; readonly metrics: Metrics },
 ): LeaderElection {
@@ -194,9 +194,9 @@ function newElection(
     clock,
     random,
     logger,
-    lease: { namespace: namespaces.lease, name: LEASE },
+    lease: { namespace: namespaces.lease, name },
     hostname,
     timings,
-    metrics: metrics.leaderElection(LEASE),
+    metrics: metrics.leaderElection(name),
   });
 }
