@@ -1,5 +1,8 @@
 import { Registry } from 'prom-client';
 import { newManagerMetrics } from '../cmd/manager/metrics.ts';
+import type { EventLoopMonitor } from '../pkg/env/event-loop.ts';
+import { NO_DELAYS } from '../pkg/env/event-loop.ts';
+import { registerEventLoopMetrics } from '../pkg/runtime/event-loop-metrics.ts';
 
 /** A metric of the manager. */
 export interface DocumentedMetric {
@@ -9,10 +12,14 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
+/** The generator reads the names and help texts of metrics, and no values. */
+const NO_MONITOR: EventLoopMonitor = { takeDelays: () => NO_DELAYS };
+
 /** The metrics that the manager registers, sorted by name. */
 export function documentedMetrics(): readonly DocumentedMetric[] {
   const registry = new Registry();
   newManagerMetrics(registry);
+  registerEventLoopMetrics(registry, NO_MONITOR);
   return registry
     .getMetricsAsArray()
     .map((metric) => ({ name: metric.name, help: metric.help, type: String(metric.type), labels: labelsOf(metric) }))
@@ -39,7 +46,8 @@ export function metricsReference(): string {
 The manager serves these metrics at \`/metrics\`; [Observability](observability.md) says how to scrape them. The names that begin with
 \`controller_runtime_\`, \`workqueue_\`, \`rest_client_\` and \`leader_election_\` are those of controller-runtime and client-go, those that
 begin with \`aws_api_\` those of Cluster API Provider AWS. In addition there are the metrics of the process (\`process_…\` and
-\`nodejs_…\`: processor time, memory, descriptors, garbage collection, delay of the event loop).
+\`nodejs_…\`: processor time, memory, descriptors, garbage collection). The table lists of these only the delay of the event loop,
+which this manager measures every 100 ms and reports without these 100 ms.
 
 - No label has a value from an object's name, a message or an AWS resource, so the number of series is bounded. An unknown reason is
   \`Other\`; of the error codes of AWS, the first hundred are distinguished.

@@ -73,7 +73,7 @@ describe('collectProcessMetrics', () => {
       import { collectProcessMetrics } from ${JSON.stringify(new URL('./metrics.ts', import.meta.url).href)};
       const registry = new Registry();
       collectProcessMetrics(registry);
-      console.log(await registry.metrics());
+      setTimeout(async () => console.log(await registry.metrics()), 350);
     `;
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
       cwd: new URL('../..', import.meta.url),
@@ -89,5 +89,8 @@ describe('collectProcessMetrics', () => {
       'nodejs_eventloop_lag_p99_seconds',
     ])
       expect(text).to.match(new RegExp(`^${name} [0-9.e+-]+$`, 'm'));
+    const [, delay] = /^nodejs_eventloop_lag_min_seconds (\S+)$/m.exec(text) ?? [];
+    // The delay does not contain the 0.1 s between two measurements.
+    expect(Number(delay)).to.be.greaterThan(0).and.lessThan(0.1);
   });
 });

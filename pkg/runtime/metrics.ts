@@ -1,5 +1,8 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics, exponentialBuckets } from 'prom-client';
+import { monitorEventLoop } from '../env/event-loop.ts';
+import type { Ms } from '../env/clock.ts';
 import type { ControllerMetrics, ReconcileResult } from './controller.ts';
+import { registerEventLoopMetrics } from './event-loop-metrics.ts';
 import type { WorkqueueMetrics } from './queue/workqueue.ts';
 
 /** controller-runtime's buckets of `controller_runtime_reconcile_time_seconds` (pkg/internal/controller/metrics). */
@@ -87,14 +90,19 @@ export class Metrics {
   }
 }
 
+/** How often the event loop is measured: often enough to see a delay that endangers a lease of 15 s. */
+const EVENT_LOOP_INTERVAL: Ms = 100;
+/** The longest interval of a timer of Node.js: 24 days. */
+const NEVER: Ms = 2 ** 31 - 1;
+
 /**
  * Registers the metrics of this process (CPU, memory, descriptors, garbage collection, event loop delay) under
  * prom-client's names. Prometheus reads the values at each scrape. Call once per process: prom-client never removes its
  * garbage collection observer.
  */
 export function collectProcessMetrics(registry: Registry): void {
-  // The event loop is measured every 100 ms: often enough to see a delay that endangers a lease of 15 s.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER });
+  registerEventLoopMetrics(registry, monitorEventLoop(EVENT_LOOP_INTERVAL));
 }
 
 function reconcileMetrics(registry: Registry) {

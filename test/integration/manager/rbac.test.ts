@@ -164,8 +164,11 @@ describe('the manager with only the permissions of config/rbac', () => {
       const metrics = await send({ path: '/metrics', token: prometheus });
       expect(metrics).to.include({ status: 200, servedBy: 'first' });
       expect(metrics.body).to.match(/^rest_client_requests_total\{/m);
-      const names = [...metrics.body.matchAll(/^# HELP ((?!process_|nodejs_)\S+)/gm)].map(([, name]) => name);
-      expect(names).to.have.members(documentedMetrics().map(({ name }) => name));
+      const names = [...metrics.body.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name);
+      const documented = documentedMetrics().map(({ name }) => name);
+      // docs/metrics.md lists few of prom-client's metrics of the process.
+      const isListed = (name: string): boolean => documented.includes(name) || !/^(process|nodejs)_/.test(name);
+      expect(names.filter(isListed)).to.have.members(documented);
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);

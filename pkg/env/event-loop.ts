@@ -1,0 +1,56 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Ms } from './clock.ts';
+
+/** How late the event loop has run a timer: the statistics of all samples since the last call of `takeDelays`. */
+export interface EventLoopDelays {
+  readonly min: Ms;
+  readonly max: Ms;
+  readonly mean: Ms;
+  readonly stddev: Ms;
+  readonly p50: Ms;
+  readonly p90: Ms;
+  readonly p99: Ms;
+}
+
+export interface EventLoopMonitor {
+  /** Returns the delays since the last call. Without a sample, all of them are 0. */
+  takeDelays(): EventLoopDelays;
+}
+
+type Histogram = Pick<
+  ReturnType<typeof monitorEventLoopDelay>,
+  'count' | 'min' | 'max' | 'mean' | 'stddev' | 'percentile' | 'reset'
+>;
+
+/** Measures the delay of the event loop with a timer of this interval. The timer does not keep the process alive. */
+export function monitorEventLoop(interval: Ms): EventLoopMonitor {
+  const histogram = monitorEventLoopDelay({ resolution: interval });
+  histogram.enable();
+  return newEventLoopMonitor(histogram, interval);
+}
+
+/**
+ * Reads the delays from a histogram of Node.js, which holds the times between two runs of the timer in nanoseconds. So
+ * each of them contains the interval of the timer.
+ */
+export function newEventLoopMonitor(histogram: Histogram, interval: Ms): EventLoopMonitor {
+  const late = (ns: number): Ms => Math.max(0, ns / 1e6 - interval);
+  return {
+    takeDelays: () => {
+      if (histogram.count === 0) return NO_DELAYS;
+      const delays = {
+        min: late(histogram.min),
+        max: late(histogram.max),
+        mean: late(histogram.mean),
+        stddev: histogram.stddev / 1e6,
+        p50: late(histogram.percentile(50)),
+        p90: late(histogram.percentile(90)),
+        p99: late(histogram.percentile(99)),
+      };
+      histogram.reset();
+      return delays;
+    },
+  };
+}
+
+export const NO_DELAYS: EventLoopDelays = { min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 };
