@@ -40,8 +40,9 @@ const COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Cluster',
     type: 'string',
-    description: 'The Cluster that the profile belongs to',
-    jsonPath: '.spec.clusterName',
+    description: 'The Cluster that the profile belongs to, or the EKS cluster that spec.eksCluster names',
+    // The API server shows the first of the two fields that the object has.
+    jsonPath: ".spec['clusterName','eksCluster.name']",
   },
   {
     name: 'Profile',
@@ -165,7 +166,7 @@ export const crd: CustomResourceDefinition = {
         served: true,
         storage: true,
         additionalPrinterColumns: COLUMNS,
-        selectableFields: [{ jsonPath: '.spec.clusterName' }],
+        selectableFields: [{ jsonPath: '.spec.clusterName' }, { jsonPath: '.spec.eksCluster.name' }],
         subresources: { status: {} },
         schema: { openAPIV3Schema: schema },
       },

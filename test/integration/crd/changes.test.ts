@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ApiResponse } from '../../envtest/clients/api.ts';
+import { kubectl } from '../../envtest/clients/kubectl.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS } from '../../world/world.ts';
@@ -392,6 +393,27 @@ describe('validation of a change of an AWSFargateProfile', function () {
       withObject({ name: 'two', before: { clusterName: 'two' } }, false, async () => {
         const { items } = await api.list(PROFILES, { fieldSelector: 'spec.clusterName=two' });
         expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['two']);
+      }),
+    );
+  });
+
+  it('selects objects by the EKS cluster of spec.eksCluster, and shows it in the column of the Cluster', async () => {
+    const { api } = controlPlane;
+    const inEks = { before: { clusterName: undefined, eksCluster: { name: 'tools' } } };
+    await withObject({ name: 'named', before: { clusterName: 'prod' } }, false, () =>
+      withObject({ name: 'in-eks', ...inEks }, false, async () => {
+        const { items } = await api.list(PROFILES, { fieldSelector: 'spec.eksCluster.name=tools' });
+        expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['in-eks']);
+        const { stdout } = await kubectl(controlPlane, ['get', 'awsfargateprofiles']);
+        const [header, ...rows] = stdout
+          .trim()
+          .split('\n')
+          .map((line) => line.split(/ +/).slice(0, 2));
+        expect(header).to.deep.equal(['NAME', 'CLUSTER']);
+        expect(rows).to.have.deep.members([
+          ['named', 'prod'],
+          ['in-eks', 'tools'],
+        ]);
       }),
     );
   });
