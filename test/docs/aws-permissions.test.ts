@@ -18,8 +18,11 @@ const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-farg
 /** The IAM permissions of the caller that EKS itself checks while EKS carries out CreateFargateProfile. */
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
-/** The JSON texts of the page: the policy, and the statements that replace some of it if a boundary is required. */
-const [POLICY = '', WITH_BOUNDARY = ''] = [
+/**
+ * The JSON texts of the page: the policy, the statements that replace some of it if a boundary is required, and the statement
+ * with which EKS chooses subnets.
+ */
+const [POLICY = '', WITH_BOUNDARY = '', CHOOSE_SUBNETS = ''] = [
   ...readFileSync(join(root, 'docs/aws-permissions.md'), 'utf8').matchAll(/```json\n([^]+?)```/g),
 ].map(([, text = '']) => text);
 
@@ -94,6 +97,16 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   return asked;
 }
 
+/** Creates an object without subnets in an EKS cluster without a Cluster, on an emulated AWS with this policy. */
+function startWithoutSubnets(policy: readonly PolicyStatement[], asked: Question[] = []): SimulatedWorld {
+  const world = new SimulatedWorld();
+  world.aws.admin.createCluster({ name: 'tools' });
+  world.aws.model.policyCheck = { policy, asked };
+  world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/tools`);
+  world.applyWith('web', { clusterName: undefined, eksCluster: { name: 'tools', region: 'us-east-1' } });
+  return world;
+}
+
 /** Creates what Cluster API Provider AWS would create for an AWSFargateProfile. */
 function putCapaResources({ aws: { admin } }: SimulatedWorld, name: string): void {
   const tags = capaTags(CLUSTER);
@@ -151,6 +164,27 @@ describe('docs/aws-permissions.md', () => {
     const policy = documentedPolicyWithBoundary();
     const asked = await runUnder(policy, '--require-permissions-boundary=arn:aws:iam::*:policy/fargate-boundary');
     expect(unneeded(policy, asked)).to.deep.equal([]);
+  });
+
+  it('has a statement that suffices for EKS to choose the subnets, and no needless action', async () => {
+    const statement = readIdentityPolicy(`{"Version":"2012-10-17","Statement":[${CHOOSE_SUBNETS}]}`);
+    const asked: Question[] = [];
+    const world = startWithoutSubnets([...documentedPolicy(), ...statement], asked);
+    await world.ready('web');
+    expect(unneeded(statement, asked)).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('needs each action of that statement, and the object names both', async () => {
+    const statement = readIdentityPolicy(`{"Version":"2012-10-17","Statement":[${CHOOSE_SUBNETS}]}`);
+    const actions = statement.flatMap((each) => each.actions);
+    for (const missing of actions) {
+      const kept = statement.map((each) => ({ ...each, actions: actions.filter((action) => action !== missing) }));
+      const world = startWithoutSubnets([...documentedPolicy(), ...kept]);
+      await world.until('it is denied', () => world.condition('web', 'Stalled')?.reason === 'SubnetChoiceDenied');
+      for (const action of actions) expect(world.condition('web')?.message).to.include(action);
+      await world.deleteAndFinish('web');
+    }
   });
 
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;

@@ -14,6 +14,8 @@ export interface Context {
   readonly account: EmulatedAccount;
   readonly region: EmulatedRegion;
   readonly now: number;
+  /** Whether the caller may do this on all resources, for what AWS does with the permissions of the caller. */
+  readonly mayCaller: (action: string) => boolean;
 }
 
 export type Output = Readonly<Record<string, unknown>>;

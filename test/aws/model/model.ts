@@ -72,13 +72,18 @@ export class Model {
   }
 
   #checkPolicy(call: AuthorizedCall & Pick<ModelCall, 'principal'>, context: Context): void {
-    const { policyCheck } = this;
-    if (policyCheck === undefined) return;
+    if (this.policyCheck === undefined) return;
     for (const question of questionsAbout(call, context)) {
-      policyCheck.asked.push(question);
       const { action, resource } = question;
-      if (!isAllowed(policyCheck.policy, question)) throw missingAllow(call.service, call.principal, action, resource);
+      if (!this.#isAllowedByPolicy(question)) throw missingAllow(call.service, call.principal, action, resource);
     }
+  }
+
+  #isAllowedByPolicy(question: Question): boolean {
+    const { policyCheck } = this;
+    if (policyCheck === undefined) return true;
+    policyCheck.asked.push(question);
+    return isAllowed(policyCheck.policy, question);
   }
 
   #run(call: ModelCall): Output {
@@ -94,6 +99,9 @@ export class Model {
       account,
       region: this.state.region(account, call.region),
       now,
+      mayCaller: (action) =>
+        !this.principals.isDenied(principal, action, '*') &&
+        this.#isAllowedByPolicy({ action, resource: '*', context: {} }),
     };
     if (call.operation !== 'GetCallerIdentity') {
       const action = `${service}:${call.operation}`;

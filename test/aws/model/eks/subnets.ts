@@ -54,10 +54,10 @@ export function checkSubnets(
 }
 
 /** EKS chooses the private subnets with the permissions of the caller: https://github.com/aws/aws-cdk/issues/7614 */
-function checkChoicePermissions({ principals, principal }: Context, members: Readonly<Record<string, string>>): void {
+function checkChoicePermissions({ mayCaller }: Context, members: Readonly<Record<string, string>>): void {
   for (const action of ['ec2:DescribeSubnets', 'ec2:DescribeRouteTables']) {
     // The words are those of the issue. AWS does not document the type of the error.
-    if (principals.isDenied(principal, action, '*')) {
+    if (!mayCaller(action)) {
       throw eksErrors.invalidRequest(`Missing permissions for ${action}`, members);
     }
   }
