@@ -3,6 +3,7 @@ import { decodeIdentity } from '../../api/external/index.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Lookup } from '../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import type { IdentityReader } from './credential-chain.ts';
 import { resolveIdentity } from './credential-chain.ts';
 import { identityObject, namespaceObject } from './testing/objects.ts';
@@ -94,6 +95,19 @@ describe('resolveIdentity', () => {
       },
     ] as const)
       it(what, () => expect(describeChain(reference, readerOf(objects))).to.equal(chain));
+  });
+
+  it('names the field of spec.eksCluster if the object names its EKS cluster there', () => {
+    const problemFor = (reference: IdentityRef | undefined, unknown = {}): string | undefined => {
+      const found = resolveIdentity(reference, 'team-a', readerOf([], unknown), 'eksCluster');
+      return E.isLeft(found) ? found.left.message : undefined;
+    };
+    expect(problemFor({ kind: STATIC, name: 'keys' })).to.equal(
+      'spec.eksCluster.identityRef names AWSClusterStaticIdentity "keys", which does not exist',
+    );
+    expect(problemFor(undefined, { [CONTROLLER]: 'not listed yet' })).to.equal(
+      'spec.eksCluster has no identityRef, so this object uses AWSClusterControllerIdentity "default", which the controller cannot read: not listed yet',
+    );
   });
 
   describe('reports', () => {

@@ -8,7 +8,12 @@ import {
 } from '../../api/external/identity.ts';
 import { describeProblems } from '../../api/schema/problem.ts';
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
-import type { CredentialsProblem, CredentialsProblemReason, IdentityRef } from '../../pkg/cloud/types.ts';
+import type {
+  CredentialsProblem,
+  CredentialsProblemReason,
+  IdentityField,
+  IdentityRef,
+} from '../../pkg/cloud/types.ts';
 import type { Lookup } from '../../pkg/kube/cache/store.ts';
 import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
 import { checkAllowedNamespaces } from './allowed-namespaces.ts';
@@ -59,6 +64,7 @@ export function resolveIdentity(
   reference: IdentityRef | undefined,
   namespace: string,
   reader: IdentityReader,
+  field: IdentityField = 'controlPlane',
 ): ChainResult<CredentialChain> {
   const roles: AWSClusterRoleIdentity[] = [];
   const seen: string[] = [];
@@ -66,7 +72,8 @@ export function resolveIdentity(
   while (next !== undefined) {
     const name = credentialsName(next);
     const source = seen.at(-1);
-    const introduction = source === undefined ? introductionOf(reference) : `spec.sourceIdentityRef of ${source} names`;
+    const introduction =
+      source === undefined ? introductionOf(reference, field) : `spec.sourceIdentityRef of ${source} names`;
     if (seen.includes(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
     seen.push(name);
     const found = findIdentity(next, introduction, reader);
@@ -95,10 +102,19 @@ function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
 }
 
 /** The beginning of a message about the identity that an object uses, before the name of the identity. */
-const introductionOf = (reference: IdentityRef | undefined): string =>
-  reference === undefined
-    ? 'the control plane has no spec.identityRef and so uses'
-    : 'spec.identityRef of the control plane names';
+const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
+  reference === undefined ? INTRODUCTIONS[field].absent : INTRODUCTIONS[field].named;
+
+const INTRODUCTIONS: Readonly<Record<IdentityField, { readonly named: string; readonly absent: string }>> = {
+  controlPlane: {
+    named: 'spec.identityRef of the control plane names',
+    absent: 'the control plane has no spec.identityRef and so uses',
+  },
+  eksCluster: {
+    named: 'spec.eksCluster.identityRef names',
+    absent: 'spec.eksCluster has no identityRef, so this object uses',
+  },
+};
 
 function findIdentity(reference: IdentityRef, introduction: string, reader: IdentityReader): ChainResult<Identity> {
   const message = `${introduction} ${credentialsName(reference)}`;

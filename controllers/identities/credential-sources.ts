@@ -64,9 +64,9 @@ export function newCredentialSources({
     name: credentialsName(identityRefOf(identity)),
   });
   return {
-    find: (reference, namespace, signal) =>
+    find: (reference, namespace, signal, field) =>
       pipe(
-        TE.fromEither(resolveIdentity(reference, namespace, reader)),
+        TE.fromEither(resolveIdentity(reference, namespace, reader, field)),
         TE.chain(({ staticIdentity, roleIdentities }) =>
           pipe(
             findBaseSource(staticIdentity, signal),

@@ -70,7 +70,7 @@ export function newSessions(config: SessionsConfig): Sessions {
     open: (request) =>
       isRegionName(request.region)
         ? pipe(
-            config.sources.find(request.identity, request.namespace, request.signal),
+            config.sources.find(request.identity, request.namespace, request.signal, request.identityField),
             TE.chain((source) => identityOf(source).open(request)),
           )
         : TE.left({ reason: 'RegionInvalid', message: `"${request.region}" is not the name of an AWS region` }),

@@ -158,17 +158,22 @@ export interface Session {
 }
 
 /**
- * The `identityRef` of a control plane, which names an AWSCluster…Identity. A control plane without an `identityRef`
- * uses the manager's own credentials.
+ * The `identityRef` of a control plane or of `spec.eksCluster`, which names an AWSCluster…Identity. Without an `identityRef` the
+ * manager's own credentials are used.
  */
 export interface IdentityRef {
   readonly kind: string;
   readonly name: string;
 }
 
+/** The field in which a user names the identity: `spec.identityRef` of the control plane, or `spec.eksCluster.identityRef`. */
+export type IdentityField = 'controlPlane' | 'eksCluster';
+
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
+  /** The field that names the identity, for messages; default: that of the control plane. */
+  readonly identityField?: IdentityField;
   /** The namespace of the reconciled object, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;
   readonly signal: AbortSignal;

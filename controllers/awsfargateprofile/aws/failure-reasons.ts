@@ -64,19 +64,19 @@ export function reasonForCredentials(
   { reason, message, failure }: CredentialsProblem,
   context: CallContext,
 ): Reason | undefined {
-  const { abandonment } = context;
+  const { abandonment, isOfObject = false } = context;
   switch (reason) {
     case 'Interrupted':
       return undefined;
     case 'AccountUnknown':
     case 'AssumeRoleFailed':
       return failure === undefined
-        ? newReason('CredentialsMissing', { detail: message, abandonment })
+        ? newReason('CredentialsMissing', { detail: message, abandonment, isOfObject })
         : reasonForFailure(failure, context);
     case 'RegionInvalid':
-      return newReason('RegionInvalid', { region: context.region, abandonment });
+      return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
     default:
-      return newReason(reason, { detail: message, abandonment });
+      return newReason(reason, { detail: message, abandonment, isOfObject });
   }
 }
 
@@ -102,9 +102,11 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     });
   if (failure.acceptedIn !== undefined && isRegionNotEnabled(failure)) {
     const { acceptedIn } = failure;
-    return newReason('RegionNotEnabled', { detail, region, acceptedIn, abandonment, ...(account && { account }) });
+    const facts = { detail, region, acceptedIn, abandonment, isOfObject };
+    return newReason('RegionNotEnabled', { ...facts, ...(account && { account }) });
   }
-  if (isNotPrepared(failure) && !isLate(failure)) return newReason('SDKRefused', { ...said, region, abandonment });
+  if (isNotPrepared(failure) && !isLate(failure))
+    return newReason('SDKRefused', { ...said, region, abandonment, isOfObject });
   if (isThrottled(failure))
     return newReason('AWSUnavailable', {
       ...said,

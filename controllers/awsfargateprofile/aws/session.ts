@@ -26,6 +26,7 @@ export async function openSession(
     ...context,
     region: target.region,
     identity: target.identity,
+    identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
     // While EKS creates or deletes the object's profile, a pass only asks for the status of the profile, so the AWS calls
     // of passes over other objects have precedence.

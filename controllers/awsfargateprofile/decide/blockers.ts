@@ -63,9 +63,9 @@ function findAccountBlocker(
   { cluster }: Observed,
 ): Decision | undefined {
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
-  return stopWith(
-    newReason('AccountUncertain', { cluster: identity.eksCluster, region: place.region, account: place.account }),
-  );
+  const { clusterName, eksCluster } = identity;
+  const isOfObject = clusterName === undefined;
+  return stopWith(newReason('AccountUncertain', { cluster: eksCluster, ...place, isOfObject }));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Abandonable } from './abandonment.ts';
 import { remedyFor } from './abandonment.ts';
+import type { OfTarget } from './target-fields.ts';
 import type { ConditionPart } from './entry.ts';
 import {
   CONTINUES,
@@ -50,14 +51,18 @@ export const AWS_REASONS = {
     remedy: () =>
       `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
   }),
-  SDKRefused: defineReason<FailedCall & Abandonable & { readonly region: string }>({
+  SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ detail, region }) =>
       `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
-    remedy: ({ abandonment }) =>
+    remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        'Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or set spec.region of the control plane to another region',
+        `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+          isOfObject
+            ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
+            : 'set spec.region of the control plane to another region'
+        }`,
         CONTINUES,
         abandonment,
         'the region stays unusable',
@@ -75,13 +80,9 @@ export const AWS_REASONS = {
     describe: ({ detail }) => `A quota of the AWS account is used up. AWS says: ${detail}`,
     remedy: () => `Delete resources that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
   }),
-  /** `isOfObject`: whether spec.eksCluster of the object names the EKS cluster, and not a control plane. */
-  EKSClusterNotFound: defineReason<{
-    readonly cluster: string;
-    readonly region: string;
-    readonly account?: string;
-    readonly isOfObject?: boolean;
-  }>({
+  EKSClusterNotFound: defineReason<
+    OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
+  >({
     nature: 'human',
     part: 'EKSFargateProfileReady',
     poll: pollDoubling(15 * SECOND, 5 * MINUTE),

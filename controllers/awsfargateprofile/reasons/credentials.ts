@@ -1,3 +1,5 @@
+import type { OfTarget } from './target-fields.ts';
+import { identityField } from './target-fields.ts';
 import type { Abandonable } from './abandonment.ts';
 import { remedyFor } from './abandonment.ts';
 import type { ReasonSpec, Description } from './entry.ts';
@@ -20,24 +22,28 @@ const credentials = { part: 'CredentialsReady' } as const;
  * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session that is
  * renewed by then.
  */
-const noCredentials = (action: string, outlook = RETRIES): ReasonSpec<Description & Abandonable> => ({
+const noCredentials = (
+  action: string | ((target: OfTarget) => string),
+  outlook = RETRIES,
+): ReasonSpec<Description & Abandonable & OfTarget> => ({
   nature: 'human',
   ...credentials,
   poll: pollDoubling(SECOND, 2 * MINUTE),
   describe: ({ detail }) => detail,
-  remedy: ({ abandonment }) => remedyFor(action, outlook, abandonment),
+  remedy: ({ abandonment, ...target }) =>
+    remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
 });
 
 /** Like {@link noCredentials}, for credentials, identities, Secrets and permissions that may come soon. */
-const missing = (action: string, outlook = RETRIES): ReasonSpec<Description & Abandonable> => ({
-  ...noCredentials(action, outlook),
+const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
+  ...noCredentials(...args),
   patience: MISSING_PATIENCE,
 });
 
 /** Reasons about credentials: each turns the condition `CredentialsReady` False. */
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
-    'Give the pod of the manager AWS credentials, or name an identity in spec.identityRef of the control plane',
+    (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
   ),
   CredentialsInvalid: missing(
     'Renew these credentials at their source',
@@ -75,27 +81,30 @@ export const CREDENTIAL_REASONS = {
   AssumeRoleRefused: noCredentials(
     'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
   ),
-  RegionInvalid: defineReason<Abandonable & { readonly region: string }>({
+  RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
     ...credentials,
     poll: pollRarely,
     describe: ({ region }) =>
       `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
-    remedy: ({ abandonment }) =>
+    remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If its provider does not allow this change, create the cluster again',
+        isOfObject
+          ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If its provider does not allow this change, create the cluster again',
         CONTINUES,
         abandonment,
       ),
   }),
   /** `acceptedIn`: the region in which AWS accepts the same credentials. */
   RegionNotEnabled: defineReason<
-    Abandonable & {
-      readonly detail: string;
-      readonly region: string;
-      readonly acceptedIn: string;
-      readonly account?: string;
-    }
+    Abandonable &
+      OfTarget & {
+        readonly detail: string;
+        readonly region: string;
+        readonly acceptedIn: string;
+        readonly account?: string;
+      }
   >({
     nature: 'human',
     ...credentials,
@@ -103,9 +112,9 @@ export const CREDENTIAL_REASONS = {
     poll: pollDoubling(2 * SECOND, 5 * MINUTE),
     describe: ({ region, acceptedIn, account, detail }) =>
       `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
-    remedy: ({ region, abandonment }) =>
+    remedy: ({ region, abandonment, ...target }) =>
       remedyFor(
-        `Enable region ${quoted(region)} in the AWS account, or name an identity with credentials for this region in spec.identityRef of the control plane`,
+        `Enable region ${quoted(region)} in the AWS account, or name an identity with credentials for this region in ${identityField(target)}`,
         RETRIES,
         abandonment,
         'the region stays disabled',
@@ -122,13 +131,15 @@ export const CREDENTIAL_REASONS = {
     remedy: ({ whose, recorded, abandonment }) =>
       remedyFor(`Use credentials of account ${recorded} for ${whose}`, RETRIES, abandonment),
   }),
-  AccountUncertain: defineReason<{ readonly cluster: string; readonly region: string; readonly account: string }>({
+  AccountUncertain: defineReason<
+    OfTarget & { readonly cluster: string; readonly region: string; readonly account: string }
+  >({
     nature: 'human',
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ cluster, region, account }) =>
       `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
-    remedy: () =>
-      `Name an identity with credentials of the right account in spec.identityRef of the control plane. Or, if the profile and its role no longer exist, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. ${RETRIES}`,
+    remedy: (target) =>
+      `Name an identity with credentials of the right account in ${identityField(target)}. Or, if the profile and its role no longer exist, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. ${RETRIES}`,
   }),
 } as const;

@@ -136,7 +136,25 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
 
+/** Reasons that name a field of the control plane, or of spec.eksCluster for an object without a Cluster. */
+const OF_TARGET: readonly ReasonName[] = [
+  'CredentialsMissing',
+  'RegionInvalid',
+  'RegionNotEnabled',
+  'AccountUncertain',
+  'SDKRefused',
+  'EKSClusterNotFound',
+];
+
 describe('REASONS', () => {
+  for (const name of OF_TARGET)
+    it(`has a message of ${name} that names a field of spec.eksCluster if the object has one`, () => {
+      const messageFor = (isOfObject: boolean): string =>
+        messageOf({ name, facts: { ...FACTS[name], isOfObject } } as Reason);
+      expect(messageFor(false)).to.include('control plane').and.not.to.include('spec.eksCluster.');
+      expect(messageFor(true)).to.include('spec.eksCluster.').and.not.to.include('control plane');
+    });
+
   for (const each of all) {
     const { name } = each;
     describe(name, () => {

@@ -6,7 +6,7 @@ import { SingleFlight } from '../../async/single-flight.ts';
 import { isPanic } from '../../env/panic.ts';
 import { Lru } from '../../collections/lru.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { CredentialsProblem, IdentityRef } from '../types.ts';
+import type { CredentialsProblem, IdentityField, IdentityRef } from '../types.ts';
 import { retentionOf } from './retention.ts';
 
 export interface AwsCredentials {
@@ -39,6 +39,7 @@ export interface AwsCredentialSources {
     identity: IdentityRef | undefined,
     namespace: string,
     signal: AbortSignal,
+    field?: IdentityField,
   ): TaskEither<CredentialsProblem, AwsCredentialSource>;
 }
 

@@ -1,15 +1,9 @@
 import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
-import {
-  CONTROLLER_IDENTITY,
-  ROLE_IDENTITY,
-  STATIC_IDENTITY,
-  identity,
-  keysSecret,
-  trustPolicyFor,
-  userArn,
-} from '../../world/aws/identities.ts';
+import { ROLE_IDENTITY, STATIC_IDENTITY, trustPolicyFor, userArn } from '../../world/aws/identities.ts';
+import type { Keys } from './identity-objects.ts';
+import { PLURALS, change, goodKeys, put, putSecret, putStaticIdentity, serveIdentities } from './identity-objects.ts';
 import type { Phase } from './phase.ts';
 import {
   PROFILE,
@@ -22,43 +16,19 @@ import {
   startUntilReady,
 } from './phase.ts';
 
-const GROUP = { group: 'infrastructure.cluster.x-k8s.io', versions: ['v1beta2'], namespaced: false };
-const KINDS = [
-  { ...GROUP, kind: CONTROLLER_IDENTITY, plural: 'awsclustercontrolleridentities' },
-  { ...GROUP, kind: STATIC_IDENTITY, plural: 'awsclusterstaticidentities' },
-  { ...GROUP, kind: ROLE_IDENTITY, plural: 'awsclusterroleidentities' },
-];
-const PLURALS: Readonly<Record<string, string>> = Object.fromEntries(KINDS.map(({ kind, plural }) => [kind, plural]));
 const MANAGER = userArn(ACCOUNT, 'manager-1');
 
-const serveIdentities = (world: SimulatedWorld): void => KINDS.forEach((kind) => world.api.serve(kind));
-const put = (world: SimulatedWorld, kind: string, name: string, spec: object = {}): void =>
-  world.create(String(PLURALS[kind]), { ...identity(kind, name, spec) });
-const change = (world: SimulatedWorld, kind: string, name: string, spec: object): void =>
-  world.patch(String(PLURALS[kind]), name, { spec });
 const named = (world: SimulatedWorld, kind: string, name: string): void =>
   patchControlPlane(world, { spec: { identityRef: { kind, name } } });
-
-function putSecret(world: SimulatedWorld, keys: Parameters<typeof keysSecret>[1]): void {
-  const kind = world.api.kind('secrets');
-  const secret = { ...keysSecret('team-a', keys) };
-  const key = { namespace: 'capaf-system', name: 'team-a' };
-  if (world.api.storage.get(kind, key) === undefined) world.api.storage.create(kind, key.namespace, secret);
-  else world.api.storage.mergePatch(kind, key, secret);
-}
 
 /**
  * Creates an AWSClusterStaticIdentity and names it in the control plane. The Secret of the identity contains the given
  * access key; undefined: a new access key of the default AWS account.
  */
-function withStatic(world: SimulatedWorld, keys?: Parameters<typeof keysSecret>[1]): void {
-  serveIdentities(world);
-  put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
-  putSecret(world, keys ?? goodKeys(world));
+function withStatic(world: SimulatedWorld, keys: Keys = goodKeys(world)): void {
+  putStaticIdentity(world, keys);
   named(world, STATIC_IDENTITY, 'team-a');
 }
-
-const goodKeys = (world: SimulatedWorld, account: string = ACCOUNT) => world.aws.admin.registerKey({ account });
 
 /** Situations in which the condition CredentialsReady is False. */
 export const CREDENTIALS: readonly Phase[] = [

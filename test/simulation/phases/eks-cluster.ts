@@ -2,12 +2,17 @@ import { ACCOUNT, EKS_CLUSTER } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';
 import { AT_ONCE, WEB, patchWeb } from './phase.ts';
+import { STATIC_IDENTITY } from '../../world/aws/identities.ts';
+import { goodKeys, putStaticIdentity, serveIdentities } from './identity-objects.ts';
 
 const TOOLS = { name: 'tools', region: 'us-east-1' };
 
 /** Starts a manager that allows the EKS cluster `tools`, and creates an object in it that names no Cluster. */
-function startInTools(world: SimulatedWorld, eksCluster: object = TOOLS): void {
-  world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/tools`);
+function startInTools(
+  world: SimulatedWorld,
+  eksCluster: { readonly name: string; readonly region?: string; readonly identityRef?: object } = TOOLS,
+): void {
+  world.start(`--allow-eks-cluster=default=${ACCOUNT}/${eksCluster.region ?? TOOLS.region}/tools`);
   world.applyWith(WEB, { clusterName: undefined, eksCluster });
 }
 
@@ -62,6 +67,29 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     },
     until: ['Stalled', 'True', 'UseClusterName'],
     endsAs: 'nothing',
+  },
+  {
+    name: 'eks-cluster-identity-not-found',
+    title: 'an object whose eksCluster names an identity that does not exist',
+    arrange: (world) => {
+      world.aws.admin.createCluster({ name: 'tools' });
+      serveIdentities(world);
+      startInTools(world, { ...TOOLS, identityRef: { kind: STATIC_IDENTITY, name: 'team-a' } });
+    },
+    until: ['CredentialsReady', 'False', 'IdentityNotFound'],
+    remedy: (world) => putStaticIdentity(world, goodKeys(world)),
+  },
+  {
+    name: 'eks-cluster-region-not-enabled',
+    title: 'an object whose eksCluster is in a region that is not enabled in the account',
+    arrange: (world) => {
+      const region = 'af-south-1';
+      world.aws.admin.createCluster({ name: 'tools', region });
+      world.aws.admin.setRegionEnabled({ region, enabled: false });
+      startInTools(world, { name: 'tools', region });
+    },
+    until: ['CredentialsReady', 'False', 'RegionNotEnabled'],
+    remedy: (world) => world.aws.admin.setRegionEnabled({ region: 'af-south-1', enabled: true }),
   },
   {
     name: 'region-unknown',
