@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { ProfileMetrics } from '../../controllers/awsfargateprofile/profile-metrics.ts';
-import { profileMetrics } from '../../controllers/awsfargateprofile/profile-metrics.ts';
+import type { ProfileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
+import { profileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
 import type { SchemaMetrics } from '../../controllers/shared/served-schema.ts';
 import { schemaMetrics } from '../../controllers/shared/served-schema.ts';
 import type { UnreadableObjectMetrics } from '../../controllers/shared/unreadable-objects.ts';

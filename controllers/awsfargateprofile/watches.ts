@@ -21,7 +21,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest, isClusterHead } from './cluster-head.ts';
+import { isAtRest, isClusterHead } from './priority/cluster-head.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 

@@ -34,7 +34,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     STEPS.map((step, index) => [step, ['api', 'pkg', 'controllers/shared', ...STEPS.slice(0, index)]]),
   ),
-  [PROFILE_CONTROLLER]: ['api', 'pkg', 'controllers/shared', 'controllers/identities', ...STEPS],
+  [`${PROFILE_CONTROLLER}/priority`]: ['api', 'pkg', 'controllers/shared'],
+  [PROFILE_CONTROLLER]: [
+    'api',
+    'pkg',
+    'controllers/shared',
+    'controllers/identities',
+    `${PROFILE_CONTROLLER}/priority`,
+    ...STEPS,
+  ],
   controllers: ['api', 'pkg', 'controllers/shared'],
   cmd: ['api', 'pkg', 'controllers'],
   hack: ['api', 'pkg', 'controllers', 'cmd'],

@@ -1,15 +1,15 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { fieldAt, isRecord, textAt } from '../../api/record.ts';
-import { parseTimestamp } from '../../pkg/env/timestamp.ts';
-import type { Change, Store } from '../../pkg/kube/cache/store.ts';
-import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { Leadership } from '../../pkg/runtime/types.ts';
-import { isDeleting } from '../shared/object-state.ts';
-import { REASONS } from './reasons/reasons.ts';
-import { conditionOf } from './status/condition-list.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
+import type { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
+import type { Leadership } from '../../../pkg/runtime/types.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { REASONS } from '../reasons/reasons.ts';
+import { conditionOf } from './condition-list.ts';
 
 /** The phases of an AWSFargateProfile. If several apply to an object, it is in the first of them. */
 export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import { BY_CLUSTER, clusterOf } from '../shared/caches.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { Store } from '../../../pkg/kube/cache/store.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { BY_CLUSTER, clusterOf } from '../../shared/caches.ts';
 import { isClusterHead } from './cluster-head.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

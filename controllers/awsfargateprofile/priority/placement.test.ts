@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Placement } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Caches } from '../shared/caches.ts';
-import { newCaches } from '../shared/caches.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { Placement } from '../../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../../shared/caches.ts';
+import { newCaches } from '../../shared/caches.ts';
 import { orderInCluster, placementOf } from './placement.ts';
-import { newApi } from './testing/api.ts';
+import { newApi } from '../testing/api.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
-import { fieldAt } from '../../api/record.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import { parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Placement } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Caches } from '../shared/caches.ts';
-import { clusterIndexOf, clusterOf, controlPlaneOf } from '../shared/caches.ts';
+import { fieldAt } from '../../../api/record.ts';
+import type { Store } from '../../../pkg/kube/cache/store.ts';
+import { parseKeyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { Placement } from '../../../pkg/runtime/queue/workqueue.ts';
+import type { Caches } from '../../shared/caches.ts';
+import { clusterIndexOf, clusterOf, controlPlaneOf } from '../../shared/caches.ts';
 
 /**
  * The place of an AWSFargateProfile among the other work: its Cluster, its place in the queue of the EKS cluster, and the

@@ -3,18 +3,18 @@ import { left, right } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import { formatTimestamp } from '../../pkg/env/timestamp.ts';
-import type { Change, ChangeHandler } from '../../pkg/kube/cache/store.ts';
-import type { TypedListing } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Change, ChangeHandler } from '../../../pkg/kube/cache/store.ts';
+import type { TypedListing } from '../../../pkg/kube/cache/typed-store.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { PHASES, phaseOf, profileMetrics } from './profile-metrics.ts';
-import { CREATED_AT, aDeletedObject, anObject, instant } from './testing/builders.ts';
-import { condition } from './testing/completed-pass.ts';
+import { CREATED_AT, aDeletedObject, anObject, instant } from '../testing/builders.ts';
+import { condition } from '../testing/completed-pass.ts';
 
 /** Objects as a simulated manager has written them. */
 const OBJECTS = new URL(
-  '../../config/argocd/resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile/testdata/',
+  '../../../config/argocd/resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile/testdata/',
   import.meta.url,
 );
 

@@ -1,8 +1,8 @@
-import { fieldAt } from '../../api/record.ts';
-import type { StoreReader } from '../../pkg/kube/cache/store.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { clusterIndexOf } from '../shared/caches.ts';
-import { hasPausedAnnotation } from '../shared/object-state.ts';
+import { fieldAt } from '../../../api/record.ts';
+import type { StoreReader } from '../../../pkg/kube/cache/store.ts';
+import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import { clusterIndexOf } from '../../shared/caches.ts';
+import { hasPausedAnnotation } from '../../shared/object-state.ts';
 import { orderInCluster } from './placement.ts';
 
 /**
