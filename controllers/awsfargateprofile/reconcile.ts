@@ -7,7 +7,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
@@ -37,7 +37,6 @@ import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
 import { RESUMED_DELETION, abandonedEvents, warningFor } from './status/events.ts';
 import { CONFLICT, DONE, PassFinisher, backOff } from './status/finish.ts';
-import { pausedStatus } from './status/status.ts';
 import { reportUndecodable } from './status/undecodable.ts';
 
 export interface ReconcilerOptions {
@@ -133,7 +132,7 @@ export class Reconciler {
         for (const event of abandonedEvents(object)) this.options.recordEvent(object, event);
         return DONE;
       case 'paused':
-        return this.pause(object, goal.by, context);
+        return this.finisher.pause(object, goal.by, context);
       case 'hold':
         return this.finisher.finish({ object, end: stoppedBy(goal.reason) }, context);
       case 'release':
@@ -154,17 +153,6 @@ export class Reconciler {
     const now = await readLiveInputs(inputs, context.signal);
     const goal = goalFor(now, retryStore.clusterGoneFor(now));
     return goal.kind === 'release' ? this.finisher.release(now.object, context) : this.follow(now, goal, context);
-  }
-
-  private async pause(
-    object: AWSFargateProfile,
-    by: readonly string[],
-    { signal }: ReconcileContext,
-  ): Promise<Requeue> {
-    const { clock, clusterQueue, profileWriter } = this.options;
-    clusterQueue.removeEntry(keyText(keyOf(object)));
-    const written = await profileWriter.patchStatus(object, pausedStatus(object, by, clock.now()), signal);
-    return written === undefined ? CONFLICT : DONE;
   }
 
   /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */

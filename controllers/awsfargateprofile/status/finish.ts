@@ -27,7 +27,7 @@ import {
 import type { RetryStore } from '../retry/retry-store.ts';
 import type { EventSpec } from './events.ts';
 import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
-import { statusAfter } from './status.ts';
+import { pausedStatus, statusAfter } from './status.ts';
 
 export interface FinishOptions {
   readonly clock: Clock;
@@ -105,6 +105,14 @@ export class PassFinisher {
     if (!isWritten) return CONFLICT;
     this.recordEvents(object, eventsAfter(pass));
     return this.schedule(pass, state, isInTransit({ status }));
+  }
+
+  /** Ends the pass of a paused object, which leaves the queue of its EKS cluster. `by`: what pauses the object. */
+  async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
+    const { clock, clusterQueue, profileWriter } = this.options;
+    clusterQueue.removeEntry(keyText(keyOf(object)));
+    const written = await profileWriter.patchStatus(object, pausedStatus(object, by, clock.now()), signal);
+    return written === undefined ? CONFLICT : DONE;
   }
 
   /**
