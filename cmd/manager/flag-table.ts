@@ -1,17 +1,7 @@
 import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
+import type { Flag } from './flag.ts';
 import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './limits.ts';
-
-/** A flag of the command line. A flag without `value` is a switch. */
-export interface Flag {
-  readonly name: string;
-  readonly value?: string;
-  readonly default?: string;
-  readonly short?: string;
-  readonly help: string;
-  /** Whether the flag can be given several times. */
-  readonly isList?: true;
-}
 
 /**
  * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work with

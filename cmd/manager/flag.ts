@@ -1,0 +1,10 @@
+/** A flag of the command line. A flag without `value` is a switch. */
+export interface Flag {
+  readonly name: string;
+  readonly value?: string;
+  readonly default?: string;
+  readonly short?: string;
+  readonly help: string;
+  /** Whether the flag can be given several times. */
+  readonly isList?: true;
+}
