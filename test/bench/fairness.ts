@@ -19,7 +19,7 @@ const FLOOD_MS = 15_000;
 export interface FairnessMeasurement {
   /** The time until a profile is Ready while the manager has nothing else to do. */
   readonly aloneSeconds: number;
-  /** The same time while 500 other profiles are in a region that does not answer. */
+  /** The time until a profile is Ready while 500 other profiles are in a region that does not answer. */
   readonly besideSeconds: number;
 }
 

@@ -139,7 +139,10 @@ async function changeBoundary(world: SimulatedWorld): Promise<void> {
   await world.until('no boundary', () => boundaryOf() === undefined);
 }
 
-/** The actions of each statement that no question needed. */
+/**
+ * The needless actions of each statement of the policy: no authorization check of the emulated AWS was about these
+ * actions.
+ */
 const unneeded = (policy: readonly PolicyStatement[], asked: readonly Question[]): readonly string[] =>
   policy.flatMap((statement) =>
     statement.actions
@@ -189,7 +192,10 @@ describe('docs/aws-permissions.md', () => {
 
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
   const ours = { [NAMESPACE_TAG]: 'default', [NAMESPACE_TAG.replace('namespace', 'eks-cluster')]: 'arn' };
-  /** What a manager could ask of the roles of others. */
+  /**
+   * Authorization checks of calls that change a role of another owner, or give a role another policy. The policy of the
+   * manager must deny these calls.
+   */
   const asksOfRoles: readonly (readonly [string, Question])[] = [
     ['delete a role without its tags', { action: 'iam:DeleteRole', resource: role('admin'), context: {} }],
     [

@@ -20,7 +20,10 @@ interface Computed {
   readonly status: 'InProgress' | 'Failed' | 'Current' | 'Terminating' | 'NotFound' | 'Unknown';
 }
 
-/** What kstatus must say where the health script of Argo CD says the key. kstatus does not know a pause. */
+/**
+ * The health that Argo CD's script shows for an object → the status that kstatus must compute for the same object.
+ * kstatus has no status for a paused object.
+ */
 const SAME: Readonly<Record<Exclude<HealthStatus, 'Suspended'>, readonly Computed['status'][]>> = {
   // While a Ready profile is being changed, kstatus waits for the end of the change; Argo CD does not.
   Healthy: ['Current', 'InProgress'],

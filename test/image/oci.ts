@@ -43,7 +43,10 @@ export class ImageLayout {
     });
   }
 
-  /** Unpacks the layers of an image into a directory, as root with the owners in the layers. */
+  /**
+   * Unpacks the layers of an image into a directory. If the test runs as root, the files get the owners that the layers
+   * name.
+   */
   unpack({ layers }: PlatformImage, directory: string): void {
     mkdirSync(directory, { recursive: true });
     for (const layer of layers) execFileSync('tar', ['-xzpf', this.#pathOf(layer), '--same-owner', '-C', directory]);

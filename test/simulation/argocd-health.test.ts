@@ -17,7 +17,9 @@ const YAML = { version: '1.1', lineWidth: 0 } as const;
 const ENOUGH = 5 * MINUTE;
 const PHASES = Object.values(PHASE_GROUPS).flat();
 
-/** What Argo CD must show for phases of `kubectl describe`. */
+/**
+ * Phase of an object → the health that Argo CD must show. The golden files of `kubectl describe` have the same phases.
+ */
 const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
   'control-plane-missing': 'Progressing',
   'control-plane-not-ready-while-ready': 'Healthy',

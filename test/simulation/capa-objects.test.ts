@@ -9,8 +9,9 @@ const ROLE = `${CLUSTER}-${WEB}_fargate`;
 const OURS = 'sigs.k8s.io/cluster-api-provider-aws-fargate';
 
 /**
- * An object that Cluster API Provider AWS has looked after, with an explicit profile name that other namespaces could give
- * too, whose control plane is not ready. A user deletes the object before this controller has seen it.
+ * Creates an object that Cluster API Provider AWS has reconciled. Its profile name is explicit, so objects of other
+ * namespaces could have the same profile name. The control plane of the object is not ready. A user deletes the object
+ * before this controller has seen it.
  */
 function deletedObjectOfCapa(): SimulatedWorld {
   const world = new SimulatedWorld();

@@ -45,7 +45,8 @@ describe('40 clusters with five new profiles each', () => {
     applyToAll(one, 1);
     applyToAll(five, 5);
     const alone = await timeOfFirstCreates(one, CLUSTERS);
-    // The manager begins with the objects that it sees first, whichever they are; from then on heads go first.
+    // The manager begins with the objects that its watch lists first. From then on, the manager prefers the object that
+    // comes first in the queue of its EKS cluster.
     expect(await timeOfFirstCreates(five, CLUSTERS)).to.be.at.most(2 * alone);
   }).timeout(60_000);
 

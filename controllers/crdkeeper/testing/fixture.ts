@@ -159,7 +159,8 @@ export class KeeperFixture {
         const phase = path.includes('mutating') ? 'mutating' : 'validating';
         const key = configurationKey(phase);
         const webhooks = [...webhooksOf(storage.get(CONFIGURATIONS[phase], key))];
-        // A patch of the keeper removes one webhook of this fixture: a test of its name, and the removal.
+        // Each JSON Patch of the keeper of the CRD has two operations in this fixture: one tests the name of a webhook,
+        // the other removes this webhook.
         const [test, removal]: readonly unknown[] = parse(body);
         const index = Number(textAt(removal, 'path')?.split('/').at(-1));
         if (textAt(webhooks[index], 'name') !== textAt(test, 'value'))

@@ -29,7 +29,7 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('pass'), span: fc.integer({ min: 0, max: 8 * SECOND }) }),
 );
 
-/** What a step left, as the test counts it. */
+/** An attempt to take a key, with the ready and the running keys that the test itself has recorded. */
 interface Counted {
   readonly taken: ReadyItem | undefined;
   /** The ready and the running keys before the step. */

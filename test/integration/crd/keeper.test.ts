@@ -86,7 +86,9 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       },
       { what: 'the restoration', ...WITHIN_POLL },
     );
-  /** The versions of the CRD and of the webhook configurations; no write of them goes unnoticed. */
+  /**
+   * The names and resourceVersions of the CRD and of the webhook configurations. Every write changes a resourceVersion.
+   */
   const versions = async (): Promise<readonly unknown[]> =>
     (await capa.objects()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
 
@@ -214,7 +216,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
     );
     const used = await audit.used();
-    // The server-side apply that creates the record is a patch, and the API server also asks for `create`.
+    // The keeper of the CRD creates its record by server-side apply. For an apply that creates an object, the API
+    // server requires the permission `create` beside `patch`, and the audit log shows only `patch`.
     const granted = permissionsOf(rules).filter((each) => each !== 'create configmaps/capaf-crd-keeper');
     expect(granted.filter((each) => !used.has(each))).to.deep.equal([]);
     expect(await audit.forbidden()).to.deep.equal([]);

@@ -28,7 +28,10 @@ const CLUSTER = 'my-cluster';
 const ROLE = `${CLUSTER}-default_web_fargate`;
 const OURS = /awsfargateprofile/;
 
-/** The commands of the guide in its order, one per line, without those of clusterctl, of which CAPA's manifests are part. */
+/**
+ * The kubectl commands of the guide, in the order of the guide, one per line. The test does not run the clusterctl
+ * commands: it applies and removes CAPA's manifests itself.
+ */
 const COMMANDS = [...GUIDE.matchAll(/```sh\n([^]+?)```/g)].flatMap(([, block = '']) =>
   block
     .split('\n')
@@ -141,7 +144,8 @@ describe('docs/migration-from-capa.md', function () {
     expect((await capa.webhooks()).filter((name) => OURS.test(name))).to.have.length(2);
     const roles = await world.controlPlane.api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);
-    // CAPA's controller recognizes what it has made by its tag, and its webhooks accept the object.
+    // CAPA can take the object over again: its webhooks accept an update of the object, and the profile and the role
+    // have the tag by which CAPA's controller recognizes its resources.
     const web = (await world.profile('web')) ?? expect.fail('the profile is gone');
     expect(web.metadata.finalizers).to.deep.equal([FINALIZER]);
     expect(web.spec).to.deep.include({ clusterName: CLUSTER, profileName: 'default_web', roleName: ROLE });

@@ -97,7 +97,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       await waitUntilGone(names);
       await watched.stop();
       expect(calls.failures()).to.deep.equal([]);
-      // CreateRole, AttachRolePolicy, CreateFargateProfile; DeleteFargateProfile, DeleteAccessEntry, DetachRolePolicy, DeleteRole
+      // Each profile takes seven calls that change AWS. Creation: CreateRole, AttachRolePolicy, CreateFargateProfile.
+      // Deletion: DeleteFargateProfile, DeleteAccessEntry, DetachRolePolicy, DeleteRole.
       expect(calls.mutations()).to.have.length(10 * 7);
       expect(await warningsOf(names)).to.deep.equal([]);
 
