@@ -201,8 +201,9 @@ export class AwsReconciler {
 }
 
 /**
- * Whether an object that has to go can be released although AWS could not be asked: nothing was created in AWS for it,
- * and only a user could make credentials, region or endpoints usable. In an outage the object waits, because soon AWS can be asked.
+ * Whether the controller may remove the finalizer of a deleted object without an answer from AWS. Two conditions hold:
+ * the controller has created nothing in AWS for the object, and only a user can make the credentials, the region or the
+ * endpoints usable. In an outage of AWS the object waits, because AWS can be asked again soon.
  */
 const canReleaseUnasked = (
   object: AWSFargateProfile,

@@ -39,9 +39,9 @@ export interface StepServices {
 }
 
 /**
- * Repeats these steps until AWS is as desired or the pass has to stop: decide on a mutation, ask the guards, send the
- * mutation and apply its outcome to the observed state. Each mutation that was sent is in `steps`, even if this function
- * throws.
+ * Repeats these steps until AWS is as desired or the pass has to stop: decide on a mutation, run the checks and the
+ * preparations before the mutation, send the mutation, and apply its outcome to the observed state. Each mutation that
+ * was sent is in `steps`, even if this function throws.
  */
 export async function runSteps(pass: PassState, steps: Step[], services: StepServices): Promise<PassEnd | DroppedPass> {
   let boundaryRefusal: Reason | undefined;
@@ -123,8 +123,8 @@ async function readAccessEntry(
     pass.observed = addAccessEntry(pass.observed, known.entry);
     return undefined;
   }
-  // Status records that the entry of a recreated role is right, and no later pass looks again. A mode of an hour ago does not
-  // suffice for that.
+  // Once status records that the access entry of a recreated role is right, no later pass checks the entry again. The
+  // cached authentication mode can be an hour old, so this pass asks for the mode again.
   const asksModeAgain = isRecreated(desired, role);
   const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {

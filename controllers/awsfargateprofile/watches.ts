@@ -64,9 +64,9 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Whether the object uses an affected identity, which is named by its control plane or its spec.eksCluster, or recorded
- * in its status. An absent
- * reference stands for the identity that decides who may use the credentials of the manager.
+ * Whether the object uses an affected identity. The control plane, spec.eksCluster or status of the object names the
+ * identity. An absent reference stands for the AWSClusterControllerIdentity `default`, which decides which namespaces
+ * may use the credentials of the manager.
  */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],

@@ -43,7 +43,7 @@ const BATCH = 50;
 interface Round {
   /** The name of the last profile that was tried. */
   readonly last: string;
-  /** When the next round begins, as the passes of this round have found. */
+  /** When the next round begins. Each pass of this round sets a new time if it could not delete a profile. */
   readonly requeue: Requeue;
 }
 

@@ -81,16 +81,18 @@ export class FinalizerSync {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
-    // The finalizer does not matter before the deletion of the control plane, which starts a pass.
+    // A leftover finalizer does no harm until the control plane is deleted. The deletion of the control plane starts a
+    // pass.
     if (user !== undefined && isDeleting(controlPlane)) return this.waitForProfile(controlPlane, user, context);
     this.awaited.delete(keyText(keyOf(controlPlane)));
     return DONE;
   }
 
   /**
-   * Waits for a profile that this manager may never see: the profile cannot be decoded, or a manager with another watch filter
-   * reconciles it. An event names the profile if it still has its finalizer in the next pass. Until then the cache may only be
-   * behind the API server.
+   * Waits until a profile is gone that the cache of this manager does not show. This manager may never see the profile:
+   * the profile cannot be decoded, or a manager with another watch filter reconciles it. Or the cache is only behind
+   * the API server. So the first pass only waits, and an event names the profile if it still has its finalizer in the
+   * next pass.
    */
   private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));

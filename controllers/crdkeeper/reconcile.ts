@@ -186,7 +186,8 @@ export class CrdKeeper {
     const { clock, records, recorder } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // Which parts are foreign may differ from pass to pass; the writers are those of the last revert.
+    // The report names the parts that another client owns now, which can change from pass to pass. It names the clients
+    // that owned the parts when the keeper of the CRD stopped.
     const description = reports.describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.tell(description.problem, () => {

@@ -4,8 +4,8 @@ import type { Observation, Part } from './observe.ts';
 import { FIELD_MANAGER } from './record-store.ts';
 
 /**
- * The field that only a client sets which applies the whole part: the versions of the CRD, and the rules of a webhook. The CA
- * injector of cert-manager, for example, sets another field of a webhook.
+ * The field that shows which client has applied a whole part: the versions of the CRD, or the rules of a webhook.
+ * Clients that change only another field do not count, for example the CA injector of cert-manager.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [

@@ -186,7 +186,10 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
   return [keyText({ namespace, name })];
 };
 
-/** Where the cache has all AWSFargateProfiles of the namespace that name the same cluster. */
+/**
+ * The index and the index value under which the cache finds all AWSFargateProfiles of a namespace that name the same
+ * cluster.
+ */
 export interface ClusterIndex {
   readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER;
   readonly value: string;

@@ -9,9 +9,10 @@ import { apiRejectionFrom } from './api-rejections.ts';
 import { isDeleting } from './object-state.ts';
 
 /**
- * The control plane finalizer. An AWSManagedControlPlane has it while an AWSFargateProfile of its cluster has the profile
- * finalizer. It keeps the API server from removing the control plane, which names region and identity, and so also keeps
- * the Cluster. Its removal triggers a reconcile of the control plane by CAPA.
+ * The control plane finalizer. An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster
+ * has the profile finalizer. Because of the control plane finalizer, the API server does not remove a deleted control
+ * plane. The controller needs the control plane, which names region and identity. As long as the control plane exists,
+ * the Cluster exists too. The removal of the control plane finalizer triggers a reconcile of the control plane by CAPA.
  *
  * If another client removes the finalizer, only the order of a teardown is affected.
  */
@@ -110,8 +111,9 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Removes the finalizer from this version of the control plane if `isUnused` says that no profile needs it. Throws a
-   * conflict if the control plane has changed since. No profile confirms the finalizer between the question and the removal.
+   * Removes the finalizer from this version of the control plane if `isUnused` says that no profile needs the
+   * finalizer. Throws a conflict if the control plane has changed since. A lock keeps profiles of this manager from
+   * relying on the finalizer between the call of `isUnused` and the removal.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.resource();

@@ -11,8 +11,9 @@ type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
  * Whether an AWSFargateProfile names the EKS cluster of this control plane in spec.eksCluster. Such a profile joins the
  * finalizer and the teardown of the control plane, because EKS does not delete a cluster that has profiles.
  *
- * The control plane does not tell its AWS account, so the same identity has to stand for the same account. A control plane that
- * was never ready proves nothing: it has no finalizer of this controller either.
+ * A control plane does not contain its AWS account. So this function assumes that the same identity always belongs to
+ * the same account. A control plane that was never ready does not prove that the EKS cluster is its own, so no profile
+ * joins such a control plane.
  */
 export function joinsControlPlane(
   { metadata, spec, status }: InEksCluster,

@@ -17,11 +17,13 @@ import { callContext, endForFailure } from './failure-reasons.ts';
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts about an EKS cluster that spec.eksCluster names, now that the account is known: whether the operator
- * allows the EKS cluster, and whether it is ready. Returns Left if the pass must end without another call to AWS.
+ * Completes the facts about an EKS cluster that spec.eksCluster names, as soon as the AWS account is known: whether the
+ * operator allows the EKS cluster, and whether the EKS cluster is ready. Returns Left if the pass must end without
+ * another call to AWS.
  *
- * EKS is asked only for an object that was never provisioned: for a change of another object's profile, EKS itself refuses what
- * cannot be done.
+ * The controller asks EKS for the status of the EKS cluster only before the profile is provisioned, and not while EKS
+ * creates or deletes a profile of the object. Later the status is not needed: EKS itself refuses a change that the
+ * cluster does not allow.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

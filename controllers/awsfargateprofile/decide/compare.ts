@@ -34,8 +34,8 @@ export function ownershipOf(desired: Desired, found: FargateProfile): Ownership 
 }
 
 /**
- * The facts for a reason about a profile that is being deleted. `successor` is the profile that the controller creates
- * afterwards.
+ * The values for the message of a condition about a profile that is being deleted. `successor` is the profile that the
+ * controller creates afterwards.
  */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,

@@ -46,7 +46,10 @@ export const isProfileInOrder = (desired: Desired, observed: Observed): boolean 
   );
 };
 
-/** Whether profile and role are in order, whatever their tags are. Only the operator's limits may ask for another boundary. */
+/**
+ * Whether the profile and the role are in order, except for their tags. If the operator's limits require a permissions
+ * boundary, the role of an ACTIVE profile may have another boundary.
+ */
 export const isInOrderButForTags = (desired: Desired, observed: Observed): boolean => {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
   if (role === undefined || isRecreated(desired, role)) return false;

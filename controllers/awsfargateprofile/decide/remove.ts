@@ -49,7 +49,10 @@ const WAIT_FOR_CREATE = stopWith(
   }),
 );
 
-/** Stops while a profile exists that the object retains: EKS does not delete a cluster that has profiles. */
+/**
+ * For an object whose profile is retained although its EKS cluster is being deleted: stops the pass as long as the
+ * profile exists. A user must delete the profile, because EKS deletes no cluster that has profiles.
+ */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
   const found = observed.profiles.find(

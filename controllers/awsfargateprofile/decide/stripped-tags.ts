@@ -19,10 +19,14 @@ import { isRecorded, ownershipOf } from './compare.ts';
 // block the deletion of its cluster.
 
 /**
- * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The object
- * records the ARN of the profile, which contains a unique id. If `clusterctl move` has dropped that record: the profile has
- * the name of this object, is in the EKS cluster that the object records, and no tag names an owner. If Cluster API Provider
- * AWS created the profile: it would belong to this object under a ready control plane.
+ * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The
+ * profile counts as one of this object if one of these statements is true:
+ *
+ * - The object records the ARN of the profile. The ARN contains a unique id.
+ * - `clusterctl move` has dropped the record, and the profile has the name of this object in the EKS cluster that the
+ *   object records. No tag of the profile names another owner.
+ * - Cluster API Provider AWS may have created the profile for this object, and only a ready control plane can prove
+ *   this.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, recorded, abandonment } = desired;
@@ -43,10 +47,13 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 }
 
 /**
- * The reason to stop for a managed role of this object that lacks our tags; `undefined` for any other role. The object
- * records the unique id of the role. If `clusterctl move` has dropped that record: the role has a name that is computed for
- * this object, and no tag names an owner. If Cluster API Provider AWS created the role: it would belong to this object under a
- * ready control plane.
+ * The reason to stop for a managed role of this object that lacks the tags of this controller; `undefined` for any
+ * other role. The role counts as one of this object if one of these statements is true:
+ *
+ * - The object records the unique id of the role.
+ * - `clusterctl move` has dropped the record, and the role has a name that is computed for this object. No tag of the
+ *   role names another owner.
+ * - Cluster API Provider AWS may have created the role for this object, and only a ready control plane can prove this.
  */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, recorded, wanted, abandonment } = desired;
@@ -68,7 +75,10 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
     : undefined;
 }
 
-/** The identity of the object under a ready control plane. With adoptionPolicy `Never` nothing of that provider is its own. */
+/**
+ * The identity that the object would have under a ready control plane: profiles and roles of Cluster API Provider AWS
+ * can be adopted, unless adoptionPolicy is `Never`.
+ */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity

@@ -98,7 +98,7 @@ function desiredUnderName(
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
     recorded: recordedStateOf(object, identity, inputs),
     creationBlocker: controlPlaneFacts?.creationBlocker,
-    // A deletion has no limits.
+    // The operator's limits do not apply to a deletion.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
     excess: controlPlaneFacts === undefined ? [] : findExcess(object.spec, inputs.limits, place),
   } as const;
@@ -186,8 +186,9 @@ function recordedStateOf(
   { targetSource, isCreateUnconfirmed }: Pick<DesiredInputs, 'targetSource' | 'isCreateUnconfirmed'>,
 ): RecordedState {
   const { metadata, status = {} } = object;
-  // While the role belongs to another owner, this controller attaches nothing to the role. So status of such a role records
-  // no policy and no permissions boundary of this controller, even if the role belongs to this controller again.
+  // While a role belongs to another owner, this controller changes neither its policies nor its permissions boundary.
+  // So the policies and the boundary in the status of such a role are not the work of this controller, and do not count
+  // here.
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,

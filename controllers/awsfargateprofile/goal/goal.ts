@@ -62,8 +62,8 @@ function goalNow(inputs: ReconcileInputs): Goal {
  */
 function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // Where no Cluster tells, the mark is left over as long as the object is not being deleted: clusterctl deletes the object
-  // right after it has set the mark.
+  // For an object with spec.eksCluster, there may be no Cluster that shows whether the move is over. clusterctl deletes
+  // an object right after it has set the mark. So the mark counts as left over while the object is not being deleted.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   return hold(newReason('MoveAbandoned', isAlone ? {} : { cluster: clusterKey(object) }));
@@ -101,8 +101,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(controlPlanesUnreadable(controlPlane.reason));
   const location = locationOf(object);
-  // Without a control plane and with location `none`, nothing is in AWS: a cluster teardown can remove the control plane
-  // right after the object got its finalizer.
+  // The location `none` means that the controller has created nothing in AWS for the object. The control plane can be
+  // missing then: a teardown of the cluster may remove the control plane right after the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
   return hold(newReason('TargetUnknown', facts));
@@ -131,9 +131,9 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { target, facts } = found.right;
   const changed = findTargetChange(object, target);
   if (changed !== undefined) return hold(changed);
-  // If creation is blocked, an object with nothing in AWS is held, because there is nothing to correct. An object without
-  // this controller's finalizer is held too: a user may have applied the object again, and the object must not join a
-  // cluster that is being deleted.
+  // While nothing may be created in the EKS cluster, the controller only waits for an object that has nothing in AWS,
+  // because there is nothing to correct. The controller also waits for an object without its finalizer: a user may have
+  // applied the object again, and the object must not join a cluster that is being deleted.
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
   if (isClusterLeaving(inputs) && isRetained(object) && hasFinalizer(object) && (isBegun || isControlPlaneGoing)) {

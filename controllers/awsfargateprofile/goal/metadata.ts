@@ -21,10 +21,12 @@ import { isTrackedByArgoCD } from './argo-cd.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
- * The merge patch for the metadata that an object needs before the controller changes AWS for it or resumes its deletion: the finalizer with the
- * annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation that repeats
- * `deletionPolicy: Retain`. `undefined` if nothing is missing or the object is being deleted, when the API server accepts no
- * new finalizer, or is being moved away.
+ * The merge patch for the metadata that an object needs before the controller changes AWS for the object or resumes its
+ * deletion: the finalizer with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and
+ * the annotation that repeats `deletionPolicy: Retain`.
+ *
+ * Returns `undefined` if nothing is missing, and for an object that is being moved away or deleted: during a deletion
+ * the API server accepts no new finalizer.
  */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,

@@ -63,8 +63,9 @@ function targetInEks(
 }
 
 /**
- * The reason for which nothing may be created for an object in the EKS cluster of a control plane of its namespace. An object
- * with nothing in AWS is to name the Cluster; an object that has something stays.
+ * The reason for which nothing may be created for an object with spec.eksCluster, because the EKS cluster belongs to a
+ * control plane in the namespace of the object. If the object has nothing in AWS, it must name the Cluster instead. If
+ * the object has something in AWS, creation is blocked only while the control plane or the Cluster is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -216,12 +217,13 @@ export function deletionTarget(
   return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
 }
 
-/** The target that the control plane or spec.eksCluster of an object names that is being deleted. */
+/** The target of an object that is being deleted, from its control plane or its spec.eksCluster. */
 function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The limits do not block a deletion. But in an EKS cluster that is not allowed, an object without a location has nothing.
+  // The operator's limits do not block the deletion of an object that records its location in AWS. An object without a
+  // recorded location has nothing in an EKS cluster that the limits do not allow.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }

@@ -129,8 +129,9 @@ export function takeTurn({
 }
 
 /**
- * Repeats a live check after the object has got its turn. `takeTurn` may read many profiles from EKS, and a pause, a move or
- * `deletionPolicy: Retain` may begin meanwhile. Often nothing is left to write, so no resourceVersion would show the change.
+ * Repeats a check of the live object after the object has got its turn. `takeTurn` may read many profiles from EKS, and
+ * a user may meanwhile begin a pause or a move, or set `deletionPolicy: Retain`. If the pass has nothing to write to
+ * the object, no write conflict reveals such a change.
  */
 const afterTurn =
   (check: Check): Preparation =>

@@ -77,8 +77,9 @@ export interface RecordedState {
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
-   * Whether the object may be one of Cluster API Provider AWS whose profile and roles are not known to be its own, because
-   * only a control plane that is not ready names the EKS cluster.
+   * Whether Cluster API Provider AWS may have created profile and roles for this object, but nothing proves that they
+   * belong to the object: the control plane is not ready, or the operator's limits do not allow the EKS cluster in
+   * spec.eksCluster.
    */
   readonly isUnproven: boolean;
   readonly roleName: RoleName | undefined;
@@ -147,7 +148,10 @@ export interface Desired {
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /** Set if the wanted profile has the name in status, because spec.profileName is absent. */
   readonly nameInStatus?: {
-    /** The identity that applies if EKS has a profile with this name whose owner tag names the object. */
+    /**
+     * The owner and the names of AWS resources that apply if EKS has a profile with the name in status, and the owner
+     * tag of this profile names the object.
+     */
     readonly identity: ObjectIdentity;
     /** The desired state, with the computed name, that applies if EKS has no such profile. */
     readonly otherwise: Either<Reason, Desired>;

@@ -36,7 +36,7 @@ export interface ControlPlaneFacts {
   readonly controlPlane: ObjectKey | undefined;
   /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
-  /** Set if EKS tells whether the EKS cluster is ready, and not a control plane. */
+  /** Set for spec.eksCluster: the controller then asks EKS, and no control plane, whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
 }
 

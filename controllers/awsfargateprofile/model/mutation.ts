@@ -30,14 +30,22 @@ export type Mutation =
       readonly policyArn: string;
       readonly retiring: boolean;
     }
-  /** `retiring`: the role is deleted next, and only gets the tags of this controller before. */
+  /**
+   * `retiring`: the controller deletes the role next. The role gets the tags of this controller before, because the
+   * documented IAM policy lets the controller delete only roles with these tags.
+   */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
   /** `principal`: the ARN of the role `name`. */
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
-   * `because`: the role is deleted next, or the entry belongs to an earlier role with the same ARN, found before the creation
-   * of a profile or under a live profile.
+   * `because`: why the access entry is deleted.
+   *
+   * - `roleDeletion`: the controller deletes the role next.
+   * - `profileCreation`: the entry belongs to an earlier role with the same ARN, and the controller creates a profile
+   *   next.
+   * - `roleRecreated`: the entry belongs to an earlier role with the same ARN, and a live profile uses the present
+   *   role.
    */
   | {
       readonly kind: 'deleteAccessEntry';

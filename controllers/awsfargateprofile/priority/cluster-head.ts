@@ -32,7 +32,10 @@ export function isAtRest({ metadata, status }: KubeObject): boolean {
   );
 }
 
-/** Whether the object will take its turn without a user. A paused or stalled object keeps no other object waiting. */
+/**
+ * Whether the object is going to change its profile as soon as its turn in the queue of its EKS cluster comes. A paused
+ * or stalled object needs a user first, so no other object waits for such an object.
+ */
 const isInLine = (object: KubeObject): boolean =>
   !isAtRest(object) && !hasPausedAnnotation(object) && !isTrue(object['status'], 'Stalled');
 

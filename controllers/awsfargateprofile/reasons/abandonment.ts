@@ -13,12 +13,12 @@ export const describeAbandonment = (abandonment: Abandonment, condition = ''): s
     ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
     : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
 
-/** Facts of a reason. `abandonment`: how a user can end the deletion of the object; undefined: the object is in use. */
+/** `abandonment`: how a user can end the deletion of the object; undefined: the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**
- * A remedy that also says how to end a deletion. `lasting`: what lasts, so that a user removes the finalizer although this is
- * not easy to undo.
+ * The text of a remedy, which for a deletion also says how a user can end the deletion. `lasting`: the condition under
+ * which a user should remove the finalizer, although a removed finalizer is hard to undo.
  */
 export function remedyFor(
   action: string,

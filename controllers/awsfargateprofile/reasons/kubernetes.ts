@@ -44,7 +44,7 @@ export const KUBERNETES_REASONS = {
     nature: 'retry',
     mayHideAws: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    // This patience is longer than the rollout of a webhook takes.
+    // The time until `Stalled` becomes True is longer than the rollout of a webhook takes.
     patience: 2 * MINUTE,
     describe: describeApiRejection,
     remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
@@ -182,7 +182,10 @@ export const KUBERNETES_REASONS = {
   TargetUnknown: defineReason<{
     readonly missing: string;
     readonly provisionedIn: string | undefined;
-    /** What makes the credentials known again; default: the Cluster and its control plane. */
+    /**
+     * What a user must restore, so that the controller knows again which credentials to use; default: the Cluster and
+     * its control plane.
+     */
     readonly cure?: string | undefined;
     /** How a user can end the deletion of the object although the target stays unknown. */
     readonly abandonment: Abandonment;

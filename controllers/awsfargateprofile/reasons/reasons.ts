@@ -61,8 +61,8 @@ export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
 /**
- * Whether the controller finds the reason in Kubernetes, before it calls AWS. If a pass ends with any other reason, such a
- * reason is over.
+ * Whether the controller finds the problem in Kubernetes objects, before it calls AWS. A pass that ends with another
+ * reason has passed these checks, so the problem is solved.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined &&

@@ -28,8 +28,8 @@ export interface RetryState {
    */
   readonly confirmedCreate?: string;
   /**
-   * The access entry of the role with this unique id, as it was before the creation of the profile. For the same role it does
-   * not become outdated later.
+   * The access entry of a role before the creation of the profile, and the unique id of that role. Later passes use
+   * this copy instead of another read, as long as the role has this unique id.
    */
   readonly accessEntry?: { readonly roleId: string; readonly entry: ObservedAccessEntry };
   /** The retries of a profile that EKS failed to create or delete. */

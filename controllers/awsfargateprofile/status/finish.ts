@@ -147,8 +147,9 @@ export class PassFinisher {
   }
 
   /**
-   * Ends the deletion of an object for which nothing was created in AWS. `reason`: why there are no credentials with which
-   * the controller could look for it. Without this, credentials that never worked would block the deletion for ever.
+   * Ends the deletion of an object for which the controller has created nothing in AWS. `reason`: why the controller
+   * has no credentials to look for resources of the object in AWS. Without this method, credentials that never worked
+   * would block the deletion for ever.
    */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,

@@ -131,8 +131,9 @@ function observedStatus(
 }
 
 /**
- * The name of the profile without ownership tags because of which the pass stopped. Status keeps the ARN of this profile, also
- * if the spec has another name by now: no other record tells that the profile belongs to this object.
+ * The name of the profile because of which the pass stopped: the profile lacks its ownership tags. Status keeps the ARN
+ * of this profile, also after spec.profileName has changed, because no other record tells that the profile belongs to
+ * this object.
  */
 function strippedProfileName(end: PassEnd): string | undefined {
   if (end.kind !== 'stopped' || end.reason.name !== 'OwnershipTagMissing') return undefined;

@@ -93,7 +93,10 @@ function endOfReady(
     : undefined;
 }
 
-/** The mutations before which pods of an ACTIVE profile cannot start. */
+/**
+ * The mutations that repair the role of an ACTIVE profile. Until the repair is complete, new pods cannot start on the
+ * profile.
+ */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
 /** The status with the profile's name recorded. The record of a profile with another name is removed from status. */
