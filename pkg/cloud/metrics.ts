@@ -25,7 +25,9 @@ export interface WaitedCall {
   readonly waited: Ms;
 }
 
-/** Credentials in use, by what they belong to. */
+/**
+ * The source and the expiry of credentials in use: the manager has its own credentials, and each identity has others.
+ */
 export interface CredentialsInUse {
   readonly source: 'manager' | 'identity';
   /** When the credentials expire, in ms since 1970; undefined: never. */

@@ -15,8 +15,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * Creates a dispatcher for requests over HTTP/1.1, directly or in tunnels through a proxy. The caller's signal has the deadline
- * of a request: a response may take any time.
+ * Creates a dispatcher for requests over HTTP/1.1, directly or in tunnels through a proxy. The dispatcher does not
+ * limit the time of a response: the signal of the caller limits the time of a request.
  */
 export function newDispatcher({
   proxy,

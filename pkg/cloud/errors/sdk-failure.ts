@@ -5,8 +5,8 @@ import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../types.ts';
 
 /**
- * The fields of the SDK's errors that the manager reads. The manager cannot use `instanceof`, because the SDK's classes
- * are other objects in the manager's bundle.
+ * The fields of the SDK's errors that the manager reads. `instanceof` is not reliable: the bundle of the manager can
+ * contain another copy of a class of the SDK, and an error is no instance of this copy.
  */
 const SdkError = t.partial({
   name: t.string,

@@ -19,8 +19,8 @@ export class WatchOutage {
 }
 
 /**
- * Whether a watch is open for certain: a request for a watch without response headers fails within REQUEST_DEADLINE. The
- * first bookmark may come later.
+ * Whether a watch is certainly open. The request for a watch fails if the API server sends no response headers within
+ * REQUEST_DEADLINE. So a watch that has lasted longer is open, even if no bookmark has arrived yet.
  */
 const isOpen = (state: ReflectorState, now: Ms): boolean =>
   state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;

@@ -19,7 +19,10 @@ export interface ExecCluster {
   readonly config: unknown;
 }
 
-/** Returns the cluster of a kubeconfig for exec plugins, as client-go does. The file of the certificate authority exists. */
+/**
+ * Returns the cluster of a kubeconfig in the form that client-go gives to exec plugins. The caller has checked that the
+ * file with the certificate authority exists.
+ */
 export function execClusterOf(cluster: UnknownRecord): ExecCluster {
   const path = textAt(cluster, 'certificate-authority');
   const extensions: readonly unknown[] = Array.isArray(cluster['extensions']) ? cluster['extensions'] : [];

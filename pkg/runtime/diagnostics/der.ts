@@ -39,7 +39,7 @@ export const octetString = (content: Uint8Array): Buffer => encode(TAGS.octetStr
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => encode(TAGS.bitString, Buffer.of(unused), bytes);
 /** A value with the tag [number] around it (EXPLICIT). */
 export const explicit = (number: number, content: Uint8Array): Buffer => encode(0xa0 | number, content);
-/** A string whose own tag the tag [number] replaces (IMPLICIT). */
+/** A string that has the tag [number] instead of its own tag (IMPLICIT). */
 export const implicit = (number: number, content: Uint8Array): Buffer => encode(0x80 | number, content);
 
 /**

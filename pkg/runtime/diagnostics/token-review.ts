@@ -31,7 +31,8 @@ export class TokenAuthenticator {
 
   /** Returns the user of the token; `undefined` if the token is not valid. Throws if the API server does not answer. */
   authenticate(token: string, signal: AbortSignal): Promise<User | undefined> {
-    // The cache has no tokens, so that a copy of the memory has none that other components issued.
+    // The cache stores hashes instead of tokens. So a dump of the memory shows no token of another component from this
+    // cache.
     const key = createHash('sha256').update(token).digest('hex');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     return this.reviews.get(key, signal, async (shared) =>

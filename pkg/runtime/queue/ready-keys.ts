@@ -15,7 +15,10 @@ const PRIORITIES_HIGHEST_FIRST: readonly QueuePriority[] = ['high', 'normal', 'l
 export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
-/** Of this number of keys that workers take, one is the oldest key, whatever its priority, if it has waited for long. */
+/**
+ * Once in this number of hand-outs, a worker gets the key that has been ready for the longest time, whatever its
+ * priority. Such a key must have been ready for long.
+ */
 const HAND_OUTS_PER_OLD_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {

@@ -63,8 +63,9 @@ export class RoundRobin<Item extends RoundRobinItem> {
   }
 
   /**
-   * The first item of each group, in the order of the turns of the namespaces and of their groups. An old item goes
-   * before the order of its group: otherwise objects that fail and come back would keep younger objects waiting.
+   * The first item of each group, in the order of the turns of the namespaces and of their groups. An item that has
+   * been ready for long is the first of its group, whatever its `order`. Otherwise objects that fail again and again
+   * would keep objects with a later `order` waiting.
    */
   *inTurn(now: Ms): Generator<Item> {
     for (const groups of this.namespaces.values()) {

@@ -194,7 +194,7 @@ export class Workqueue {
       state.timer.cancel();
       this.items.delete(id);
     }
-    // If a worker is idle, no key may be handed out now, so `get` returns `undefined` to this worker.
+    // A worker is idle only while no key can be handed out. So the `get` of an idle worker returns `undefined` now.
     for (const worker of this.idleWorkers.splice(0)) worker(undefined);
   }
 
