@@ -1,5 +1,5 @@
-// Writes the files of a release: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out DIRECTORY]
-// --no-container-image leaves the image out, which takes most of the time.
+// Writes the files of a release: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
+// DIRECTORY] The flag --no-container-image leaves the image out. Building the image takes most of the time.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -4,11 +4,12 @@ import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
- * The declaration of a value. From one declaration follow an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a
+ * The declaration of a value. One declaration yields an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a
  * TypeScript type.
  *
- * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules are in the OpenAPI schema only, so
- * that the decoder can read objects that were stored under a CRD with other bounds or rules. Decoded values are immutable.
+ * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules are in the OpenAPI schema
+ * only. So the decoder can read objects that were stored under a CRD with other bounds or rules. Decoded values are
+ * immutable.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;

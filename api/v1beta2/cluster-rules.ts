@@ -1,8 +1,9 @@
 import type { Rule } from '../schema/openapi.ts';
 
-// CEL rules for the two fields that name the cluster of a profile, spec.clusterName and spec.eksCluster. Exactly one of them
-// is set. Under the CRD of Cluster API Provider AWS the API server drops spec.eksCluster, so an object that has neither stays
-// changeable, and can get one of them again.
+// CEL rules for spec.clusterName and spec.eksCluster, the two fields that name the cluster of a profile. A new object
+// must have exactly one of the two. The CRD of Cluster API Provider AWS has no field eksCluster, so the API server
+// drops the field while that CRD is installed. The rules accept later updates of an object that has lost the field, and
+// a user can set the field again.
 
 export const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
@@ -97,8 +98,9 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
 ];
 
 /**
- * A CEL condition: the spec does not get an eksCluster that another CRD has dropped, or the field of the eksCluster is absent or
- * equals the field in status, or status does not have it.
+ * A CEL condition about a spec.eksCluster that another CRD has dropped and that an update restores: the given field of
+ * spec.eksCluster must be absent, or equal the field `known` of status. The condition is true if status lacks `known`,
+ * and for every update that does not restore spec.eksCluster.
  */
 const asBefore = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -106,8 +108,9 @@ const asBefore = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * CEL rules for the whole object: an eksCluster that another CRD has dropped can only come back as it was. Where the other CRD
- * has dropped status too, the controller compares with an annotation, which CEL cannot read.
+ * CEL rules for the whole object. Another CRD may have dropped spec.eksCluster; a user can then restore the field only
+ * with its former value. If the other CRD has dropped status too, CEL does not know the former value. The controller
+ * then compares the restored value with the annotation `provisioned-in`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {

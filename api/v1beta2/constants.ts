@@ -41,8 +41,9 @@ export const PROVISIONED_IN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/provision
  */
 export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
 /**
- * The annotation with the unique id of a recreated IAM role. The user sets the annotation after recreating the EKS access
- * entry too, where the controller lacks the permissions to do so: the old access entry stays bound to the deleted role.
+ * The annotation with the unique id of a recreated IAM role. The EKS access entry of the role stays bound to the
+ * deleted role. If the controller lacks the permission to recreate the entry, the user recreates the entry and then
+ * sets this annotation.
  */
 export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';
 /**

@@ -139,8 +139,8 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
 ];
 
 /**
- * CEL rules for the spec as a whole. The API server checks them at each change of the spec, so every object that CAPA's CRD
- * admits must fulfil them.
+ * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also for an object
+ * that was created under CAPA's CRD. So a rule must not refuse a spec that CAPA's CRD admits.
  */
 export const SPEC_RULES: readonly Rule[] = [
   ...CLUSTER_CHOICE_RULES,

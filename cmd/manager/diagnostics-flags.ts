@@ -6,8 +6,8 @@ import type { ListenAddress } from '../../pkg/runtime/http/address.ts';
 import { parseAddress } from '../../pkg/runtime/http/address.ts';
 
 /**
- * The flags of the server for diagnostics. The names of the TLS flags are those of Cluster API's managers; those of the
- * certificate are those of managers that are made with kubebuilder, because Cluster API's have none.
+ * The flags of the server for diagnostics. The TLS flags have the names that Cluster API's managers use. Cluster API's
+ * managers have no flags for the certificate, so the flags for the certificate have the names that kubebuilder uses.
  */
 export const DIAGNOSTICS_FLAGS = [
   {

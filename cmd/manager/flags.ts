@@ -39,7 +39,7 @@ export interface ManagerFlags {
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
-  /** Whether the manager keeps its CRD served beside Cluster API Provider AWS. */
+  /** Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD. */
   readonly managesCrd: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
   readonly election?: {

@@ -43,7 +43,7 @@ interface LimitTexts {
   readonly eksClusters: readonly string[];
 }
 
-/** @throws Error with one sentence about a flag whose value has not its form. */
+/** @throws Error with one sentence if the value of a flag has the wrong form. */
 export function parseLimits({ boundary, roles, policies, eksClusters }: LimitTexts): OperatorLimits {
   if (boundary !== '' && !BOUNDARY.test(boundary)) {
     throw new Error(

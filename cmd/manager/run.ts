@@ -117,7 +117,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       ...cacheScope(flags),
-      // The record of the keeper is beside the Lease.
+      // The keeper of the CRD stores its record in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);

@@ -80,7 +80,7 @@ export function baseComponents(): readonly OtherComponent[] {
   });
 }
 
-/** The files below the manager: Debian's C and C++ libraries, and Node.js. */
+/** The files of the image except the manager: Debian's C and C++ libraries, and Node.js. */
 export async function baseEntries(architecture: Architecture): Promise<readonly Entry[]> {
   const { node, debian } = basePackages(architecture);
   const temporary = mkdtempSync(join(tmpdir(), 'capaf-image-'));
