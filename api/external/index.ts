@@ -1,4 +1,5 @@
 export * from './awsmanagedcontrolplane.ts';
 export * from './cluster.ts';
 export * from './identity.ts';
+export * from './instancegroup.ts';
 export type { ObjectReference } from './reference.ts';

@@ -1,4 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
@@ -233,4 +234,32 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
       },
     },
     raw.openapi,
+  );
+
+/**
+ * A value that is decoded by `raw` and then converted by `to`, which can refuse the value with the words for an expected one.
+ * Its OpenAPI schema is the schema of `raw`.
+ */
+export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
+  field(
+    {
+      name: raw.name,
+      validate: (input, context) => {
+        const result = raw.validate(input, context);
+        if (isLeft(result)) return result;
+        const refined = to(result.right);
+        return isLeft(refined) ? fail(refined.left, input, context) : right(refined.right);
+      },
+    },
+    raw.openapi,
+  );
+
+/** A value in one of two forms: a list, or something else. The OpenAPI schema allows any value. */
+export const listOr = <A, B>(items: Field<readonly A[]>, other: Field<B>): Field<readonly A[] | B> =>
+  field<readonly A[] | B>(
+    {
+      name: `${items.name} or ${other.name}`,
+      validate: (input, context) => (Array.isArray(input) ? items : other).validate(input, context),
+    },
+    { 'x-kubernetes-preserve-unknown-fields': true },
   );

@@ -1,0 +1,35 @@
+import { ProfileName, RoleName } from '../../api/names.ts';
+import type { EksClusterName } from '../../api/names.ts';
+import { findProfileNameProblem, findRoleNameProblem } from './names.ts';
+
+/** The constants of the 64-bit FNV-1a hash: http://www.isthe.com/chongo/tech/comp/fnv/ */
+const FNV_OFFSET = 0xcbf29ce484222325n;
+const FNV_PRIME = 0x100000001b3n;
+const MASK_64_BITS = 0xffffffffffffffffn;
+
+const utf8 = new TextEncoder();
+
+/** The names in AWS of an InstanceGroup. A name is undefined if AWS does not allow the name that keiko computes. */
+export interface KeikoNames {
+  readonly profile: ProfileName | undefined;
+  readonly role: RoleName | undefined;
+}
+
+/**
+ * The names that keiko's instance-manager gives to the Fargate profile and to the default role of an InstanceGroup
+ * (`generateUniqueName` in controllers/provisioners/eksfargate/eksfargate.go).
+ */
+export function keikoNames(
+  cluster: EksClusterName,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): KeikoNames {
+  const profile = `fargate-${cluster}-${fnv1a64(`${cluster}-${namespace}-${name}`)}`;
+  const role = `${profile}-role`;
+  return {
+    profile: findProfileNameProblem(profile) === undefined ? ProfileName.of(profile) : undefined,
+    role: findRoleNameProblem(role) === undefined ? RoleName.of(role) : undefined,
+  };
+}
+
+const fnv1a64 = (input: string): bigint =>
+  utf8.encode(input).reduce((hash, byte) => ((hash ^ BigInt(byte)) * FNV_PRIME) & MASK_64_BITS, FNV_OFFSET);
