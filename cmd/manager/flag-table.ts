@@ -40,6 +40,10 @@ export const FLAGS = [
     name: 'manage-crd',
     help: "Beside Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
   },
+  {
+    name: 'instance-groups',
+    help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
+  },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
   {
     name: 'leader-elect-lease-duration',

@@ -107,6 +107,14 @@ describe('parseFlags', () => {
     expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
   });
 
+  it('makes nothing of InstanceGroups without --instance-groups, which needs --allow-eks-cluster', () => {
+    const allowed = '--allow-eks-cluster=team-a=123456789012/eu-west-1/*';
+    expect(flagsOf(allowed).reconcilesInstanceGroups).to.equal(false);
+    expect(flagsOf('--instance-groups', allowed).reconcilesInstanceGroups).to.equal(true);
+    const refused = parseFlags(['--instance-groups']);
+    expect(isLeft(refused) && refused.left).to.match(/^--instance-groups needs --allow-eks-cluster, which lists/);
+  });
+
   it('limits nothing by default', () => {
     expect(flagsOf().limits).to.deep.equal({});
   });

@@ -41,6 +41,8 @@ export interface ManagerFlags {
   readonly limits: OperatorLimits;
   /** Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD. */
   readonly managesCrd: boolean;
+  /** Whether the manager makes AWSFargateProfiles of InstanceGroups. */
+  readonly reconcilesInstanceGroups: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
   readonly election?: {
     readonly timings: ElectionTimings;
@@ -163,6 +165,10 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
     );
+  if (isSet('instance-groups') && texts('allow-eks-cluster').length === 0)
+    throw new Error(
+      '--instance-groups needs --allow-eks-cluster, which lists the EKS clusters that InstanceGroups may name, for example --allow-eks-cluster=team-a=123456789012/eu-west-1/team-a-*',
+    );
   const health = parseAddress('health-addr', text('health-addr'));
   const diagnostics = parseDiagnostics(text, isSet);
   const namespace = namespaceName('namespace', text);
@@ -183,6 +189,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
       eksClusters: texts('allow-eks-cluster'),
     }),
     managesCrd: isSet('manage-crd'),
+    reconcilesInstanceGroups: isSet('instance-groups'),
     ...(isSet('leader-elect') && {
       election: {
         timings,

@@ -4,6 +4,7 @@ import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
+import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane-finalizer.ts';
 import { ServedSchema } from '../../controllers/shared/served-schema.ts';
@@ -121,6 +122,11 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);
+    manager.addWorker(controller);
+  }
+  if (flags.reconcilesInstanceGroups) {
+    const { controller, cache } = instanceGroupController({ ...shared, ...cacheScope(flags) });
+    manager.addCache(cache);
     manager.addWorker(controller);
   }
   try {

@@ -31,6 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'controllers/identities': ['api', 'pkg', 'controllers/shared'],
   'controllers/clusterteardown': ['api', 'pkg', 'controllers/shared'],
   'controllers/crdkeeper': ['api', 'pkg', 'controllers/shared'],
+  'controllers/instancegroups': ['api', 'pkg', 'controllers/shared'],
   ...Object.fromEntries(
     STEPS.map((step, index) => [step, ['api', 'pkg', 'controllers/shared', ...STEPS.slice(0, index)]]),
   ),

@@ -1,3 +1,9 @@
+import {
+  INSTANCE_GROUP_GROUP,
+  INSTANCE_GROUP_KIND,
+  INSTANCE_GROUP_PLURAL,
+  INSTANCE_GROUP_VERSION,
+} from '../../../api/external/index.ts';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { KIND, PLURAL, GROUP, VERSION } from '../../../api/v1beta2/index.ts';
 import type { OpenApi } from '../../../api/schema/openapi.ts';
@@ -19,6 +25,14 @@ export const KINDS: readonly FakeKind[] = [
     versions: ['v1beta2'],
   },
 ];
+
+/** The kind of keiko's instance-manager. The fake API server serves it only if the test says so. */
+export const INSTANCE_GROUPS: FakeKind = {
+  group: INSTANCE_GROUP_GROUP,
+  plural: INSTANCE_GROUP_PLURAL,
+  kind: INSTANCE_GROUP_KIND,
+  versions: [INSTANCE_GROUP_VERSION],
+};
 
 function ownSchema(): (object: Json) => Json {
   const version = crd.spec.versions.find(({ name }) => name === VERSION);

@@ -21,6 +21,7 @@ export interface SimulatedManagerOptions {
   readonly accessKeyId: string;
   readonly endpoints: Endpoints;
   readonly flags: readonly string[];
+  readonly awsRegion: string | undefined;
   /** How far the wall clock of the manager is ahead of the clock of the simulation; a negative time: behind. */
   readonly skew: Ms;
 }
@@ -42,7 +43,8 @@ export class SimulatedManager {
   private readonly clock: ProcessClock;
   private readonly stopping = new AbortController();
 
-  constructor({ name, seed, clock, kube, aws, endpoints, accessKeyId, flags, skew }: SimulatedManagerOptions) {
+  constructor(options: SimulatedManagerOptions) {
+    const { name, seed, clock, kube, aws, endpoints, accessKeyId, flags, awsRegion, skew } = options;
     this.name = name;
     this.accessKeyId = accessKeyId;
     this.clock = new ProcessClock(clock, skew);
@@ -59,6 +61,7 @@ export class SimulatedManager {
       aws: awsThrough(aws, this.awsConnection),
       endpoints,
       credentials: { key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey: 'secret' }) },
+      ...(awsRegion !== undefined && { awsRegion }),
       hostname: name,
       namespaces: { lease: 'capaf-system', secrets: 'capaf-system' },
     };

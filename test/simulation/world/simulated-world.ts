@@ -76,6 +76,8 @@ export class SimulatedWorld {
   onChange: () => void = () => {};
   /** The AWS endpoints of the managers that are started from now on. */
   endpoints: Endpoints = AWS_ENDPOINTS;
+  /** The AWS region of the managers that are started from now on; undefined: they do not know their region. */
+  awsRegion: string | undefined;
   /** The generator of random numbers for the test. The managers use other generators. */
   readonly random: SeededRandom;
   /**
@@ -161,6 +163,7 @@ export class SimulatedWorld {
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
       flags,
+      awsRegion: this.awsRegion,
       skew,
     });
     this.managers.push(manager);

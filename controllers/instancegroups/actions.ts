@@ -1,0 +1,154 @@
+import {
+  INSTANCE_GROUP_GROUP,
+  INSTANCE_GROUP_KIND,
+  INSTANCE_GROUP_PLURAL,
+  INSTANCE_GROUP_VERSION,
+} from '../../api/external/index.ts';
+import { isRecord } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import { API_VERSION, KIND, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import { isAlreadyExists } from '../../pkg/kube/errors.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import { PROFILES, deleteProfileObject } from '../shared/live-profiles.ts';
+import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
+import type { Action } from './decide.ts';
+import { GROUP_FINALIZER, isOwnedBy } from './decide.ts';
+import type { GroupState } from './group-state.ts';
+import { nameTaken } from './group-state.ts';
+
+export const INSTANCE_GROUPS: Resource = {
+  group: INSTANCE_GROUP_GROUP,
+  version: INSTANCE_GROUP_VERSION,
+  plural: INSTANCE_GROUP_PLURAL,
+};
+
+export interface ActionsOptions {
+  readonly client: KubeClient;
+  readonly groups: Store;
+  readonly profileStore: Store;
+}
+
+/** An object has changed since the caches have read it, so nothing is deleted. */
+export class Conflict extends Error {
+  override readonly name = 'Conflict';
+}
+
+/** Another AWSFargateProfile has the name of the InstanceGroup. */
+export class NameTaken extends Error {
+  override readonly name = 'NameTaken';
+  readonly state: GroupState;
+
+  constructor(profile: KubeObject) {
+    super('an AWSFargateProfile has the name of the InstanceGroup');
+    this.state = nameTaken(profile);
+  }
+}
+
+/** Carries out the actions that `decide` has chosen. The answers of the API server go into the caches at once. */
+export class Actions {
+  private readonly options: ActionsOptions;
+
+  constructor(options: ActionsOptions) {
+    this.options = options;
+  }
+
+  /** Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the error of a request that fails. */
+  async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
+    switch (action.kind) {
+      case 'none':
+        return group;
+      case 'addFinalizer':
+        return this.patchGroup(group, { finalizers: [...finalizersOf(group), GROUP_FINALIZER] }, signal);
+      case 'removeFinalizers': {
+        const finalizers = finalizersOf(group).filter((each) => !action.finalizers.includes(each));
+        const left = await this.patchGroup(group, { finalizers }, signal);
+        return finalizers.length === 0 ? undefined : left;
+      }
+      case 'createProfile':
+        await this.createProfile(group, action.spec, signal);
+        return group;
+      case 'claimProfile':
+        await this.patchProfile(action.profile, { metadata: { ownerReferences: [ownerReference(group)] } }, signal);
+        return group;
+      case 'updateProfile':
+        await this.patchProfile(action.profile, { spec: action.patch }, signal);
+        return group;
+      case 'deleteProfile':
+        await this.deleteProfile(group, action.profile, signal);
+        return group;
+    }
+  }
+
+  private async createProfile(group: KubeObject, spec: AWSFargateProfileSpec, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name, labels = {} } = group.metadata;
+    const filter = labels[WATCH_FILTER_LABEL];
+    const metadata = {
+      namespace,
+      name,
+      // With --watch-filter, the manager sees only objects with this label.
+      ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
+      ownerReferences: [ownerReference(group)],
+    };
+    const profile = { apiVersion: API_VERSION, kind: KIND, metadata, spec };
+    const { client, profileStore } = this.options;
+    try {
+      profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // The cache is behind, or --watch-filter hides the AWSFargateProfile.
+      const found = await client.get(PROFILES, keyOf(group), { signal });
+      throw found === undefined || isOwnedBy(found, group) ? new Conflict() : new NameTaken(found);
+    }
+  }
+
+  /**
+   * Deletes the AWSFargateProfile, unless one of the two objects has been paused, moved or separated from the other meanwhile.
+   * The API server is asked, because the caches may not show that yet.
+   */
+  private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
+    const { client } = this.options;
+    const [groupNow, profileNow] = await Promise.all([
+      client.get(INSTANCE_GROUPS, keyOf(group), { signal }),
+      client.get(PROFILES, keyOf(profile), { signal }),
+    ]);
+    const isAsBefore =
+      groupNow?.metadata.uid === group.metadata.uid &&
+      isDeleting(groupNow) &&
+      !isMoving(groupNow) &&
+      !hasPausedAnnotation(groupNow) &&
+      profileNow?.metadata.uid === profile.metadata.uid &&
+      isOwnedBy(profileNow, groupNow);
+    if (!isAsBefore) throw new Conflict();
+    await deleteProfileObject(client, profile, signal);
+  }
+
+  private async patchGroup(group: KubeObject, metadata: UnknownRecord, signal: AbortSignal): Promise<KubeObject> {
+    const { client, groups } = this.options;
+    const { resourceVersion } = group.metadata;
+    const patch = { metadata: { ...metadata, resourceVersion } };
+    const written = await client.mergePatch(INSTANCE_GROUPS, keyOf(group), patch, { signal });
+    groups.replaceWith(written);
+    return written;
+  }
+
+  private async patchProfile(profile: KubeObject, patch: UnknownRecord, signal: AbortSignal): Promise<void> {
+    const { client, profileStore } = this.options;
+    const { resourceVersion } = profile.metadata;
+    const metadata = { ...(isRecord(patch['metadata']) && patch['metadata']), resourceVersion };
+    profileStore.replaceWith(await client.mergePatch(PROFILES, keyOf(profile), { ...patch, metadata }, { signal }));
+  }
+}
+
+const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
+
+/** Without `blockOwnerDeletion`, which would need a permission for the finalizers of InstanceGroups: the finalizer does that. */
+const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
+  apiVersion,
+  kind: INSTANCE_GROUP_KIND,
+  name: metadata.name,
+  uid: metadata.uid,
+  controller: true,
+});

@@ -1,0 +1,97 @@
+import {
+  INSTANCE_GROUP_GROUP,
+  INSTANCE_GROUP_KIND,
+  INSTANCE_GROUP_PLURAL,
+  INSTANCE_GROUP_VERSION,
+} from '../../api/external/index.ts';
+import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { Random } from '../../pkg/env/random.ts';
+import { Reflector } from '../../pkg/kube/cache/reflector.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import { findServed } from '../../pkg/kube/discovery.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { KubeClient } from '../../pkg/kube/types.ts';
+import { Controller } from '../../pkg/runtime/controller.ts';
+import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
+import type { Caches } from '../shared/caches.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
+import { InstanceGroupReconciler } from './reconcile.ts';
+
+const NAME = 'instancegroups';
+/** How many InstanceGroups are reconciled at the same time. A pass is a few requests to the API server, and none to AWS. */
+const CONCURRENCY = 2;
+
+export interface InstanceGroupControllerOptions {
+  readonly client: KubeClient;
+  readonly caches: Pick<Caches, 'profiles' | 'typed'>;
+  readonly schema: ServedSchema;
+  /** The namespace whose InstanceGroups this manager reconciles; undefined: all. */
+  readonly namespace?: string;
+  /** The value of the watch-filter label that InstanceGroups must have; undefined: all. */
+  readonly watchFilter?: string;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * The controller that makes an AWSFargateProfile of each InstanceGroup of keiko whose provisioner is eks-fargate. The flag
+ * --instance-groups adds it to the manager. The CRD of InstanceGroups can be installed later.
+ */
+export function instanceGroupController(options: InstanceGroupControllerOptions): {
+  readonly controller: Runnable;
+  readonly cache: Runnable;
+} {
+  const { client, caches, namespace, watchFilter, metrics, clock, random, logger } = options;
+  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const groups = new Store({ name: `${INSTANCE_GROUP_PLURAL}.${INSTANCE_GROUP_GROUP}`, logger });
+  const kind = { group: INSTANCE_GROUP_GROUP, plural: INSTANCE_GROUP_PLURAL, versions: [INSTANCE_GROUP_VERSION] };
+  const cache = new Reflector({
+    client,
+    store: groups,
+    resolve: (signal) => findServed(client, kind, signal),
+    clock,
+    random,
+    logger,
+    ...(namespace !== undefined && { namespace }),
+    ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
+  });
+  groups.onChange(({ object }) => queue.add(keyOf(object)));
+  // While the API server does not serve the kind, no change of an AWSFargateProfile reaches the queue.
+  groups.onSync((isSynced) => {
+    const listing = groups.list();
+    if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));
+  });
+  // An AWSFargateProfile has the name of its InstanceGroup. A key without InstanceGroup costs one look into the cache.
+  caches.profiles.onChange(({ object }) => {
+    if (groups.lookup(keyOf(object)).kind === 'found') queue.add(keyOf(object));
+  });
+  const { reconcile } = new InstanceGroupReconciler({
+    ...options,
+    groups,
+    profileStore: caches.profiles,
+    profiles: caches.typed.profiles,
+  });
+  return {
+    controller: new Controller({
+      name: NAME,
+      object: { group: INSTANCE_GROUP_GROUP, kind: INSTANCE_GROUP_KIND },
+      concurrency: CONCURRENCY,
+      queue,
+      reconcile,
+      clock,
+      random,
+      logger,
+      metrics: metrics.controller(NAME),
+    }),
+    cache,
+  };
+}

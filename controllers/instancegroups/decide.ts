@@ -1,0 +1,158 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { FargateGroup } from '../../api/external/index.ts';
+import { KEIKO_FINALIZER, decodeFargateGroup, isFargateGroup } from '../../api/external/index.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import { describeProblems } from '../../api/schema/problem.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
+import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
+import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
+import type { GroupState } from './group-state.ts';
+import { describeProfile, errorState, mirroredState, nameTaken } from './group-state.ts';
+import { profileSpec, profileSpecPatch } from './profile-spec.ts';
+
+/** The finalizer of this controller: the InstanceGroup stays until its AWSFargateProfile is gone. */
+export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
+/** The finalizer with which the garbage collector releases the dependents of an object (`kubectl delete --cascade=orphan`). */
+const ORPHAN_FINALIZER = 'orphan';
+
+/** What one pass changes, besides the status of the InstanceGroup. */
+export type Action =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'addFinalizer' }
+  | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
+  /** Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup. */
+  | { readonly kind: 'claimProfile'; readonly profile: KubeObject }
+  | { readonly kind: 'updateProfile'; readonly profile: KubeObject; readonly patch: UnknownRecord }
+  | { readonly kind: 'deleteProfile'; readonly profile: KubeObject }
+  | { readonly kind: 'removeFinalizers'; readonly finalizers: readonly string[] };
+
+export interface Decision {
+  readonly action: Action;
+  readonly state: GroupState;
+}
+
+/** The AWSFargateProfile of an InstanceGroup has its namespace and name. */
+export interface GroupInputs {
+  readonly group: KubeObject;
+  readonly profile: TypedEntry<AWSFargateProfile> | undefined;
+}
+
+const NONE: Action = { kind: 'none' };
+const DELETING: GroupState = {
+  state: 'Deleting',
+  reason: 'Deleting',
+  message: 'The AWSFargateProfile is being deleted',
+};
+const CREATING: GroupState = {
+  state: 'InitCreate',
+  reason: 'InitCreate',
+  message: 'The AWSFargateProfile is to be created',
+};
+
+/**
+ * Decides the next step for one InstanceGroup; `undefined` if this controller leaves it alone: another provisioner, paused, or
+ * on its way to another management cluster.
+ */
+export function decide({ group, profile }: GroupInputs): Decision | undefined {
+  if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;
+  return isDeleting(group) ? decideDeletion(group, profile) : decideLife(group, profile);
+}
+
+function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decision {
+  const decoded = decodeFargateGroup(group);
+  if (E.isLeft(decoded)) {
+    const kept = profile === undefined ? '' : '. The Fargate profile stays as it is';
+    return { action: NONE, state: errorState('InvalidSpec', `${describeProblems(decoded.left)}${kept}`) };
+  }
+  const wanted = profileSpec(keyOf(group), decoded.right);
+  if (profile === undefined) {
+    // keiko's finalizer keeps the InstanceGroup too. This controller's finalizer says that it has taken the InstanceGroup over.
+    const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
+    return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
+  }
+  if (!isOwnedBy(profile.object, group)) return decideUnowned(profile.object, wanted);
+  if (!hasFinalizer(group, GROUP_FINALIZER)) return { action: { kind: 'addFinalizer' }, state: CREATING };
+  return decideOwned(profile, wanted, decoded.right);
+}
+
+/** An AWSFargateProfile without owner that is as the InstanceGroup wants it belongs to the InstanceGroup. */
+function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
+  const { ownerReferences = [] } = profile.metadata;
+  const patch = profileSpecPatch(profile.spec, wanted);
+  if (ownerReferences.length === 0 && patch === undefined && !isDeleting(profile))
+    return { action: { kind: 'claimProfile', profile }, state: CREATING };
+  return { action: NONE, state: nameTaken(profile) };
+}
+
+function decideOwned(
+  { object, decoded }: NonNullable<GroupInputs['profile']>,
+  wanted: AWSFargateProfileSpec,
+  group: FargateGroup,
+): Decision {
+  if (isDeleting(object)) {
+    const message = `${describeProfile(object)} is being deleted. Afterwards the controller creates it again`;
+    return { action: NONE, state: { state: 'ReconcileModifying', reason: 'ProfileDeleting', message } };
+  }
+  const patch = profileSpecPatch(object.spec, wanted);
+  if (patch !== undefined) {
+    const message = `${describeProfile(object)} is to be changed`;
+    const state: GroupState = { state: 'InitUpdate', reason: 'InitUpdate', message };
+    return { action: { kind: 'updateProfile', profile: object, patch }, state };
+  }
+  if (E.isRight(decoded)) return { action: NONE, state: mirroredState(decoded.right, group) };
+  const message = `${describeProfile(object)} cannot be read: ${describeProblems(decoded.left)}`;
+  return { action: NONE, state: errorState('ProfileUnreadable', message) };
+}
+
+function decideDeletion(group: KubeObject, profile: GroupInputs['profile']): Decision | undefined {
+  if (profile !== undefined && isOwnedBy(profile.object, group)) return decideProfileDeletion(group, profile);
+  if (hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER, KEIKO_FINALIZER]);
+  return hasFinalizer(group, KEIKO_FINALIZER) ? { action: NONE, state: notTakenOver(group) } : undefined;
+}
+
+function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullable<GroupInputs['profile']>): Decision {
+  if (isDeleting(object)) return { action: NONE, state: E.isRight(decoded) ? mirroredState(decoded.right) : DELETING };
+  if (hasFinalizer(group, ORPHAN_FINALIZER)) {
+    const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
+    return { action: NONE, state: { ...DELETING, message } };
+  }
+  // Without this controller's finalizer, keiko's finalizer outlives the AWSFargateProfile.
+  const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
+  if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
+  return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };
+}
+
+const removeFinalizers = (finalizers: readonly string[]): Decision => ({
+  action: { kind: 'removeFinalizers', finalizers },
+  state: DELETING,
+});
+
+/** Whether the AWSFargateProfile has a Fargate profile in EKS, or may have one because a create request was sent. */
+const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
+  status.initialization?.provisioned === true ||
+  status.profileARN !== undefined ||
+  status.createRequestedAt !== undefined;
+
+/** The state of an InstanceGroup that keiko has begun, and that was deleted before this controller has taken it over. */
+function notTakenOver(group: KubeObject): GroupState {
+  const decoded = decodeFargateGroup(group);
+  const { profile, role } = E.isRight(decoded)
+    ? keikoNames(decoded.right.clusterName, keyOf(group))
+    : { profile: undefined, role: undefined };
+  const names = profile === undefined ? '' : ` ${profile}${role === undefined ? '' : ` and role ${role}`}`;
+  return errorState(
+    'NotTakenOver',
+    `This InstanceGroup was deleted before the controller took over what keiko has made. Delete Fargate profile${names} in ` +
+      `AWS if they exist. Then remove the finalizer ${KEIKO_FINALIZER} from the InstanceGroup. Or let keiko's controller ` +
+      'finish the deletion',
+  );
+}
+
+const hasFinalizer = ({ metadata }: KubeObject, finalizer: string): boolean =>
+  metadata.finalizers?.includes(finalizer) ?? false;
+
+export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;

@@ -1,0 +1,79 @@
+import type { FargateGroup } from '../../api/external/index.ts';
+import type { AWSFargateProfile, Condition } from '../../api/v1beta2/index.ts';
+import { KIND } from '../../api/v1beta2/index.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { isDeleting } from '../shared/object-state.ts';
+import { withFieldsOfGroup } from './profile-spec.ts';
+
+/** The values of `status.currentState` of an InstanceGroup that this controller uses, with their meaning in keiko. */
+export type KeikoState =
+  /** The state in AWS is not known. */
+  | 'Init'
+  /** The profile is still to be created. */
+  | 'InitCreate'
+  /** The InstanceGroup has changed, and AWS has not been compared with it. */
+  | 'InitUpdate'
+  /** EKS is creating or changing the profile. */
+  | 'ReconcileModifying'
+  | 'Ready'
+  | 'Deleting'
+  /** A human must act. */
+  | 'Error';
+
+/** The state of an InstanceGroup as its status shows it. */
+export interface GroupState {
+  readonly state: KeikoState;
+  /** A reason in CamelCase, which the events about the InstanceGroup have. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const errorState = (reason: string, message: string): GroupState => ({ state: 'Error', reason, message });
+
+export const describeProfile = (profile: Parameters<typeof keyOf>[0]): string => `${KIND} ${keyText(keyOf(profile))}`;
+
+/** The state of an InstanceGroup whose name is that of an AWSFargateProfile of another owner. */
+export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
+  errorState(
+    'ProfileNameTaken',
+    `${describeProfile(profile)} exists and does not belong to this InstanceGroup. Delete one of the two, or give the ` +
+      'InstanceGroup another name',
+  );
+
+/** The state of an InstanceGroup that shows the conditions of its AWSFargateProfile. */
+export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
+  const { metadata, status = {} } = profile;
+  const conditionOf = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
+  const [ready, stalled] = [conditionOf('Ready'), conditionOf('Stalled')];
+  const show = (state: KeikoState, condition: Condition | undefined): GroupState => ({
+    state,
+    reason: condition?.reason ?? state,
+    message: messageOf(profile, condition, group),
+  });
+  const isStalled = stalled?.status === 'True';
+  if (isDeleting(profile)) return isStalled ? show('Error', stalled) : show('Deleting', ready);
+  if (ready === undefined) return show('InitCreate', ready);
+  if (status.observedGeneration !== metadata.generation) return show('InitUpdate', undefined);
+  if (ready.status === 'True') return show('Ready', isStalled ? stalled : ready);
+  if (isStalled) return show('Error', stalled);
+  if (ready.status === 'Unknown') return show('Init', ready);
+  return show(status.profileStatus === undefined ? 'InitCreate' : 'ReconcileModifying', ready);
+}
+
+function messageOf(
+  profile: AWSFargateProfile,
+  condition: Condition | undefined,
+  group: FargateGroup | undefined,
+): string {
+  const { message = '', reason } = condition ?? {};
+  const name = describeProfile(profile);
+  if (message === '') return `See ${name}`;
+  const namespaces = new Set((group?.selectors ?? []).map(({ namespace }) => namespace));
+  const hint = reason === 'ProfileNotOwned' && namespaces.size > 1 ? ` ${BUG_OF_KEIKO}` : '';
+  return `${name}: ${withFieldsOfGroup(message)}${hint}`;
+}
+
+/** https://go.dev/blog/loopvar-preview: keiko took the address of a loop variable, and Go 1.22 changed loop variables. */
+const BUG_OF_KEIKO =
+  'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +
+  'namespace into each selector of the InstanceGroup.';

@@ -1,0 +1,67 @@
+import type { FargateGroup, FargateGroupSelector } from '../../api/external/index.ts';
+import { isRecord } from '../../api/record.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import type { AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
+import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
+import { diffMergePatch } from '../../pkg/kube/patches.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
+
+/**
+ * The spec of the AWSFargateProfile for an InstanceGroup. Profile and role have the names that keiko gives them, so the
+ * AWSFargateProfile takes over what keiko has made. If AWS does not allow such a name, keiko cannot have made anything under it,
+ * and the names are the defaults of AWSFargateProfile.
+ */
+export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
+  const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
+  const { profile, role } = keikoNames(clusterName, key);
+  return {
+    eksCluster: { name: clusterName },
+    ...(profile !== undefined && { profileName: profile }),
+    ...(podExecutionRoleArn === undefined
+      ? role !== undefined && { roleName: role }
+      : { roleARN: podExecutionRoleArn }),
+    selectors: selectors.map(toSelector),
+    ...(subnets.length > 0 && { subnetIDs: subnets }),
+    ...(Object.keys(tags).length > 0 && { additionalTags: tags }),
+    adoptionPolicy: 'Always',
+  };
+}
+
+const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
+  namespace,
+  ...(Object.keys(labels).length > 0 && { labels }),
+});
+
+/** The fields of the spec that the InstanceGroup decides. Users may set the others on the AWSFargateProfile. */
+const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
+
+/**
+ * The merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if it does. Region
+ * and identity of spec.eksCluster stay.
+ */
+export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
+  const spec = isRecord(existing) ? existing : {};
+  const eksCluster = isRecord(spec['eksCluster']) ? spec['eksCluster'] : {};
+  const before = Object.fromEntries(Object.entries(spec).filter(([field]) => DECIDED.includes(field)));
+  return diffMergePatch(
+    { ...before, eksCluster },
+    { ...wanted, eksCluster: { ...eksCluster, name: wanted.eksCluster?.name } },
+  );
+}
+
+/**
+ * Each field of an AWSFargateProfile, and the field of an InstanceGroup from which it comes. The name of the profile comes from
+ * that of the InstanceGroup.
+ */
+const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
+  [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],
+  [/\bspec\.roleARN\b/g, 'spec.eks-fargate.podExecutionRoleArn'],
+  [/\bspec\.subnetIDs\b/g, 'spec.eks-fargate.subnets'],
+  [/\bspec\.selectors\b/g, 'spec.eks-fargate.selectors'],
+  [/\bspec\.additionalTags\b/g, 'spec.eks-fargate.tags'],
+  [/\bSet spec\.profileName to another name\b/g, 'Create an InstanceGroup with another name'],
+];
+
+/** Writes the fields in a message about an AWSFargateProfile as they stand in the manifest of its InstanceGroup. */
+export const withFieldsOfGroup = (message: string): string =>
+  FIELDS.reduce((text, [ofProfile, ofGroup]) => text.replaceAll(ofProfile, ofGroup), message);

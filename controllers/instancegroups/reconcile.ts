@@ -1,0 +1,124 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
+import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
+import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
+import type { ServedSchema } from '../shared/served-schema.ts';
+import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/served-schema.ts';
+import type { ActionsOptions } from './actions.ts';
+import { Actions, Conflict, NameTaken } from './actions.ts';
+import type { Action, GroupInputs } from './decide.ts';
+import { decide } from './decide.ts';
+import type { GroupState } from './group-state.ts';
+import { errorState } from './group-state.ts';
+import { withFieldsOfGroup } from './profile-spec.ts';
+import { GroupReporter } from './report.ts';
+import { DONE, LEASE_EXPIRED, RETRY_REFUSED, RETRY_SOON, backOff } from './requeue.ts';
+
+export interface InstanceGroupOptions extends ActionsOptions {
+  readonly profiles: TypedStoreReader<AWSFargateProfile>;
+  readonly schema: Pick<ServedSchema, 'checkRecently'>;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+}
+
+/** Reconciles one InstanceGroup: caches → one change of the group or of its AWSFargateProfile → status of the group. */
+export class InstanceGroupReconciler {
+  private readonly options: InstanceGroupOptions;
+  private readonly actions: Actions;
+  private readonly reporter: GroupReporter;
+
+  constructor(options: InstanceGroupOptions) {
+    this.options = options;
+    this.actions = new Actions(options);
+    this.reporter = new GroupReporter(options);
+  }
+
+  readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    const inputs = this.readInputs(key);
+    if (E.isLeft(inputs)) return inputs.left;
+    const decision = decide(inputs.right);
+    if (decision === undefined) return DONE;
+    if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
+    try {
+      const { group, refusal } = await this.carryOut(inputs.right, decision.action, context);
+      if (group === undefined) return DONE;
+      const state = refusal ?? decision.state;
+      await this.reporter.report(group, inputs.right.profile, state, context);
+      if (refusal !== undefined && !isAboutSpec(refusal)) return RETRY_SOON;
+      return state.state === 'Error' ? RETRY_REFUSED : DONE;
+    } catch (error) {
+      if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
+      // The InstanceGroup or the AWSFargateProfile is gone, and its watch event starts the next pass.
+      if (isNotFound(error)) return backOff('an object is gone that the cache still has');
+      throw error;
+    }
+  };
+
+  /** Carries out an action. A refusal by the API server becomes the state of the InstanceGroup. */
+  private async carryOut(
+    { group }: GroupInputs,
+    action: Action,
+    { logger, signal }: ReconcileContext,
+  ): Promise<{ readonly group: KubeObject | undefined; readonly refusal?: GroupState }> {
+    if (action.kind === 'none') return { group };
+    const blocker = await this.findSchemaBlocker(action, signal);
+    if (blocker !== undefined) return { group, refusal: blocker };
+    logger.info('Changing an object for an InstanceGroup', { action: action.kind });
+    try {
+      return { group: await this.actions.carryOut(group, action, signal) };
+    } catch (error) {
+      const refusal = refusalOf(action, error);
+      if (refusal === undefined) throw error;
+      return { group, refusal };
+    }
+  }
+
+  /** Under the CRD of another provider, a write of an AWSFargateProfile loses fields. */
+  private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
+    if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
+    const schema = await this.options.schema.checkRecently(signal);
+    if (!isLeftToOthers(schema)) return undefined;
+    const problem = 'The API server serves AWSFargateProfiles with the CRD of another provider';
+    return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
+  }
+
+  /** Reads the caches. Returns Left with the requeue if the InstanceGroup is gone or a kind has not been listed yet. */
+  private readInputs(key: ObjectKey): Either<Requeue, GroupInputs> {
+    const group = this.options.groups.lookup(key);
+    if (group.kind === 'absent') {
+      this.reporter.forget(key);
+      return E.left(DONE);
+    }
+    // As soon as the API server serves the kind, all its objects are reconciled.
+    if (group.kind === 'unknown') return E.left(DONE);
+    const profile = this.options.profiles.lookup(key);
+    if (profile.kind === 'unknown') return E.left(backOff(profile.reason));
+    return E.right({ group: group.object, profile: profile.kind === 'found' ? profile : undefined });
+  }
+}
+
+const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
+
+/** The state after the API server has refused an action; `undefined` if the error is no refusal. */
+function refusalOf(action: Action, error: unknown): GroupState | undefined {
+  if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
+    const words = withFieldsOfGroup(error.message.replace(/^.* is invalid: /s, ''));
+    return action.kind === 'createProfile'
+      ? errorState('InvalidSpec', `The API server refuses the AWSFargateProfile of this InstanceGroup: ${words}`)
+      : errorState('ChangeRefused', `${words}. ${AFTER_REFUSED_CHANGE}`);
+  }
+  if (error instanceof NameTaken) return error.state;
+  const rejection = apiRejectionFrom(error);
+  return rejection && errorState('APIServerRefused', `${describeApiRejection(rejection)}. ${rejection.remedy}`);
+}
+
+const AFTER_REFUSED_CHANGE =
+  'Undo the change of the InstanceGroup, or create another InstanceGroup and then delete this one. Until then the Fargate ' +
+  'profile stays as it is';

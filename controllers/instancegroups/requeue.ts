@@ -1,0 +1,20 @@
+import type { Requeue } from '../../pkg/runtime/types.ts';
+
+export const DONE: Requeue = { kind: 'done' };
+
+/**
+ * The requeue after an error that only a user can end. The next pass repeats the event about it, because events expire after an
+ * hour.
+ */
+export const RETRY_REFUSED: Requeue = {
+  kind: 'after',
+  delay: 30 * 60_000,
+  reason: 'the InstanceGroup has an error that a user must end',
+};
+
+/** The requeue after the API server has refused a request for a reason that has nothing to do with the spec. */
+export const RETRY_SOON: Requeue = { kind: 'after', delay: 15_000, reason: 'the API server refuses a request' };
+
+export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
+
+export const LEASE_EXPIRED = backOff('the lease may have run out');

@@ -1,0 +1,441 @@
+import { expect } from 'chai';
+import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { FaultKind } from '../aws/faults.ts';
+import { ACCOUNT, MINUTE } from './world/cluster.ts';
+import { INSTANCE_GROUPS } from './world/kinds.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const REGION = 'us-east-1';
+const CLUSTER = 'tools';
+const FLAGS = [`--allow-eks-cluster=default=${ACCOUNT}/${REGION}/to*`, '--instance-groups'];
+// fnv1a64('tools-default-web')
+const PROFILE = 'fargate-tools-11570656755408888675';
+const ROLE = `${PROFILE}-role`;
+const OURS = 'aws-fargate.cluster.x-k8s.io/instancegroup';
+const SELECTORS = [{ namespace: 'a' }, { namespace: 'b', labels: { app: 'x' } }];
+
+interface GroupParts {
+  readonly fargate?: object;
+  readonly spec?: object;
+  readonly metadata?: object;
+}
+
+/** Returns a world with an EKS cluster `tools` that no Cluster names, whose API server serves InstanceGroups. */
+function newWorld(): SimulatedWorld {
+  const world = new SimulatedWorld();
+  world.awsRegion = REGION;
+  world.aws.admin.createCluster({ name: CLUSTER });
+  world.api.serve(INSTANCE_GROUPS);
+  return world;
+}
+
+function apply(world: SimulatedWorld, { fargate = {}, spec = {}, metadata = {} }: GroupParts = {}): void {
+  const part = { clusterName: CLUSTER, selectors: SELECTORS, ...fargate };
+  world.create(INSTANCE_GROUP_PLURAL, {
+    metadata: { name: 'web', ...metadata },
+    spec: { provisioner: 'eks-fargate', strategy: { type: 'managed' }, 'eks-fargate': part, ...spec },
+  });
+}
+
+const group = (world: SimulatedWorld): KubeObject | undefined => world.object(INSTANCE_GROUP_PLURAL, 'web');
+const statusOf = (world: SimulatedWorld): { readonly currentState?: string; readonly message?: string } =>
+  group(world)?.['status'] ?? {};
+const patch = (world: SimulatedWorld, change: object): void => world.patch(INSTANCE_GROUP_PLURAL, 'web', change);
+const until = (world: SimulatedWorld, state: string): Promise<void> =>
+  world.until(`currentState ${state}`, () => statusOf(world).currentState === state, 30 * MINUTE);
+const eksProfile = (world: SimulatedWorld) => world.aws.admin.profiles().find(({ name }) => name === PROFILE);
+const role = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
+const remove = (world: SimulatedWorld): void => world.remove(INSTANCE_GROUP_PLURAL, 'web');
+const gone = (world: SimulatedWorld): Promise<void> =>
+  world.until('the group is gone', () => group(world) === undefined, 30 * MINUTE);
+const eventsOf = (world: SimulatedWorld): readonly string[] =>
+  world
+    .objects('events')
+    .filter(({ involvedObject }) => (involvedObject as { readonly kind?: string }).kind === 'InstanceGroup')
+    .map(({ type, reason, message }) => `${String(type)} ${String(reason)}: ${String(message)}`);
+
+/** Waits until an event about the group begins with the given text. Returns all events about the group. */
+async function untilEvent(world: SimulatedWorld, beginning: string, count = 1): Promise<readonly string[]> {
+  const found = (): boolean => eventsOf(world).filter((text) => text.startsWith(beginning)).length >= count;
+  await world.until(`event ${beginning}`, found, MINUTE);
+  return eventsOf(world);
+}
+
+async function deleteAndFinish(world: SimulatedWorld): Promise<void> {
+  remove(world);
+  await gone(world);
+  expect(world.profile('web'), 'the group outlives the profile').to.equal(undefined);
+  await world.finish();
+}
+
+async function readyWorld(parts: GroupParts = {}): Promise<SimulatedWorld> {
+  const world = newWorld();
+  world.start(...FLAGS);
+  apply(world, parts);
+  await until(world, 'Ready');
+  return world;
+}
+
+/** Creates in AWS what keiko makes of the group: a role without tags, and a profile with the tags of the group. */
+function createKeikoResources(world: SimulatedWorld, selectors: readonly object[] = SELECTORS): void {
+  const { arn } = world.aws.admin.putRole({
+    name: ROLE,
+    trustPolicy: JSON.stringify({
+      Version: '2012-10-17',
+      Statement: [
+        { Effect: 'Allow', Principal: { Service: 'eks-fargate-pods.amazonaws.com' }, Action: 'sts:AssumeRole' },
+      ],
+    }),
+    attachedPolicies: ['arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy'],
+  });
+  world.aws.admin.putProfile({
+    cluster: CLUSTER,
+    name: PROFILE,
+    podExecutionRoleArn: arn,
+    selectors: selectors.map((selector) => ({ namespace: '', labels: {}, ...selector })),
+    tags: { Team: 'a' },
+  });
+}
+
+const OF_KEIKO: GroupParts = { fargate: { tags: [{ Team: 'a' }] }, metadata: { finalizers: [KEIKO_FINALIZER] } };
+
+async function takenOverWorld(): Promise<SimulatedWorld> {
+  const world = newWorld();
+  createKeikoResources(world);
+  apply(world, OF_KEIKO);
+  world.patch(INSTANCE_GROUP_PLURAL, 'web', { status: { currentState: 'Error' } }, 'status');
+  world.start(...FLAGS);
+  await until(world, 'Ready');
+  return world;
+}
+
+describe('an InstanceGroup with the provisioner eks-fargate', () => {
+  it('becomes one AWSFargateProfile with the names of keiko, and goes after it', async () => {
+    const world = await readyWorld({ fargate: { tags: [{ Team: 'a' }, { Env: 'b' }] } });
+    const { metadata, spec } = world.profile('web') ?? expect.fail('there is no AWSFargateProfile');
+    const { apiVersion, kind, metadata: owner } = group(world) ?? expect.fail('there is no InstanceGroup');
+    expect(metadata.ownerReferences).to.deep.equal([
+      { apiVersion, kind, name: 'web', uid: owner.uid, controller: true },
+    ]);
+    expect(spec).to.deep.include({ eksCluster: { name: CLUSTER }, selectors: SELECTORS, adoptionPolicy: 'Always' });
+    expect(owner.finalizers).to.deep.equal([OURS]);
+    expect(eksProfile(world)).to.deep.include({ status: 'ACTIVE', podExecutionRoleArn: role(world)?.arn });
+    expect(eksProfile(world)?.tags).to.include({ Team: 'a', Env: 'b' });
+    expect(await untilEvent(world, 'Normal Ready: ')).to.have.length(1);
+
+    remove(world);
+    await until(world, 'Deleting');
+    expect(group(world)?.metadata.finalizers).to.deep.equal([OURS]);
+    await gone(world);
+    expect(world.profile('web')).to.equal(undefined);
+    await world.clock.advance(MINUTE);
+    expect(world.problems()).to.deep.equal([]);
+    await world.finish();
+  });
+
+  it('shows the states of its AWSFargateProfile in the words of keiko', async () => {
+    const world = newWorld();
+    const seen: string[] = [];
+    world.api.storage.listen(({ kind, object }) => {
+      const { currentState } = (object['status'] ?? {}) as { readonly currentState?: string };
+      if (kind === INSTANCE_GROUPS && currentState !== undefined && seen.at(-1) !== currentState)
+        seen.push(currentState);
+    });
+    world.start(...FLAGS);
+    apply(world);
+    await until(world, 'Ready');
+    expect(statusOf(world).message).to.equal(
+      'AWSFargateProfile default/web: The Fargate profile is ACTIVE and matches the spec',
+    );
+    await deleteAndFinish(world);
+    expect(seen).to.deep.equal(['InitCreate', 'ReconcileModifying', 'Ready', 'Deleting']);
+  });
+
+  it('follows changes that EKS can make', async () => {
+    const world = await readyWorld();
+    patch(world, { spec: { 'eks-fargate': { tags: { Team: 'b' } } } });
+    await world.until('the tag', () => eksProfile(world)?.tags['Team'] === 'b');
+    patch(world, { spec: { 'eks-fargate': { tags: null } } });
+    await world.until('no tag', () => eksProfile(world)?.tags['Team'] === undefined);
+    await until(world, 'Ready');
+    await deleteAndFinish(world);
+  });
+
+  it('lets users choose the region, the identity and the deletion policy on the AWSFargateProfile', async () => {
+    const world = await readyWorld();
+    world.patch(PLURAL, 'web', { spec: { eksCluster: { region: REGION }, deletionPolicy: 'Delete' } });
+    await world.clock.advance(15 * MINUTE);
+    expect(world.profile('web')?.['spec']).to.deep.include({
+      eksCluster: { name: CLUSTER, region: REGION },
+      deletionPolicy: 'Delete',
+    });
+    await deleteAndFinish(world);
+  });
+
+  it('has an error with the field and the right value, and is taken up once it is corrected', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    apply(world, { fargate: { selectors: [{ labels: { app: 'x' } }] } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.include('spec.eks-fargate.selectors[0]: expected namespace');
+    await untilEvent(world, `Warning InvalidSpec: ${statusOf(world).message}`);
+    expect(world.profile('web')).to.equal(undefined);
+    patch(world, { spec: { 'eks-fargate': { selectors: SELECTORS } } });
+    await until(world, 'Ready');
+    patch(world, { spec: { strategy: { type: 'rollingUpdate' } } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.include('The Fargate profile stays as it is');
+    await world.clock.advance(30 * MINUTE);
+    expect(eksProfile(world)?.status).to.equal('ACTIVE');
+    await deleteAndFinish(world);
+  });
+
+  it('has the error of its AWSFargateProfile, for example of an EKS cluster that the operator does not allow', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    apply(world, { fargate: { clusterName: 'other' } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.match(/^AWSFargateProfile default\/web: .*other/);
+    await untilEvent(world, 'Warning NotAllowedByOperator: ');
+    expect(world.aws.admin.calls()).to.deep.equal([]);
+    await deleteAndFinish(world);
+  });
+
+  it('is made again if its AWSFargateProfile is deleted', async () => {
+    const world = await readyWorld();
+    const uid = world.profile('web')?.metadata.uid;
+    world.delete('web');
+    await until(world, 'ReconcileModifying');
+    await until(world, 'Ready');
+    expect(world.profile('web')?.metadata.uid).not.to.equal(uid);
+    await deleteAndFinish(world);
+  });
+
+  it('leaves an AWSFargateProfile of the same name alone that is not its own', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    world.applyWith('web', { clusterName: undefined, eksCluster: { name: CLUSTER, region: REGION } });
+    await world.ready('web');
+    const before = world.profile('web');
+    apply(world);
+    await until(world, 'Error');
+    await untilEvent(world, 'Warning ProfileNameTaken: AWSFargateProfile default/web exists');
+    remove(world);
+    await gone(world);
+    expect(world.profile('web')).to.deep.equal(before);
+    await world.deleteAndFinish('web');
+  });
+
+  it('takes up an AWSFargateProfile that has lost its owner, for example in a restore', async () => {
+    const world = await readyWorld();
+    world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
+    await world.until('the owner', () => world.profile('web')?.metadata.ownerReferences?.[0]?.name === 'web');
+    await deleteAndFinish(world);
+  });
+
+  it('leaves its AWSFargateProfile behind when it is deleted with --cascade=orphan', async () => {
+    const world = await readyWorld();
+    patch(world, { metadata: { finalizers: [OURS, 'orphan'] } });
+    remove(world);
+    await world.clock.advance(MINUTE);
+    expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
+    // The garbage collector does this.
+    world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
+    patch(world, { metadata: { finalizers: [OURS] } });
+    await gone(world);
+    expect(world.isReady('web')).to.equal(true);
+    await world.deleteAndFinish('web');
+  });
+
+  it('is left alone while it is paused', async () => {
+    const world = await readyWorld();
+    patch(world, { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+    await world.clock.advance(MINUTE);
+    remove(world);
+    await world.clock.advance(15 * MINUTE);
+    expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
+    patch(world, { metadata: { annotations: null } });
+    await gone(world);
+    await world.finish();
+  });
+
+  it('is reconciled by the manager with its watch filter only', async () => {
+    const world = newWorld();
+    world.start(...FLAGS, '--watch-filter=blue');
+    apply(world);
+    await world.clock.advance(10 * MINUTE);
+    expect(group(world)?.metadata.finalizers ?? []).to.deep.equal([]);
+    patch(world, { metadata: { labels: { 'cluster.x-k8s.io/watch-filter': 'blue' } } });
+    await until(world, 'Ready');
+    await deleteAndFinish(world);
+  });
+});
+
+describe('the controller of InstanceGroups', () => {
+  it('leaves groups of other provisioners alone', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    apply(world, { spec: { provisioner: 'eks-managed' } });
+    const before = group(world);
+    await world.clock.advance(10 * MINUTE);
+    expect(group(world)).to.deep.equal(before);
+    expect(world.profile('web')).to.equal(undefined);
+    await world.finish();
+  });
+
+  it('does nothing without --instance-groups', async () => {
+    const world = newWorld();
+    world.start(FLAGS[0] ?? '');
+    apply(world);
+    const before = group(world);
+    await world.clock.advance(10 * MINUTE);
+    expect(group(world)).to.deep.equal(before);
+    await world.finish();
+  });
+
+  it('waits for the CRD of InstanceGroups, and starts without it', async () => {
+    const world = newWorld();
+    world.api.unserve(INSTANCE_GROUP_PLURAL);
+    world.start(...FLAGS);
+    world.applyWith('other', {});
+    await world.ready('other');
+    world.api.serve(INSTANCE_GROUPS);
+    apply(world);
+    await until(world, 'Ready');
+    world.delete('other');
+    await world.gone('other');
+    await deleteAndFinish(world);
+  });
+});
+
+describe('an InstanceGroup that keiko has begun', () => {
+  it('is taken over with the owner tag as the only change in AWS, and lets its role be when it is deleted', async () => {
+    const world = await takenOverWorld();
+    expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(['TagResource']);
+    expect(eksProfile(world)?.tags).to.deep.equal({
+      Team: 'a',
+      'sigs.k8s.io/cluster-api-provider-aws-fargate/owner': 'default/web',
+    });
+    const kept = `Normal RoleKept: IAM role ${ROLE} existed before.`;
+    await untilEvent(world, kept);
+    const before = role(world);
+    const events = eventsOf(world).length;
+    remove(world);
+    await gone(world);
+    expect(eksProfile(world)).to.equal(undefined);
+    expect(role(world)).to.deep.equal(before);
+    await world.until('the event about the role', () => eventsOf(world).length > events);
+    expect(eventsOf(world).at(-1)).to.include(kept);
+    await world.finish();
+  });
+
+  it('shows the difference where the old bug of keiko gave all selectors the last namespace', async () => {
+    const world = newWorld();
+    createKeikoResources(world, [{ namespace: 'b' }, { namespace: 'b', labels: { app: 'x' } }]);
+    apply(world, OF_KEIKO);
+    world.start(...FLAGS);
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.match(
+      /selectors are "namespace b; namespace b with app=x" in AWS.*\. keiko before v0\.19\.0 gave all/,
+    );
+    expect(world.mutations()).to.deep.equal([]);
+    const selectors = [{ namespace: 'b' }, { namespace: 'b', labels: { app: 'x' } }];
+    patch(world, { spec: { 'eks-fargate': { selectors } } });
+    await until(world, 'Ready');
+    expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(['TagResource']);
+    await deleteAndFinish(world);
+  });
+
+  it('keeps the finalizer of keiko if it is deleted before it is taken over', async () => {
+    const world = newWorld();
+    createKeikoResources(world);
+    apply(world, OF_KEIKO);
+    remove(world);
+    world.start(...FLAGS);
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.include(`Delete Fargate profile ${PROFILE} and role ${ROLE}`);
+    expect(world.mutations()).to.deep.equal([]);
+    expect(group(world)?.metadata.finalizers).to.deep.equal([KEIKO_FINALIZER]);
+    patch(world, { metadata: { finalizers: [] } });
+    await gone(world);
+    await world.finish();
+  });
+
+  it('keeps the finalizer of keiko if its profile differs and could not be taken over', async () => {
+    const world = newWorld();
+    createKeikoResources(world, [{ namespace: 'z' }]);
+    apply(world, OF_KEIKO);
+    world.start(...FLAGS);
+    await until(world, 'Error');
+    remove(world);
+    await world.gone('web');
+    await world.until('it is told', () => statusOf(world).message?.includes('took over') === true);
+    expect(group(world)?.metadata.finalizers).to.deep.equal([KEIKO_FINALIZER]);
+    expect(eksProfile(world)?.status).to.equal('ACTIVE');
+    patch(world, { metadata: { finalizers: [] } });
+    await gone(world);
+    await world.finish();
+  });
+});
+
+/** A sample of the fault grid (test/grid) for this kind. The controller of InstanceGroups calls the API server only. */
+describe('faults while an InstanceGroup is created and deleted', () => {
+  const rows: readonly (readonly [operation: string, kind: FaultKind])[] = [
+    ['CreateRole', '500-after'],
+    ['CreateFargateProfile', '500-after'],
+    ['CreateFargateProfile', 'throttle'],
+    ['DeleteFargateProfile', '500-after'],
+    ['DeleteRole', 'reset-after'],
+  ];
+  for (const [operation, kind] of rows)
+    it(`end as without fault: ${operation} ${kind}`, async () => {
+      const world = newWorld();
+      world.aws.admin.addFault({ operation, kind, nth: 1 });
+      world.start(...FLAGS);
+      apply(world);
+      await until(world, 'Ready');
+      expect(world.aws.admin.profiles().filter(({ cluster }) => cluster === CLUSTER)).to.have.length(1);
+      await deleteAndFinish(world);
+      expect(world.aws.admin.faults().map(({ struck }) => struck)).to.deep.equal([1]);
+    });
+
+  it('waits for a sibling that EKS is changing', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    world.applyWith('sibling', { clusterName: undefined, eksCluster: { name: CLUSTER, region: REGION } });
+    await world.until('it creates', () => world.condition('sibling')?.reason === 'Creating');
+    apply(world);
+    await world.until('it waits', () => statusOf(world).message?.includes('EKS changes only one') === true);
+    expect(statusOf(world).currentState).to.equal('InitCreate');
+    await until(world, 'Ready');
+    world.delete('sibling');
+    await world.gone('sibling');
+    await deleteAndFinish(world);
+  });
+
+  /** The number of writes to the API server in the life of one InstanceGroup without faults. */
+  it('survives the end of the manager after each of its writes', async () => {
+    const life = async (killAfter: number): Promise<number> => {
+      const world = newWorld();
+      let manager = world.start(...FLAGS);
+      let changes = 0;
+      world.api.storage.listen(({ kind }) => {
+        if (kind !== INSTANCE_GROUPS && kind.plural !== PLURAL) return;
+        changes += 1;
+        if (changes !== killAfter) return;
+        manager.kill();
+        manager = world.start(...FLAGS);
+      });
+      apply(world);
+      await until(world, 'Ready');
+      expect(world.aws.admin.profiles().filter(({ cluster }) => cluster === CLUSTER)).to.have.length(1);
+      await deleteAndFinish(world);
+      return changes;
+    };
+    const writes = await life(0);
+    expect(writes).to.be.above(10);
+    for (let each = 1; each <= writes; each++) await life(each);
+  });
+});
