@@ -1,8 +1,8 @@
 import type { Brand } from './brand.ts';
 import { branded } from './schema/branded.ts';
 
-// Each name below is a type and a codec: `decode` accepts any string, and `of` gives the type to text that the controller
-// has computed.
+// Each name below is a type and a codec: `decode` accepts any string, and `of` gives the type to text that the
+// controller has computed.
 
 /** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;

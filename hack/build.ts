@@ -1,4 +1,5 @@
-// Builds dist/manager.mjs, the manager in one file, with its source map and the licence notices of the bundled packages.
+// Builds dist/manager.mjs, the manager in one file, with its source map and the licence notices of the bundled
+// packages.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// Writes the image of the manager as an OCI archive: node hack/image.ts --image REPOSITORY --out FILE [--version v0.1.0]
+// Writes the image of the manager as an OCI archive: node hack/image.ts --image REPOSITORY --out FILE [--version
+// v0.1.0]
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -14,7 +14,8 @@ export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
 /**
- * Whether a reference names an AWSManagedControlPlane, the only kind of control plane whose clusters have Fargate profiles.
+ * Whether a reference names an AWSManagedControlPlane, the only kind of control plane whose clusters have Fargate
+ * profiles.
  */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
@@ -29,15 +30,16 @@ export interface ControlPlaneSubnet {
   readonly resourceID?: string;
   readonly isPublic: boolean;
   /**
-   * The zone type of the subnet: `local-zone`, `wavelength-zone` or `availability-zone`; undefined: `availability-zone`.
+   * The zone type of the subnet: `local-zone`, `wavelength-zone` or `availability-zone`; undefined:
+   * `availability-zone`.
    */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. A text field that is empty in
- * the API is undefined here.
+ * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. A text field that is empty
+ * in the API is undefined here.
  */
 export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;

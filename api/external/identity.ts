@@ -25,8 +25,8 @@ export const IdentityKind = oneOf([CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIN
 export type IdentityKind = TypeOf<typeof IdentityKind>;
 
 /**
- * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough. `kind`
- * may be a kind that this code does not support.
+ * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough.
+ * `kind` may be a kind that this code does not support.
  */
 export const IdentityReference = object({ kind: string(), name: string() });
 export interface IdentityReference extends TypeOf<typeof IdentityReference> {}
@@ -38,8 +38,8 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * The namespaces that may use an identity, as CAPA defines them: if `allowedNamespaces` is absent or `null`, no namespace;
- * if it is an empty object, all namespaces; if its `list` is empty, none.
+ * The namespaces that may use an identity, as CAPA defines them: if `allowedNamespaces` is absent or `null`, no
+ * namespace; if it is an empty object, all namespaces; if its `list` is empty, none.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -66,8 +66,8 @@ export const AWSClusterStaticIdentity = object({
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
 /**
- * The identity kind for an IAM role. The role is assumed with the credentials of the identity in `sourceIdentityRef`, or
- * with those of the manager if `sourceIdentityRef` is absent.
+ * The identity kind for an IAM role. The role is assumed with the credentials of the identity in `sourceIdentityRef`,
+ * or with those of the manager if `sourceIdentityRef` is absent.
  */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),

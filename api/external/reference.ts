@@ -10,8 +10,8 @@ export interface ObjectReference {
 }
 
 /**
- * An object reference as Cluster API stores it: with `apiVersion` and `namespace` in its v1beta1 API, with `apiGroup` alone
- * in its v1beta2 API.
+ * An object reference as Cluster API stores it: with `apiVersion` and `namespace` in its v1beta1 API, with `apiGroup`
+ * alone in its v1beta2 API.
  */
 export const RawReference = object({
   apiVersion: optional(string()),

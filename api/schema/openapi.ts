@@ -1,13 +1,19 @@
-/** A CEL rule of `x-kubernetes-validations`. The API server reports `message` if `messageExpression` is absent or fails. */
+/**
+ * A CEL rule of `x-kubernetes-validations`. The API server reports `message` if `messageExpression` is absent or fails.
+ */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
   readonly messageExpression?: string;
-  /** A constant path below the schema node that has the CEL rule, such as `.spec.roleName`. List indexes are not allowed. */
+  /**
+   * A constant path below the schema node that has the CEL rule, such as `.spec.roleName`. List indexes are not
+   * allowed.
+   */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
   /**
-   * Whether `oldSelf` in the CEL rule is a CEL optional; the API server then runs the rule also when an object is created.
+   * Whether `oldSelf` in the CEL rule is a CEL optional; the API server then runs the rule also when an object is
+   * created.
    */
   readonly optionalOldSelf?: boolean;
 }

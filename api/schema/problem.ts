@@ -32,8 +32,8 @@ const toProblem = ({ value, context, message }: t.ValidationError): DecodeProble
 });
 
 /**
- * The path of a wrong field. The first entry of an io-ts context, which is the whole input, and the entries that io-ts adds
- * for unions and intersections are no part of the path.
+ * The path of a wrong field. The first entry of an io-ts context, which is the whole input, and the entries that io-ts
+ * adds for unions and intersections are no part of the path.
  */
 const pathOf = (context: t.Context): string =>
   context
@@ -49,9 +49,13 @@ const pathOf = (context: t.Context): string =>
 const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
-/** The maximum length of a quoted value: enough to recognise the value, and short enough for the message of a condition. */
+/**
+ * The maximum length of a quoted value: enough to recognise the value, and short enough for the message of a condition.
+ */
 const SHOWN_CHARACTERS = 60;
-/** The maximum length of a path. Only the path of a field in a map is longer, because users choose the keys of a map. */
+/**
+ * The maximum length of a path. Only the path of a field in a map is longer, because users choose the keys of a map.
+ */
 const SHOWN_PATH = 200;
 
 const abbreviate = (text: string, length: number): string =>

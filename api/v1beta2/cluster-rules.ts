@@ -71,7 +71,10 @@ export const EKS_CLUSTER_RULES: readonly Rule[] = [
   },
 ];
 
-/** CEL rules for the name of a cluster in EKS: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html */
+/**
+ * CEL rules for the name of a cluster in EKS:
+ * https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
+ */
 export const EKS_CLUSTER_NAME_RULES: readonly Rule[] = [
   immutable('name'),
   { rule: 'size(self) <= 100', message: 'longer than 100 characters; use at most 100' },

@@ -5,8 +5,8 @@ export const KIND = 'AWSFargateProfile';
 export const PLURAL = 'awsfargateprofiles';
 
 /**
- * The finalizer that CAPA puts on AWSFargateProfiles too, so that either controller can finish a deletion. The name has no
- * `/`, therefore the API server warns a client that adds the finalizer.
+ * The finalizer that CAPA puts on AWSFargateProfiles too, so that either controller can finish a deletion. The name has
+ * no `/`, therefore the API server warns a client that adds the finalizer.
  */
 export const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
@@ -21,8 +21,8 @@ export const PROVIDER_LABEL = 'cluster.x-k8s.io/provider';
 /** The annotation that pauses an object, whatever its value. */
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 /**
- * The annotation that `clusterctl move` sets on an object right before it deletes the object in the source cluster. Such a
- * deletion must not change AWS.
+ * The annotation that `clusterctl move` sets on an object right before it deletes the object in the source cluster.
+ * Such a deletion must not change AWS.
  */
 export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 /**
@@ -31,8 +31,8 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
- * The annotation with the location of the EKS Fargate profile, `<account>/<region>/<EKS cluster>`, or `nowhere` before the
- * first change in AWS. `clusterctl move` drops the status of an object and keeps its annotations.
+ * The annotation with the location of the EKS Fargate profile, `<account>/<region>/<EKS cluster>`, or `nowhere` before
+ * the first change in AWS. `clusterctl move` drops the status of an object and keeps its annotations.
  */
 export const PROVISIONED_IN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/provisioned-in';
 /**
@@ -47,8 +47,8 @@ export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/delet
  */
 export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';
 /**
- * The annotation with the ARN of the role whose EKS access entry this controller has deleted or is about to delete. If the
- * manager crashes before the entry is made anew, the next process makes it. `clusterctl move` drops the status of an object
- * and keeps its annotations.
+ * The annotation with the ARN of the role whose EKS access entry this controller has deleted or is about to delete. If
+ * the manager crashes before the entry is made anew, the next process makes it. `clusterctl move` drops the status of
+ * an object and keeps its annotations.
  */
 export const ACCESS_ENTRY_DELETED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-deleted';

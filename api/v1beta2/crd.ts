@@ -146,8 +146,8 @@ export const crd: CustomResourceDefinition = {
     scope: 'Namespaced',
     versions: [
       {
-        // Old releases of Cluster API Provider AWS stored AWSFargateProfiles in v1beta1. While status.storedVersions of the
-        // CRD lists v1beta1, the API server refuses a CRD without this version.
+        // Old releases of Cluster API Provider AWS stored AWSFargateProfiles in v1beta1. While status.storedVersions of
+        // the CRD lists v1beta1, the API server refuses a CRD without this version.
         name: 'v1beta1',
         served: false,
         storage: false,

@@ -6,10 +6,10 @@ import { CLUSTER_CHOICE_RULES, CREATE_ANOTHER, GAINED_EKS_CLUSTER_RULES, isEmpty
 // - If an update leaves a node of the object unchanged, the API server does not refuse the update because of that node
 //   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change and delete
 //   objects that an older or looser CRD admitted.
-// - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve only
-//   the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
-// - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of EKS.
-//   Otherwise the message says what is wrong, then what is right.
+// - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
+//   only the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
+// - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of
+//   EKS. Otherwise the message says what is wrong, then what is right.
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
@@ -36,8 +36,8 @@ export const NAMESPACE_RULES: readonly Rule[] = [
 ];
 
 /**
- * CEL rules for the label keys of a Fargate profile selector: Kubernetes label keys, in which EKS also accepts the wildcards
- * `*` and `?`.
+ * CEL rules for the label keys of a Fargate profile selector: Kubernetes label keys, in which EKS also accepts the
+ * wildcards `*` and `?`.
  */
 export const LABELS_RULES: readonly Rule[] = [
   {
@@ -51,8 +51,8 @@ export const LABELS_RULES: readonly Rule[] = [
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
 /**
- * CEL rules for the selectors of a Fargate profile. There is no maximum number: AWS raises the quota of five selectors on
- * request, and EKS refuses more selectors than the quota.
+ * CEL rules for the selectors of a Fargate profile. There is no maximum number: AWS raises the quota of five selectors
+ * on request, and EKS refuses more selectors than the quota.
  */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
@@ -86,8 +86,8 @@ const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /**
- * CEL rules for the user's tags. AWS allows 50 tags, and the controller adds three to a role: CAPA's cluster tag, the EKS
- * cluster and the namespace.
+ * CEL rules for the user's tags. AWS allows 50 tags, and the controller adds three to a role: CAPA's cluster tag, the
+ * EKS cluster and the namespace.
  */
 export const TAGS_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
@@ -107,7 +107,9 @@ export const TAG_VALUE_RULES: readonly Rule[] = [
   { rule: `self.matches(${TAG_CHARACTERS})`, message: `${FORBIDDEN_CHARACTER}; use ${ALLOWED_CHARACTERS}` },
 ];
 
-/** CEL rules for the name of an IAM role, from https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html */
+/**
+ * CEL rules for the name of an IAM role, from https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ */
 export const ROLE_NAME_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 64', message: 'longer than 64 characters; use at most 64' },
   {
@@ -167,7 +169,8 @@ export const SPEC_RULES: readonly Rule[] = [
 /**
  * Makes a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on the
  * profile from then on. The condition is for fields that EKS cannot change: until `provisioned` is true, the controller
- * replaces the profile when such a field changes. The rule is on the whole object, because only there CEL can read status.
+ * replaces the profile when such a field changes. The rule is on the whole object, because only there CEL can read
+ * status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
@@ -181,8 +184,8 @@ const isSame = (field: string): string =>
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 /**
- * A CEL rule that makes a text field immutable. `exception` is a CEL condition under which the new text means the same as
- * the old one.
+ * A CEL rule that makes a text field immutable. `exception` is a CEL condition under which the new text means the same
+ * as the old one.
  */
 const immutableText = (field: string, exception?: string): Rule => ({
   rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
@@ -209,10 +212,10 @@ const immutableSet = (field: string): Rule => {
 };
 
 /**
- * A CEL expression: the field changes between empty and the computed name, so the profile or role stays the same. Cluster
- * API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the user's manifest removes it.
- * The computed name is in status. If status lacks the name, the expression checks only its form, because CEL cannot compute
- * the hash.
+ * A CEL expression: the field changes between empty and the computed name, so the profile or role stays the same.
+ * Cluster API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the user's manifest
+ * removes it. The computed name is in status. If status lacks the name, the expression checks only its form, because
+ * CEL cannot compute the hash.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -222,15 +225,15 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
 /**
- * A CEL expression: the name looks like the profile name that CAPA computes, which is `<namespace>_<name>` with underscores
- * for dots, or a hash. CEL rules cannot read the namespace.
+ * A CEL expression: the name looks like the profile name that CAPA computes, which is `<namespace>_<name>` with
+ * underscores for dots, or a hash. CEL rules cannot read the namespace.
  */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * A CEL expression: the name looks like a role name that CAPA computes, which is `<Cluster>-<profile>_fargate`, a hash, or
- * the default role of CAPA installations without IAM.
+ * A CEL expression: the name looks like a role name that CAPA computes, which is `<Cluster>-<profile>_fargate`, a hash,
+ * or the default role of CAPA installations without IAM.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

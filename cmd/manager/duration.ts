@@ -4,8 +4,8 @@ const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_6
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
- * Parses a duration in the format of Go's time.ParseDuration, such as `10m`, `1h30m` or `500ms`. Returns `undefined` for
- * text in another format.
+ * Parses a duration in the format of Go's time.ParseDuration, such as `10m`, `1h30m` or `500ms`. Returns `undefined`
+ * for text in another format.
  */
 export function parseDuration(text: string): Ms | undefined {
   let span = 0;

@@ -25,7 +25,10 @@ export interface Env {
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
-  /** The AWS region in which the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if unknown. */
+  /**
+   * The AWS region in which the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if
+   * unknown.
+   */
   readonly awsRegion?: string;
   /** The name of this host, which is part of the holder identity in the Lease. */
   readonly hostname: string;

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ManagerFlags } from './flags.ts';
 
-/** The name of the Lease of a manager without scope. Managers of all versions share it, so that an upgrade never has two leaders. */
+/**
+ * The name of the Lease of a manager without scope. Managers of all versions share it, so that an upgrade never has two
+ * leaders.
+ */
 const LEASE = 'capaf-leader-election';
 /** A text that can stand between two dots in the name of a Lease, and that has no dot itself. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -9,8 +12,8 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const HASH_LENGTH = 10;
 
 /**
- * The name of the manager's Lease: that of the flag --leader-election-id, or a name that follows from the objects that the manager
- * reconciles. Two managers with different scopes have different Leases, so that both lead.
+ * The name of the manager's Lease: that of the flag --leader-election-id, or a name that follows from the objects that
+ * the manager reconciles. Two managers with different scopes have different Leases, so that both lead.
  */
 export function leaseNameFor({
   election,
@@ -26,8 +29,8 @@ export function leaseNameFor({
 }
 
 /**
- * A label value as a part of a name. A label value with characters that the name of an object cannot have gets a hash behind a dot.
- * So two label values never give the same name: the dot occurs in no other case.
+ * A label value as a part of a name. A label value with characters that the name of an object cannot have gets a hash
+ * behind a dot. So two label values never give the same name: the dot occurs in no other case.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;

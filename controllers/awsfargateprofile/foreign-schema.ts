@@ -28,12 +28,12 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider, and while the controller of
- * Cluster API Provider AWS does not reconcile them.
+ * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider, and while the
+ * controller of Cluster API Provider AWS does not reconcile them.
  *
- * Under a foreign CRD the API server hides the fields that the foreign CRD lacks, and any write drops these fields from the
- * stored object. So this controller only reports the foreign CRD in an event and writes nothing, except the status of an
- * object that is being deleted, because a user waits for that deletion.
+ * Under a foreign CRD the API server hides the fields that the foreign CRD lacks, and any write drops these fields from
+ * the stored object. So this controller only reports the foreign CRD in an event and writes nothing, except the status
+ * of an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
   /** The key of each object for which an event was recorded, with the message of the event. */

@@ -24,13 +24,13 @@ import { isRetryOfFailedProfile, mutationKey, waitedFor, withAttempt, withRefusa
  */
 const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
 /**
- * The longest time for which the controller sends no change to a cluster that EKS is updating. A cluster may stay FAILED
- * for days, so the pause grows with the time already waited.
+ * The longest time for which the controller sends no change to a cluster that EKS is updating. A cluster may stay
+ * FAILED for days, so the pause grows with the time already waited.
  */
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 /**
- * How long EKS may reject a trust policy before the rejection is reported as an error. IAM spreads a new trust policy within
- * two minutes (the limit of Terraform's AWS provider).
+ * How long EKS may reject a trust policy before the rejection is reported as an error. IAM spreads a new trust policy
+ * within two minutes (the limit of Terraform's AWS provider).
  */
 const TRUST_PATIENCE: Ms = 120_000;
 /**
@@ -39,7 +39,10 @@ const TRUST_PATIENCE: Ms = 120_000;
  */
 const VISIBILITY_PATIENCE: Ms = 120_000;
 
-/** Applies the outcome of a mutation to the state of the pass. Returns how the pass ends, or `undefined` if it continues. */
+/**
+ * Applies the outcome of a mutation to the state of the pass. Returns how the pass ends, or `undefined` if it
+ * continues.
+ */
 export function handleOutcome(
   pass: PassState,
   mutation: Mutation,
@@ -83,8 +86,8 @@ export function handleOutcome(
 }
 
 /**
- * Changes the observed state. An access entry that was read before the creation of a profile is also remembered for the next
- * passes.
+ * Changes the observed state. An access entry that was read before the creation of a profile is also remembered for the
+ * next passes.
  */
 export function changeObserved(pass: PassState, mutation: Mutation, change: (observed: Observed) => Observed): void {
   pass.observed = change(pass.observed);
@@ -105,8 +108,8 @@ const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>
   newReason('ClusterUpdating', { cluster: target.eksCluster, remaining });
 
 /**
- * The reason to wait while AWS contradicts itself about what exists. `detail`: the text for the user if the contradiction
- * lasts.
+ * The reason to wait while AWS contradicts itself about what exists. `detail`: the text for the user if the
+ * contradiction lasts.
  */
 function contradictionReason({ retry }: PassState, name: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(name);
@@ -116,8 +119,8 @@ function contradictionReason({ retry }: PassState, name: string, detail: string,
 }
 
 /**
- * The reason to stop after EKS has rejected the role. EKS uses the same words for a trust policy that IAM has not spread yet
- * and for a wrong trust policy.
+ * The reason to stop after EKS has rejected the role. EKS uses the same words for a trust policy that IAM has not
+ * spread yet and for a wrong trust policy.
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;

@@ -25,9 +25,9 @@ import { newReason } from './reasons/reasons.ts';
 import { isRetryOfFailedProfile, withProfileFailure } from './retry/retry-state.ts';
 
 /**
- * The maximum number of decisions in one pass, more than any object needs: IAM allows up to 25 managed policies for a role
- * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html), and a pass may delete one role and create
- * another. If the same decision repeats for ever, the pass fails with an error here.
+ * The maximum number of decisions in one pass, more than any object needs: IAM allows up to 25 managed policies for a
+ * role (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html), and a pass may delete one role and
+ * create another. If the same decision repeats for ever, the pass fails with an error here.
  */
 const MOST_STEPS = 100;
 
@@ -98,8 +98,8 @@ async function takeStep(
 }
 
 /**
- * Whether the pass continues after AWS has refused a permissions boundary: only the operator's limits ask for the boundary,
- * and an ACTIVE profile uses the role. The other corrections are made, and the object stays Ready.
+ * Whether the pass continues after AWS has refused a permissions boundary: only the operator's limits ask for the
+ * boundary, and an ACTIVE profile uses the role. The other corrections are made, and the object stays Ready.
  */
 const isTolerable = (
   { desired, observed }: PassState,
@@ -109,8 +109,8 @@ const isTolerable = (
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
- * Reads the access entry of a role into the observed state. Before a creation the entry is read once, although the object may
- * wait for its turn in many passes. Returns how the pass ends if AWS does not answer.
+ * Reads the access entry of a role into the observed state. Before a creation the entry is read once, although the
+ * object may wait for its turn in many passes. Returns how the pass ends if AWS does not answer.
  */
 async function readAccessEntry(
   pass: PassState,
@@ -145,8 +145,8 @@ async function readAccessEntry(
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 
 /**
- * Sends a mutation if no guard holds it back. The object gives its turn in the queue of profile changes of the EKS cluster
- * back, unless EKS has accepted the mutation.
+ * Sends a mutation if no guard holds it back. The object gives its turn in the queue of profile changes of the EKS
+ * cluster back, unless EKS has accepted the mutation.
  */
 async function tryMutation(
   pass: PassState,

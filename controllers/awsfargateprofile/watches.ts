@@ -35,7 +35,9 @@ export interface WatchesOptions {
   readonly resync: Ms;
 }
 
-/** Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no pass reads enqueues nothing. */
+/**
+ * Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no pass reads enqueues nothing.
+ */
 export function connectWatches(options: WatchesOptions): void {
   const { caches, identities } = options;
   identities.onChange((affects, namespace) => {
@@ -93,7 +95,9 @@ function isAffected(
   });
 }
 
-/** Enqueues the objects that are not at rest (Ready and unpaused): they may have waited until a kind became readable. */
+/**
+ * Enqueues the objects that are not at rest (Ready and unpaused): they may have waited until a kind became readable.
+ */
 function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
   for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
 }
@@ -106,8 +110,8 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // After a start, the manager does not read all of AWS at once: an object at rest waits for its resync. A paused object
-    // gets its `Paused` condition at once, because it may have been paused while no manager ran.
+    // After a start, the manager does not read all of AWS at once: an object at rest waits for its resync. A paused
+    // object gets its `Paused` condition at once, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
@@ -116,7 +120,9 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
   if (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)) enqueue(options, key);
 }
 
-/** Enqueues an object after a change. The object that its cluster waits for goes before the objects that wait for it. */
+/**
+ * Enqueues an object after a change. The object that its cluster waits for goes before the objects that wait for it.
+ */
 function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, key: ObjectKey): void {
   queue.add(key, isClusterHead(caches.profiles, key) ? 'high' : 'normal');
 }
@@ -130,9 +136,9 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 }
 
 /**
- * Enqueues a profile after a change of its Cluster or control plane. After a start of the manager, the profile's own watch
- * event enqueues the profile. So a Cluster in the initial list enqueues the profile only if the Cluster is paused, and a
- * control plane in the initial list never enqueues the profile.
+ * Enqueues a profile after a change of its Cluster or control plane. After a start of the manager, the profile's own
+ * watch event enqueues the profile. So a Cluster in the initial list enqueues the profile only if the Cluster is
+ * paused, and a control plane in the initial list never enqueues the profile.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
@@ -181,7 +187,8 @@ const siblingFields = ({ metadata }: KubeObject): unknown => ({
 });
 
 /**
- * The fields of an AWSFargateProfile that its own passes read. Status is left out, because only this controller writes it.
+ * The fields of an AWSFargateProfile that its own passes read. Status is left out, because only this controller writes
+ * it.
  */
 const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,

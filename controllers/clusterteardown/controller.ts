@@ -18,8 +18,8 @@ import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
 /**
- * How many Clusters are reconciled at the same time. Few clusters are torn down at once, and a pass is a few requests to the
- * API server.
+ * How many Clusters are reconciled at the same time. Few clusters are torn down at once, and a pass is a few requests
+ * to the API server.
  */
 const CONCURRENCY = 2;
 
@@ -39,8 +39,8 @@ export interface ClusterTeardownControllerOptions {
 }
 
 /**
- * The controller that deletes the profiles of a cluster that is torn down, and keeps the control plane until the profiles
- * are gone.
+ * The controller that deletes the profiles of a cluster that is torn down, and keeps the control plane until the
+ * profiles are gone.
  */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
@@ -72,8 +72,8 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
 }
 
 /**
- * Enqueues the Cluster after each change of a profile, a Cluster or a control plane, because a teardown may wait for this
- * change. A pass with nothing to do reads caches only.
+ * Enqueues the Cluster after each change of a profile, a Cluster or a control plane, because a teardown may wait for
+ * this change. A pass with nothing to do reads caches only.
  */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>

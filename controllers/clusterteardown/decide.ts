@@ -22,16 +22,18 @@ export interface ClusterState {
 
 /** The AWSManagedControlPlanes of one Cluster. */
 export interface ControlPlanes {
-  /** The control plane that the Cluster names. If the Cluster no longer exists: a control plane that the Cluster owned. */
+  /**
+   * The control plane that the Cluster names. If the Cluster no longer exists: a control plane that the Cluster owned.
+   */
   readonly current: KubeObject | undefined;
   /** All control planes that the Cluster owns, without the current one. */
   readonly former: readonly KubeObject[];
 }
 
 /**
- * Whether the profiles of the cluster are to be deleted now. Cluster API deletes the control plane after it has drained the
- * workers, so the deletion of the control plane decides. Only if there is no control plane, the deletion of the Cluster
- * decides.
+ * Whether the profiles of the cluster are to be deleted now. Cluster API deletes the control plane after it has drained
+ * the workers, so the deletion of the control plane decides. Only if there is no control plane, the deletion of the
+ * Cluster decides.
  *
  * A paused Cluster is not torn down. A deletion by `clusterctl move` is no teardown.
  */
@@ -42,8 +44,8 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * The profiles that a teardown deletes: those with this controller's finalizer. A profile without the finalizer has nothing
- * in AWS: a GitOps tool has created it again during the teardown, and would create it again after a deletion.
+ * The profiles that a teardown deletes: those with this controller's finalizer. A profile without the finalizer has
+ * nothing in AWS: a GitOps tool has created it again during the teardown, and would create it again after a deletion.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -70,9 +72,9 @@ export interface FinalizerTask {
 }
 
 /**
- * Plans where to add and remove the control plane finalizer. The current control plane has it exactly while a profile of
- * the cluster has the profile finalizer. Former control planes do not get the control plane finalizer, and lose it when no
- * profile has the profile finalizer any more. While the Cluster is paused, all finalizers stay as they are.
+ * Plans where to add and remove the control plane finalizer. The current control plane has it exactly while a profile
+ * of the cluster has the profile finalizer. Former control planes do not get the control plane finalizer, and lose it
+ * when no profile has the profile finalizer any more. While the Cluster is paused, all finalizers stay as they are.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -34,8 +34,8 @@ export interface ProfileDeleterOptions {
 }
 
 /**
- * The maximum number of profiles that one pass deletes. Each takes three requests, so a pass ends within seconds, and one large
- * cluster does not keep the teardowns of others from the workers of this controller.
+ * The maximum number of profiles that one pass deletes. Each takes three requests, so a pass ends within seconds, and
+ * one large cluster does not keep the teardowns of others from the workers of this controller.
  */
 const BATCH = 50;
 
@@ -51,8 +51,8 @@ interface Round {
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
   /**
-   * Key of the Cluster → uids of the profiles for which the Event about the deletion was recorded. The uids of a Cluster
-   * are forgotten when none of its profiles is left to delete.
+   * Key of the Cluster → uids of the profiles for which the Event about the deletion was recorded. The uids of a
+   * Cluster are forgotten when none of its profiles is left to delete.
    */
   private readonly recorded = new Map<string, Set<string>>();
   /** Key of the Cluster → the unfinished round over its profiles. */
@@ -78,8 +78,8 @@ export class ProfileDeleter {
       this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
-    // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look as
-    // if it could be deleted. A CRD that cannot be read may be a foreign one.
+    // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look
+    // as if it could be deleted. A CRD that cannot be read may be a foreign one.
     const schema = await this.options.schema.check(context.signal);
     if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
@@ -89,8 +89,8 @@ export class ProfileDeleter {
       .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     let requeue = round?.requeue ?? DONE;
     for (const profile of left.slice(0, BATCH)) {
-      // Without a valid lease nothing is deleted, because a deletion cannot be undone and the caches of a former leader may
-      // be outdated.
+      // Without a valid lease nothing is deleted, because a deletion cannot be undone and the caches of a former leader
+      // may be outdated.
       if (this.options.leadership.remaining() <= 0) return E.left(LEASE_EXPIRED);
       const attempt = await catchRejection(() => this.deleteProfile(cluster, profile, cause, context));
       if (attempt === 'done') continue;
@@ -100,7 +100,8 @@ export class ProfileDeleter {
     const next = left[BATCH];
     if (next === undefined) {
       this.rounds.delete(keyText(cluster));
-      // A profile that this pass has left out may have become deletable since the round began, for example after a pause.
+      // A profile that this pass has left out may have become deletable since the round began, for example after a
+      // pause.
       return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
     }
     this.rounds.set(keyText(cluster), { last: left[BATCH - 1]?.metadata.name ?? '', requeue });
@@ -129,8 +130,8 @@ export class ProfileDeleter {
   }
 
   /**
-   * Records the Event about the deletion of a profile once. The next pass may delete the profile again, because the cache
-   * does not show the deletion yet.
+   * Records the Event about the deletion of a profile once. The next pass may delete the profile again, because the
+   * cache does not show the deletion yet.
    */
   private recordEventOnce(cluster: ObjectKey, { metadata }: AWSFargateProfile, cause: string): void {
     const key = keyText(cluster);
@@ -143,7 +144,10 @@ export class ProfileDeleter {
   }
 }
 
-/** Runs a task, and returns the rejection instead of the result if the API server rejects its request. Other errors are thrown. */
+/**
+ * Runs a task, and returns the rejection instead of the result if the API server rejects its request. Other errors are
+ * thrown.
+ */
 async function catchRejection<A>(task: () => Promise<A>): Promise<A | ApiRejection> {
   try {
     return await task();

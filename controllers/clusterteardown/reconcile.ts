@@ -30,7 +30,9 @@ interface TeardownInputs {
   readonly key: ObjectKey;
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /** The AWSFargateProfiles whose spec.clusterName names the Cluster, or whose spec.eksCluster names its EKS cluster. */
+  /**
+   * The AWSFargateProfiles whose spec.clusterName names the Cluster, or whose spec.eksCluster names its EKS cluster.
+   */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
@@ -76,8 +78,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Reads the inputs of a pass from the caches. Returns Left with the requeue if a kind has not been listed yet or an object
-   * cannot be decoded: the pass must end.
+   * Reads the inputs of a pass from the caches. Returns Left with the requeue if a kind has not been listed yet or an
+   * object cannot be decoded: the pass must end.
    */
   private readInputs(key: ObjectKey): Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
@@ -116,8 +118,9 @@ export class TeardownReconciler {
   }
 
   /**
-   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them: a control plane that
-   * is unknown must not count as absent, because then the profiles would be deleted before the workers are drained.
+   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them: a control
+   * plane that is unknown must not count as absent, because then the profiles would be deleted before the workers are
+   * drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -146,13 +149,15 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** The profiles that can be decoded. The controller of AWSFargateProfiles reports the profiles that cannot be decoded. */
+/**
+ * The profiles that can be decoded. The controller of AWSFargateProfiles reports the profiles that cannot be decoded.
+ */
 const decodedOf = (entries: readonly TypedEntry<AWSFargateProfile>[]): readonly AWSFargateProfile[] =>
   entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []));
 
 /**
- * The decoded object. Returns Left with a terminal error if the object cannot be decoded: only a change of the object helps,
- * and its watch event starts the next pass.
+ * The decoded object. Returns Left with a terminal error if the object cannot be decoded: only a change of the object
+ * helps, and its watch event starts the next pass.
  */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);

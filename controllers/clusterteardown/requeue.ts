@@ -3,7 +3,8 @@ import type { Requeue } from '../../pkg/runtime/types.ts';
 export const DONE: Requeue = { kind: 'done' };
 
 /**
- * The requeue after the API server has rejected a request: a user or an operator has to act, and the next pass tries again.
+ * The requeue after the API server has rejected a request: a user or an operator has to act, and the next pass tries
+ * again.
  */
 export const API_REJECTED: Requeue = {
   kind: 'after',
@@ -30,8 +31,8 @@ export const LEFT_TO_OTHERS: Requeue = {
 };
 
 /**
- * The requeue while a profile that only the API server shows keeps the finalizer of a control plane that is being deleted. No
- * watch event tells this manager when a manager with another watch filter has deleted the profile.
+ * The requeue while a profile that only the API server shows keeps the finalizer of a control plane that is being
+ * deleted. No watch event tells this manager when a manager with another watch filter has deleted the profile.
  */
 export const PROFILE_LEFT: Requeue = {
   kind: 'after',

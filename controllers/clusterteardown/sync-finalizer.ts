@@ -35,7 +35,9 @@ export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
   private readonly persistentErrors: PersistentErrors;
-  /** Key of a control plane that is being deleted → uid of the profile for which its finalizer stayed in the last pass. */
+  /**
+   * Key of a control plane that is being deleted → uid of the profile for which its finalizer stayed in the last pass.
+   */
   private readonly awaited = new Map<string, string>();
 
   constructor(options: FinalizerSyncOptions) {
@@ -118,9 +120,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Removes the control plane finalizer only if a live list has no profile of the cluster. A cache may be outdated, and with
-   * a watch filter it has only part of the profiles. Returns the profile that needs the finalizer; `undefined` if there is
-   * none.
+   * Removes the control plane finalizer only if a live list has no profile of the cluster. A cache may be outdated, and
+   * with a watch filter it has only part of the profiles. Returns the profile that needs the finalizer; `undefined` if
+   * there is none.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,
@@ -162,8 +164,8 @@ export class FinalizerSync {
 }
 
 /**
- * Whether a profile may belong to the cluster. A profile that cannot be decoded and whose spec.clusterName is no text may
- * belong to any cluster of its namespace.
+ * Whether a profile may belong to the cluster. A profile that cannot be decoded and whose spec.clusterName is no text
+ * may belong to any cluster of its namespace.
  */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');

@@ -24,7 +24,9 @@ export interface CrdKeeperControllerOptions {
   readonly client: KubeClient;
   readonly caches: { readonly profiles: StoreReader };
   readonly schema: ServedSchema;
-  /** The namespace of the ConfigMap with the record of the keeper, and of the dry run that creates an AWSFargateProfile. */
+  /**
+   * The namespace of the ConfigMap with the record of the keeper, and of the dry run that creates an AWSFargateProfile.
+   */
   readonly recordNamespace: string;
   /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
   readonly namespace?: string;
@@ -37,8 +39,8 @@ export interface CrdKeeperControllerOptions {
 }
 
 /**
- * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS. The flag --manage-crd adds it to the
- * manager. The caches only trigger it; its passes read the API server.
+ * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS. The flag --manage-crd adds
+ * it to the manager. The caches only trigger it; its passes read the API server.
  */
 export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;

@@ -7,10 +7,10 @@ import { addRestoration } from './record.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * How long an answer must last before it counts. `served`: an API server asks a new webhook only after a moment, so an accepted
- * dry run proves nothing at once. `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of
- * Cluster API Provider AWS, and creates them again some seconds later. `notServed` needs no time: a manager of
- * controller-runtime registers all its webhooks before it answers the first request.
+ * How long an answer must last before it counts. `served`: an API server asks a new webhook only after a moment, so an
+ * accepted dry run proves nothing at once. `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and
+ * webhooks of Cluster API Provider AWS, and creates them again some seconds later. `notServed` needs no time: a manager
+ * of controller-runtime registers all its webhooks before it answers the first request.
  */
 const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
   served: 2 * SECOND,
@@ -74,7 +74,7 @@ const REASONS_TO_WAIT: Readonly<Record<keyof typeof LASTING, string>> = {
 };
 
 /**
- * The CRD comes first: while the webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the foreign
- * CRD lacks.
+ * The CRD comes first: while the webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the
+ * foreign CRD lacks.
  */
 const nextParts = (foreign: readonly Part[]): readonly Part[] => (foreign.includes('crd') ? ['crd'] : foreign);

@@ -13,8 +13,8 @@ export interface Loss {
 }
 
 /**
- * Remembers which fields each AWSFargateProfile had before a foreign CRD was served. The memory does not survive a restart;
- * then the annotations of the object must do.
+ * Remembers which fields each AWSFargateProfile had before a foreign CRD was served. The memory does not survive a
+ * restart; then the annotations of the object must do.
  */
 export class FieldCensus {
   /** UID of the object → paths of its fields. */

@@ -4,7 +4,9 @@ import { CAPA_WEBHOOKS } from '../shared/capa-webhooks.ts';
 import { CRDS, OUR_CRD } from '../shared/served-schema.ts';
 import { compareSchema } from '../shared/crd-schema.ts';
 
-/** A part of what the keeper restores: the CRD, or the webhook for AWSFargateProfiles in one of CAPA's configurations. */
+/**
+ * A part of what the keeper restores: the CRD, or the webhook for AWSFargateProfiles in one of CAPA's configurations.
+ */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
 
@@ -29,8 +31,8 @@ export interface WebhookEntry {
   /** The position of the webhook in the list `webhooks` of its configuration. */
   readonly index: number;
   /**
-   * Whether the API server asks this webhook about every write of AWSFargateProfiles, and refuses the write if the webhook
-   * does not answer. A write then shows whether the webhook answers.
+   * Whether the API server asks this webhook about every write of AWSFargateProfiles, and refuses the write if the
+   * webhook does not answer. A write then shows whether the webhook answers.
    */
   readonly isDecisive: boolean;
   readonly configuration: KubeObject;

@@ -24,8 +24,8 @@ export type Answer =
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
 /**
- * Asks with a dry run of a write whether Cluster API Provider AWS answers its webhooks. If there is no AWSFargateProfile to
- * patch, it creates one in `namespace`, which is a dry run too.
+ * Asks with a dry run of a write whether Cluster API Provider AWS answers its webhooks. If there is no
+ * AWSFargateProfile to patch, it creates one in `namespace`, which is a dry run too.
  */
 export async function askWebhooks(
   client: KubeClient,
@@ -53,8 +53,8 @@ const draft = (namespace: string): object => ({
 
 /**
  * Messages of the API server about a webhook, which no error code distinguishes. Sources: k8s.io/apiserver v0.36,
- * pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and pkg/util/proxy/proxy.go. A webhook server
- * of controller-runtime answers 404 for a path that has no webhook.
+ * pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and pkg/util/proxy/proxy.go. A webhook
+ * server of controller-runtime answers 404 for a path that has no webhook.
  */
 const FAILED = /failed calling webhook "([^"]*)"/;
 const DENIED = /admission webhook "([^"]*)" denied/;

@@ -84,8 +84,8 @@ export class CrdKeeper {
   };
 
   /**
-   * Takes note of the AWSFargateProfiles as the cache has them when a watch reports a foreign CRD: the cache may still show the
-   * fields that the foreign CRD hides.
+   * Takes note of the AWSFargateProfiles as the cache has them when a watch reports a foreign CRD: the cache may still
+   * show the fields that the foreign CRD hides.
    */
   readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
 

@@ -11,8 +11,8 @@ export const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
 /**
- * Keeps the record in a ConfigMap of the manager's namespace. The CRD itself is no place for it, because a client that replaces
- * the CRD as a whole would remove it.
+ * Keeps the record in a ConfigMap of the manager's namespace. The CRD itself is no place for it, because a client that
+ * replaces the CRD as a whole would remove it.
  */
 export class RecordStore {
   readonly key: ObjectKey;

@@ -5,12 +5,15 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { Part } from './observe.ts';
 
 const HOUR: Ms = 3_600_000;
-/** The time in which another client may undo the changes of the keeper {@link MOST_REVERTS} times; then the keeper stops. */
+/**
+ * The time in which another client may undo the changes of the keeper {@link MOST_REVERTS} times; then the keeper
+ * stops.
+ */
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**
- * How long after its beginning a restoration may go on with further parts. The CRD and the webhooks are restored one after the
- * other.
+ * How long after its beginning a restoration may go on with further parts. The CRD and the webhooks are restored one
+ * after the other.
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 
@@ -65,9 +68,9 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
 
 /**
- * Adds the restoration of parts to a record, before the parts are restored. Parts that the last restoration does not have yet
- * belong to it. Returns `undefined` if the restoration would be one too many: another client has reverted the last
- * {@link MOST_REVERTS} restorations within {@link WINDOW}.
+ * Adds the restoration of parts to a record, before the parts are restored. Parts that the last restoration does not
+ * have yet belong to it. Returns `undefined` if the restoration would be one too many: another client has reverted the
+ * last {@link MOST_REVERTS} restorations within {@link WINDOW}.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);

@@ -21,8 +21,9 @@ export async function restore(
 }
 
 /**
- * The JSON Patch that removes the webhooks. Before each removal it tests the name, so that the API server refuses the patch
- * when another client has changed the list. The last webhook comes first, because a removal moves the webhooks after it.
+ * The JSON Patch that removes the webhooks. Before each removal it tests the name, so that the API server refuses the
+ * patch when another client has changed the list. The last webhook comes first, because a removal moves the webhooks
+ * after it.
  */
 export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOperation[] =>
   entries

@@ -26,8 +26,8 @@ export function writersOf({ crd, entries }: Observation, parts: readonly Part[])
 }
 
 /**
- * The name of the manager of the newest entry in metadata.managedFields that owns the field. Several managers can own a field
- * that they set to the same value.
+ * The name of the manager of the newest entry in metadata.managedFields that owns the field. Several managers can own a
+ * field that they set to the same value.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {

@@ -53,8 +53,8 @@ type ChainResult<A> = E.Either<CredentialsProblem, A>;
 export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
 
 /**
- * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow the
- * namespace, and no identity may occur twice.
+ * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
+ * the namespace, and no identity may occur twice.
  *
  * Without a reference to an identity, the result stands for the credentials of the manager. The identity
  * `MANAGER_IDENTITY` decides who may use them; if it does not exist, every namespace may. So a client that removes the

@@ -35,8 +35,8 @@ interface NamedSource {
  * Finds the source of credentials for an identity of Cluster API Provider AWS.
  *
  * The key of a source contains the version of the Secret, and uid and generation of each AWSClusterRoleIdentity in the
- * chain. After a change of the Secret or of such an identity the key differs, so credentials from before the change are not
- * used again.
+ * chain. After a change of the Secret or of such an identity the key differs, so credentials from before the change are
+ * not used again.
  */
 export function newCredentialSources({
   own,

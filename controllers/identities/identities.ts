@@ -45,8 +45,8 @@ export interface Identities {
   /** The caches and the polling of Secrets, which must be started before `sources` is used. */
   readonly runnables: readonly Runnable[];
   /**
-   * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace. The
-   * objects in the first list of a cache are not reported.
+   * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
+   * The objects in the first list of a cache are not reported.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -73,7 +73,9 @@ interface IdentityObjects {
   readonly secrets: Secrets;
 }
 
-/** Watches the identities of Cluster API Provider AWS. Their CRDs may be installed and removed while the manager runs. */
+/**
+ * Watches the identities of Cluster API Provider AWS. Their CRDs may be installed and removed while the manager runs.
+ */
 export function newIdentities(options: IdentitiesOptions): Identities {
   const { client, clock, logger, namespace, resync, own, assuming } = options;
   const handlers = new Set<IdentityChangeHandler>();
@@ -142,8 +144,9 @@ function notifyOfChanges(
 }
 
 /**
- * A cache that counts as started after its first attempt to list, even a failed one, because most AWSFargateProfiles need no
- * identity. Whenever the cache has listed its kind after that, a change is reported that affects all identities.
+ * A cache that counts as started after its first attempt to list, even a failed one, because most AWSFargateProfiles
+ * need no identity. Whenever the cache has listed its kind after that, a change is reported that affects all
+ * identities.
  */
 function newCache(
   { client, clock, random, logger }: IdentitiesOptions,
@@ -169,8 +172,8 @@ function newCache(
 }
 
 /**
- * Whether `view` of an object has changed. The objects of an initial list are no change, because `onSync` reports the list
- * as a whole.
+ * Whether `view` of an object has changed. The objects of an initial list are no change, because `onSync` reports the
+ * list as a whole.
  */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'

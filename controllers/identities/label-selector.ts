@@ -22,9 +22,9 @@ const VALUE = new RegExp(`^(?:${NAME})?$`);
 export const isEmptySelector = (selector: LabelSelector): boolean => requirementsOf(selector).length === 0;
 
 /**
- * Whether the label selector selects the labels, as LabelSelectorAsSelector of Kubernetes does: each requirement must be
- * met, and an absent label meets `NotIn` and `DoesNotExist`. Returns Left with the problem if the selector is invalid, as
- * Kubernetes rejects it. An invalid selector must allow no namespace.
+ * Whether the label selector selects the labels, as LabelSelectorAsSelector of Kubernetes does: each requirement must
+ * be met, and an absent label meets `NotIn` and `DoesNotExist`. Returns Left with the problem if the selector is
+ * invalid, as Kubernetes rejects it. An invalid selector must allow no namespace.
  */
 export function evaluateSelector(selector: LabelSelector, labels: Labels): E.Either<string, boolean> {
   const requirements = requirementsOf(selector);

@@ -19,8 +19,8 @@ const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
 /**
- * How long the credentials of a Secret are used without a new read. This is longer than {@link POLL_PERIOD}, the interval at
- * which they are read again.
+ * How long the credentials of a Secret are used without a new read. This is longer than {@link POLL_PERIOD}, the
+ * interval at which they are read again.
  */
 const CREDENTIALS_TTL: Ms = 60_000;
 /**
@@ -36,7 +36,8 @@ const UNUSED_RETENTION: Ms = 15 * 60_000;
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
 /**
- * The content of a Secret with AWS access keys. `version` (uid and resourceVersion) differs after each change of the Secret.
+ * The content of a Secret with AWS access keys. `version` (uid and resourceVersion) differs after each change of the
+ * Secret.
  */
 export type SecretState =
   | { readonly kind: 'complete'; readonly version: string; readonly credentials: AwsCredentials }
@@ -68,8 +69,8 @@ export interface SecretsOptions {
 }
 
 /**
- * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets,
- * not to list or watch them, so it reads only Secrets that identities name. It polls the Secrets in use, to report changes.
+ * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets, not
+ * to list or watch them, so it reads only Secrets that identities name. It polls the Secrets in use, to report changes.
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';
@@ -133,7 +134,8 @@ export class Secrets implements Runnable {
   }
 
   /**
-   * Reads a Secret. Concurrent calls share one request, which continues when a caller aborts, because its result is cached.
+   * Reads a Secret. Concurrent calls share one request, which continues when a caller aborts, because its result is
+   * cached.
    */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));

@@ -11,15 +11,15 @@ export interface ApiRejection {
 }
 
 /**
- * The maximum length of a message in characters. An Event may have 1024 bytes, and the remedy that follows the message must
- * fit in.
+ * The maximum length of a message in characters. An Event may have 1024 bytes, and the remedy that follows the message
+ * must fit in.
  */
 const MAX_MESSAGE = 600;
 
 /**
- * The rejection that an error stands for, if only a user can end it: a permission, an admission webhook or policy, a quota,
- * a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and a write or deletion
- * by another client.
+ * The rejection that an error stands for, if only a user can end it: a permission, an admission webhook or policy, a
+ * quota, a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and a write
+ * or deletion by another client.
  */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
@@ -27,7 +27,8 @@ export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
 }
 
 /**
- * The message of an API error, without parts that differ between attempts: a condition must not change with every attempt.
+ * The message of an API error, without parts that differ between attempts: a condition must not change with every
+ * attempt.
  */
 export function describeApiError({ message }: KubeError): string {
   const steady = message.replaceAll(LOCAL_PORT, '$1');
@@ -42,14 +43,14 @@ export const describeApiRejection = ({ message }: ApiRejection): string =>
   `The API server does not carry out a request of the controller: ${message}`;
 
 /**
- * The HTTP status codes of rejections that only a user can end: bad request, unauthorized, forbidden, method not allowed,
- * too large, unprocessable.
+ * The HTTP status codes of rejections that only a user can end: bad request, unauthorized, forbidden, method not
+ * allowed, too large, unprocessable.
  */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
 /**
- * What a user can do about an API error; `undefined` if the error ends without a user. The message is checked before the
- * HTTP status, because a webhook may deny with any status.
+ * What a user can do about an API error; `undefined` if the error ends without a user. The message is checked before
+ * the HTTP status, because a webhook may deny with any status.
  */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {

@@ -37,8 +37,8 @@ import type { Runnable } from '../../pkg/runtime/types.ts';
 /** The index of AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, and of control planes, by their namespace and the
- * name of the EKS cluster. Two regions may have EKS clusters of the same name.
+ * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, and of control planes, by their namespace
+ * and the name of the EKS cluster. Two regions may have EKS clusters of the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** The index of AWSFargateProfiles by their namespace. */
@@ -204,8 +204,8 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 }
 
 /**
- * The index values of a control plane: the keys of the Clusters that own it by owner reference, or by label before the owner
- * reference is set.
+ * The index values of a control plane: the keys of the Clusters that own it by owner reference, or by label before the
+ * owner reference is set.
  */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;

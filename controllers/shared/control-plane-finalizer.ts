@@ -35,21 +35,21 @@ export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
   metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) ?? false;
 
 /**
- * Adds and removes the control plane finalizer. Each patch contains the resourceVersion that was read, so that a change by
- * another client gives a conflict.
+ * Adds and removes the control plane finalizer. Each patch contains the resourceVersion that was read, so that a change
+ * by another client gives a conflict.
  */
 export class ControlPlaneFinalizer {
   private readonly client: KubeClient;
   private readonly controlPlanes: Store;
   private readonly resource: () => Resource | undefined;
   /**
-   * The requests in progress that add the finalizer, by control plane: profiles that are created at the same time share one
-   * request.
+   * The requests in progress that add the finalizer, by control plane: profiles that are created at the same time share
+   * one request.
    */
   private readonly additions = new SingleFlight<FinalizerResult>();
   /**
-   * The locks of control planes. A removal lists the profiles and then removes the finalizer. Without the lock, a profile
-   * that comes between these two steps could see the finalizer that is about to be removed.
+   * The locks of control planes. A removal lists the profiles and then removes the finalizer. Without the lock, a
+   * profile that comes between these two steps could see the finalizer that is about to be removed.
    */
   private readonly locks = new KeyedMutex();
 
@@ -74,9 +74,9 @@ export class ControlPlaneFinalizer {
 
   /**
    * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or a
-   * control plane that is being deleted. The API server rejects new finalizers on an object that is being deleted, so no
-   * profile is created after a teardown has begun. The profile that needs the finalizer must have its own finalizer before:
-   * then this process does not remove the finalizer of the control plane any more.
+   * control plane that is being deleted. The API server rejects new finalizers on an object that is being deleted, so
+   * no profile is created after a teardown has begun. The profile that needs the finalizer must have its own finalizer
+   * before: then this process does not remove the finalizer of the control plane any more.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
@@ -91,8 +91,8 @@ export class ControlPlaneFinalizer {
       return { kind: 'rejected', reason: `the controller cannot read ${CONTROL_PLANE_KIND} objects` };
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       try {
-        // The control plane is read from the API server, not from the cache: an outdated list of finalizers in the patch
-        // would remove the finalizers of other controllers.
+        // The control plane is read from the API server, not from the cache: an outdated list of finalizers in the
+        // patch would remove the finalizers of other controllers.
         const object = await this.client.get(resource, key, { signal });
         if (object === undefined || isDeleting(object)) return { kind: 'controlPlaneDeleting' };
         if (hasControlPlaneFinalizer(object)) return { kind: 'present' };

@@ -3,8 +3,8 @@ import { PROVIDER_LABEL, VERSION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /**
- * Fields that this controller needs and that the CRD of Cluster API Provider AWS does not have. Under a CRD without a field,
- * the API server drops the field from objects that are read, and from the stored object at the next write:
+ * Fields that this controller needs and that the CRD of Cluster API Provider AWS does not have. Under a CRD without a
+ * field, the API server drops the field from objects that are read, and from the stored object at the next write:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
  */
 const REQUIRED_FIELDS = [
@@ -39,8 +39,8 @@ export function compareSchema(crd: KubeObject): SchemaComparison {
 }
 
 /**
- * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that our CRD has and the other CRD
- * lacks. The API server drops them from an object that is written under the other CRD.
+ * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that our CRD has and the other
+ * CRD lacks. The API server drops them from an object that is written under the other CRD.
  */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];

@@ -8,9 +8,9 @@ import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 /**
  * Why nothing may be deleted for the object now, in the API server or in AWS; `undefined` if it may be deleted. The API
- * server is asked for the object and its Cluster, because the caches may not show a new pause yet. `clusters` is the version
- * in which the API server serves Clusters; `undefined` if it serves none. `cluster`: the Cluster of the object; default: the one
- * that its spec names.
+ * server is asked for the object and its Cluster, because the caches may not show a new pause yet. `clusters` is the
+ * version in which the API server serves Clusters; `undefined` if it serves none. `cluster`: the Cluster of the object;
+ * default: the one that its spec names.
  */
 export async function findLiveBlocker(
   client: KubeClient,

@@ -12,8 +12,8 @@ type ObjectWithMeta = { readonly metadata: ObjectMeta };
 export const isDeleting = ({ metadata }: ObjectWithMeta): boolean => metadata.deletionTimestamp !== undefined;
 
 /**
- * Whether `clusterctl move` is moving the object to another management cluster. Profile and role in AWS must then stay as
- * they are.
+ * Whether `clusterctl move` is moving the object to another management cluster. Profile and role in AWS must then stay
+ * as they are.
  */
 export const isMoving = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[DELETE_FOR_MOVE_ANNOTATION] !== undefined;
@@ -25,16 +25,16 @@ export const hasFinalizer = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.finalizers?.includes(FINALIZER) ?? false;
 
 /**
- * Whether the object is paused by its annotation. An AWSFargateProfile is also paused while `spec.paused` of its Cluster is
- * true.
+ * Whether the object is paused by its annotation. An AWSFargateProfile is also paused while `spec.paused` of its
+ * Cluster is true.
  */
 export const hasPausedAnnotation = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[PAUSED_ANNOTATION] !== undefined;
 
 /**
  * Whether profile and role stay in AWS when the object is deleted. The retain annotation repeats `spec.deletionPolicy:
- * Retain`, because the API server removes that field under a CRD of another provider. Only an explicit `Delete` overrides
- * the annotation.
+ * Retain`, because the API server removes that field under a CRD of another provider. Only an explicit `Delete`
+ * overrides the annotation.
  */
 export function isRetained({ metadata, spec }: AWSFargateProfile): boolean {
   return (

@@ -6,8 +6,8 @@ import type { ApiRejection } from './api-rejections.ts';
 import { describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors must last until users are told. This is longer than the restart of an API server takes, and longer than a
- * client takes that writes an object in many small steps.
+ * How long errors must last until users are told. This is longer than the restart of an API server takes, and longer
+ * than a client takes that writes an object in many small steps.
  */
 const PATIENCE: Ms = 60_000;
 
@@ -17,8 +17,8 @@ const CONFLICT: ApiRejection = {
 };
 
 /**
- * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need not
- * know about them. For each object this class remembers since when every attempt has failed.
+ * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need
+ * not know about them. For each object this class remembers since when every attempt has failed.
  */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
@@ -34,8 +34,8 @@ export class PersistentErrors {
   }
 
   /**
-   * Records an error. Returns `undefined` if the error is no answer of the API server, or if the attempts have not failed
-   * long enough for a report.
+   * Records an error. Returns `undefined` if the error is no answer of the API server, or if the attempts have not
+   * failed long enough for a report.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

@@ -27,10 +27,10 @@ export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
 
 /**
- * What the keeper of the CRD (controllers/crdkeeper) does about the served CRD and the webhooks of Cluster API Provider AWS.
- * `restoring`: it applies the CRD of this provider again as soon as it may. `stopped`: another client has reverted that too
- * often; `problem` and `remedy` say so in sentences without the closing full stop. `capaServes`: Cluster API Provider AWS
- * answers `webhook`, so its own controller reconciles AWSFargateProfiles.
+ * What the keeper of the CRD (controllers/crdkeeper) does about the served CRD and the webhooks of Cluster API Provider
+ * AWS. `restoring`: it applies the CRD of this provider again as soon as it may. `stopped`: another client has reverted
+ * that too often; `problem` and `remedy` say so in sentences without the closing full stop. `capaServes`: Cluster API
+ * Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
  */
 export type KeeperState =
   | { readonly kind: 'restoring' }
@@ -58,7 +58,9 @@ export type ServedSchemaState =
 /** What {@link ServedSchema} reads from the API server. */
 type Verdict = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
-/** Whether this provider must leave AWSFargateProfiles alone: their fields are hidden, or another controller has them. */
+/**
+ * Whether this provider must leave AWSFargateProfiles alone: their fields are hidden, or another controller has them.
+ */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
 export interface SchemaMetrics {
@@ -76,8 +78,8 @@ export function schemaMetrics(registry: Registry): SchemaMetrics {
 }
 
 /**
- * Checks with which CRD schema the API server serves AWSFargateProfiles. Releases of Cluster API Provider AWS contain a CRD
- * of the same name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
+ * Checks with which CRD schema the API server serves AWSFargateProfiles. Releases of Cluster API Provider AWS contain a
+ * CRD of the same name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
  */
 export class ServedSchema {
   private readonly client: KubeClient;
@@ -101,8 +103,8 @@ export class ServedSchema {
   }
 
   /**
-   * Tells what the keeper of the CRD does. `undefined`: the keeper has nothing to do. After a change, the next check reads the
-   * CRD, because the keeper has seen or made a change.
+   * Tells what the keeper of the CRD does. `undefined`: the keeper has nothing to do. After a change, the next check
+   * reads the CRD, because the keeper has seen or made a change.
    */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
@@ -119,8 +121,8 @@ export class ServedSchema {
   }
 
   /**
-   * The served schema, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last successful check
-   * is returned.
+   * The served schema, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last successful
+   * check is returned.
    */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);

@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { NODE_FLAGS } from './node-flags.ts';
 
 /**
- * A script that allocates some 200 MB, retains a small part, and prints [size of the young generation, size of the heap] in
- * MiB.
+ * A script that allocates some 200 MB, retains a small part, and prints [size of the young generation, size of the
+ * heap] in MiB.
  */
 const CHURN = `
   import v8 from 'node:v8';
@@ -29,8 +29,8 @@ const HEAT = `
 `;
 
 /**
- * A script that runs a WebAssembly loop until V8's TurboFan has compiled it, at most 2 s. The script prints two numbers, 0
- * or 1: whether Liftoff and TurboFan have compiled the loop.
+ * A script that runs a WebAssembly loop until V8's TurboFan has compiled it, at most 2 s. The script prints two
+ * numbers, 0 or 1: whether Liftoff and TurboFan have compiled the loop.
  */
 const HEAT_WASM = `
   const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';

@@ -1,14 +1,15 @@
 /**
- * The flags of Node.js with which the manager runs: in the image, through the first line of `dist/manager.mjs`, and in tests.
- * They are flags of V8, and NODE_OPTIONS does not accept all of them. docs/performance.md has the measurements.
+ * The flags of Node.js with which the manager runs: in the image, through the first line of `dist/manager.mjs`, and in
+ * tests. They are flags of V8, and NODE_OPTIONS does not accept all of them. docs/performance.md has the measurements.
  */
 export const NODE_FLAGS: readonly string[] = [
-  // Limits each half of V8's young generation to 4 MiB. By default it grows to 16 MiB, and a grown heap does not shrink.
+  // Limits each half of V8's young generation to 4 MiB. By default it grows to 16 MiB, and a grown heap does not
+  // shrink.
   '--max-semi-space-size=4',
   // Makes V8 collect the old generation after 20 % of growth. By default V8 lets it grow up to fourfold.
   '--heap-growing-percent=20',
-  // Keep V8 from optimizing undici's HTTP parser, which is WebAssembly. TurboFan takes 21 MiB to compile one large function
-  // of the parser, and the C library keeps that memory.
+  // Keep V8 from optimizing undici's HTTP parser, which is WebAssembly. TurboFan takes 21 MiB to compile one large
+  // function of the parser, and the C library keeps that memory.
   '--no-wasm-tier-up',
   '--no-wasm-dynamic-tiering',
 ];

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Licences under which an Apache-2.0 work may contain the code if it includes the notice; no other condition applies. */
+/**
+ * Licences under which an Apache-2.0 work may contain the code if it includes the notice; no other condition applies.
+ */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -60,8 +62,8 @@ function readManifest(directory: string): {
 const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicense']);
 
 /**
- * The texts of a package's licence files. If the package has none: the text of Apache-2.0 if that is its licence, or a note
- * that no notice is required.
+ * The texts of a package's licence files. If the package has none: the text of Apache-2.0 if that is its licence, or a
+ * note that no notice is required.
  */
 function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
   const own = readdirSync(directory)
@@ -74,8 +76,8 @@ function licenceTexts(root: string, directory: string, licence: string): readonl
 }
 
 /**
- * Collects the notices of all packages in a bundle. Throws one error that names each package without a permissive licence or
- * without a licence text.
+ * Collects the notices of all packages in a bundle. Throws one error that names each package without a permissive
+ * licence or without a licence text.
  */
 export function collectNotices(root: string, inputs: readonly string[]): readonly Notice[] {
   const problems: string[] = [];

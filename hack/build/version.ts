@@ -10,8 +10,8 @@ function git(root: string, ...args: readonly string[]): string | undefined {
 }
 
 /**
- * The version of a build. On the tag `v0.1.0` and outside of a git checkout it is `v0.1.0`, otherwise `v0.1.0+<commit>`. If
- * the sources differ from the commit, `.dirty` follows.
+ * The version of a build. On the tag `v0.1.0` and outside of a git checkout it is `v0.1.0`, otherwise
+ * `v0.1.0+<commit>`. If the sources differ from the commit, `.dirty` follows.
  */
 export function versionOf(root: string, packageVersion: string): string {
   const version = `v${packageVersion}`;

@@ -43,8 +43,8 @@ function cacheDirectory(): string {
 
 /**
  * The addresses of the Debian archives from which packages are downloaded: that of the environment variable
- * `DEBIAN_ARCHIVE`, otherwise those of the machine's apt. An archive drops a version when a newer one replaces it, so an
- * older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
+ * `DEBIAN_ARCHIVE`, otherwise those of the machine's apt. An archive drops a version when a newer one replaces it, so
+ * an older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
  * @throws if apt is missing and `DEBIAN_ARCHIVE` is not set
  */
 function debianArchives(): readonly string[] {

@@ -45,8 +45,8 @@ export async function newLayer(comment: string, entries: readonly Entry[]): Prom
 }
 
 /**
- * Returns an OCI archive: an image layout in a tar archive, as `skopeo copy oci-archive:…` and `podman load` read it. The
- * image index has one image for each platform.
+ * Returns an OCI archive: an image layout in a tar archive, as `skopeo copy oci-archive:…` and `podman load` read it.
+ * The image index has one image for each platform.
  * https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
  */
 export function ociArchive(

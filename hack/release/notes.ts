@@ -1,6 +1,6 @@
 /**
- * Returns the changes of a version from the changelog (format: Keep a Changelog), without the heading of the version. If
- * the changelog has no heading for the version, returns the unreleased changes.
+ * Returns the changes of a version from the changelog (format: Keep a Changelog), without the heading of the version.
+ * If the changelog has no heading for the version, returns the unreleased changes.
  * @throws if there are no changes
  */
 export function changesOf(changelog: string, version: string): string {

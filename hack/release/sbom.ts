@@ -31,8 +31,8 @@ const componentOf = ({ name, version, purl, licence }: OtherComponent): Componen
 });
 
 /**
- * Returns the software bill of materials of a version in the format CycloneDX 1.6: the npm packages whose code is in the
- * bundle, and other components. There is no serial number and no time, so the same inputs give the same bytes.
+ * Returns the software bill of materials of a version in the format CycloneDX 1.6: the npm packages whose code is in
+ * the bundle, and other components. There is no serial number and no time, so the same inputs give the same bytes.
  */
 export function softwareBillOfMaterials(
   product: { readonly name: string; readonly version: string; readonly licence: string },

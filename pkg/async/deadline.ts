@@ -1,6 +1,9 @@
 import type { Clock, Ms } from '../env/clock.ts';
 
-/** The error of an operation that exceeded its time limit. The class distinguishes a timeout from an abort by the caller. */
+/**
+ * The error of an operation that exceeded its time limit. The class distinguishes a timeout from an abort by the
+ * caller.
+ */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
   readonly limit: Ms;
@@ -15,9 +18,9 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * An abort signal that aborts after a time limit, or when its parent signal aborts. The creator of a Deadline
- * disposes of it as soon as the work with the signal is done: that stops the timer of the Deadline, and removes its listener from the
- * parent signal.
+ * An abort signal that aborts after a time limit, or when its parent signal aborts. The creator of a Deadline disposes
+ * of it as soon as the work with the signal is done: that stops the timer of the Deadline, and removes its listener
+ * from the parent signal.
  */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
@@ -52,9 +55,9 @@ export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = '
 const nothing = (): void => {};
 
 /**
- * Runs the function `work` with a new signal that aborts after `limit` ms, or when the signal `parent` aborts. When the new
- * signal aborts, the returned promise rejects at once with {@link DeadlineExceeded} or the reason of `parent`, even when
- * `work` ignores the signal.
+ * Runs the function `work` with a new signal that aborts after `limit` ms, or when the signal `parent` aborts. When the
+ * new signal aborts, the returned promise rejects at once with {@link DeadlineExceeded} or the reason of `parent`, even
+ * when `work` ignores the signal.
  */
 export async function withDeadline<A>(
   clock: Clock,
@@ -72,8 +75,8 @@ export async function withDeadline<A>(
 }
 
 /**
- * Runs the function `work`. The returned promise rejects with the reason of `signal` as soon as `signal` aborts, even when
- * `work` ignores `signal`.
+ * Runs the function `work`. The returned promise rejects with the reason of `signal` as soon as `signal` aborts, even
+ * when `work` ignores `signal`.
  */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {
@@ -110,5 +113,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether a signal has aborted. This is a function because TypeScript assumes that the property `aborted` never changes. */
+/**
+ * Whether a signal has aborted. This is a function because TypeScript assumes that the property `aborted` never
+ * changes.
+ */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -1,14 +1,15 @@
 import { untilAborted } from './deadline.ts';
 
 /**
- * A lock per name: of all `run` calls that lock the same name, only one at a time does its work, in the order of the calls.
+ * A lock per name: of all `run` calls that lock the same name, only one at a time does its work, in the order of the
+ * calls.
  *
  * A call that locks several names locks them in sorted order, so that two calls with common names cannot deadlock.
  */
 export class KeyedMutex {
   /**
-   * The key is a locked name. The value is a promise that resolves when the newest `run` call that asked for the name has
-   * unlocked it.
+   * The key is a locked name. The value is a promise that resolves when the newest `run` call that asked for the name
+   * has unlocked it.
    */
   private readonly tails = new Map<string, Promise<void>>();
 
@@ -18,8 +19,8 @@ export class KeyedMutex {
   }
 
   /**
-   * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before `work` has begun, rejects with the
-   * reason of `signal`, and never runs `work`.
+   * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before `work` has begun, rejects with
+   * the reason of `signal`, and never runs `work`.
    */
   async run<A>(names: readonly string[], signal: AbortSignal, work: () => Promise<A>): Promise<A> {
     const releases: (() => void)[] = [];

@@ -47,7 +47,8 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 const MAX_ERROR_CODES = 100;
 
 /**
- * Registers the metrics of the requests to AWS. The names that begin with `aws_api_` are those of Cluster API Provider AWS.
+ * Registers the metrics of the requests to AWS. The names that begin with `aws_api_` are those of Cluster API Provider
+ * AWS.
  */
 export function awsMetrics(registry: Registry): AwsMetrics {
   const requests = new Counter({

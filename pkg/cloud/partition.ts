@@ -39,8 +39,8 @@ export function stsRegionOf(partition: string, region: string | undefined): stri
 export const partitionOfArn = (arn: string): string => arn.split(':')[1] || AWS.name;
 
 /**
- * The form of the name of an AWS region: a lower-case label of a host name. The AWS SDKs refuse most other names before they
- * send a request.
+ * The form of the name of an AWS region: a lower-case label of a host name. The AWS SDKs refuse most other names before
+ * they send a request.
  */
 const REGION_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

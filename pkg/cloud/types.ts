@@ -81,7 +81,9 @@ export interface EksClusters {
   describe(name: EksClusterName): Call<EksCluster | undefined>;
 }
 
-/** An access entry of an EKS cluster, as EKS describes it. EKS does not show the unique id of the role that it serves. */
+/**
+ * An access entry of an EKS cluster, as EKS describes it. EKS does not show the unique id of the role that it serves.
+ */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
   /** The type: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
@@ -158,15 +160,18 @@ export interface Session {
 }
 
 /**
- * The `identityRef` of a control plane or of `spec.eksCluster`, which names an AWSCluster…Identity. Without an `identityRef` the
- * manager's own credentials are used.
+ * The `identityRef` of a control plane or of `spec.eksCluster`, which names an AWSCluster…Identity. Without an
+ * `identityRef` the manager's own credentials are used.
  */
 export interface IdentityRef {
   readonly kind: string;
   readonly name: string;
 }
 
-/** The field in which a user names the identity: `spec.identityRef` of the control plane, or `spec.eksCluster.identityRef`. */
+/**
+ * The field in which a user names the identity: `spec.identityRef` of the control plane, or
+ * `spec.eksCluster.identityRef`.
+ */
 export type IdentityField = 'controlPlane' | 'eksCluster';
 
 export interface SessionRequest {

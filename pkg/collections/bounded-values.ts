@@ -1,6 +1,6 @@
 /**
- * Limits the number of different values, such as those of a metric's label. The first `limit` values stay as they are; every
- * further value becomes `other`.
+ * Limits the number of different values, such as those of a metric's label. The first `limit` values stay as they are;
+ * every further value becomes `other`.
  */
 export class BoundedValues {
   private readonly limit: number;

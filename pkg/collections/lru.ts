@@ -4,7 +4,10 @@ import type { Clock, Ms } from '../env/clock.ts';
 export interface LruOptions {
   /** The maximum number of entries. A further entry evicts the entry that was used longest ago. */
   readonly maxEntries?: number;
-  /** An entry that was not used for `span` ms is evicted, at the next use of another entry or the next call of `entries`. */
+  /**
+   * An entry that was not used for `span` ms is evicted, at the next use of another entry or the next call of
+   * `entries`.
+   */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
 }
 

@@ -9,7 +9,8 @@ export interface Timer {
 /**
  * The only source of time in the manager. Tests use a VirtualClock.
  *
- * - `now` is the wall clock, in whole milliseconds since 1970. It is for messages and for timestamps of Kubernetes and AWS.
+ * - `now` is the wall clock, in whole milliseconds since 1970. It is for messages and for timestamps of Kubernetes and
+ *   AWS.
  * - `monotonic` never jumps. It measures durations, for leases, deadlines and latencies.
  */
 export interface Clock {

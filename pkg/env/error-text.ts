@@ -25,8 +25,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Joins the messages of an error and its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`. Leaves
- * out the message of a cause when the text joined so far contains it.
+ * Joins the messages of an error and its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`.
+ * Leaves out the message of a cause when the text joined so far contains it.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)

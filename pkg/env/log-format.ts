@@ -20,7 +20,7 @@ const VERBOSITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 0, inf
 
 /**
  * Formats a log record in klog's text format, which the other managers of a Cluster API management cluster use: `I1121
- * 03:25:00.123000       1 manager] "Reconciling" AWSFargateProfile="default/batch" reconcileID="…"`. Times are in UTC. The
+ * 03:25:00.123000 1 manager] "Reconciling" AWSFargateProfile="default/batch" reconcileID="…"`. Times are in UTC. The
  * lines of a multi-line value are indented by a tab, so that a value cannot imitate a log line.
  */
 export function formatText(record: LogRecord): string {
@@ -69,8 +69,9 @@ const quote = (text: string): string => JSON.stringify(text);
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
 /**
- * Formats a log record as a JSON object with the fields of Kubernetes' JSON logging (component-base): `ts` in ms since 1970,
- * `msg`, `v`, `err`, and a field per key of the log call. The fields `level` and `stack` are additions to that format.
+ * Formats a log record as a JSON object with the fields of Kubernetes' JSON logging (component-base): `ts` in ms since
+ * 1970, `msg`, `v`, `err`, and a field per key of the log call. The fields `level` and `stack` are additions to that
+ * format.
  */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);

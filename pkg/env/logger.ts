@@ -2,8 +2,8 @@
 export type LogKeys = Readonly<Record<string, unknown>>;
 
 /**
- * Structured logging like Go's logr: a constant message, and the values in `keys`. `error` logs an error with all its causes.
- * `debug` prints only when the flag `--v` of the manager is at least 4.
+ * Structured logging like Go's logr: a constant message, and the values in `keys`. `error` logs an error with all its
+ * causes. `debug` prints only when the flag `--v` of the manager is at least 4.
  */
 export interface Logger {
   info(message: string, keys?: LogKeys): void;

@@ -1,11 +1,11 @@
 /**
- * Whether a thrown value shows a bug in the program, for which Go would panic, and not a failure of its environment (network,
- * API server, AWS).
+ * Whether a thrown value shows a bug in the program, for which Go would panic, and not a failure of its environment
+ * (network, API server, AWS).
  *
- * A bug is an error of one of JavaScript's own classes, a failed assertion, or a thrown value that is no Error. The manager
- * has error classes of its own for failures of the environment. Node.js reports some of those failures with a class of
- * JavaScript (`TypeError: fetch failed`). The transports wrap such an error; this function looks at the wrapper, not at its
- * cause.
+ * A bug is an error of one of JavaScript's own classes, a failed assertion, or a thrown value that is no Error. The
+ * manager has error classes of its own for failures of the environment. Node.js reports some of those failures with a
+ * class of JavaScript (`TypeError: fetch failed`). The transports wrap such an error; this function looks at the
+ * wrapper, not at its cause.
  */
 export function isPanic(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;

@@ -8,11 +8,14 @@ const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');
 export const hasHidden = (text: string): boolean => HAS_HIDDEN.test(text);
 
 /**
- * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`, so that text of other people cannot
- * control the terminal that shows it. A JSON text keeps its meaning.
+ * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`, so that text of other people
+ * cannot control the terminal that shows it. A JSON text keeps its meaning.
  */
 export const escapeHidden = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Like {@link escapeHidden}, and joins the lines of the text, so that a line of the text cannot imitate another message. */
+/**
+ * Like {@link escapeHidden}, and joins the lines of the text, so that a line of the text cannot imitate another
+ * message.
+ */
 export const toPrintableLine = (text: string): string => escapeHidden(text.trim().replace(/\s*\n\s*/g, ' '));

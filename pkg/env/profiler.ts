@@ -1,11 +1,13 @@
 import type { Session } from 'node:inspector/promises';
-/** Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects. */
+/**
+ * Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects.
+ */
 export interface Profiler {
   /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */
   cpu(wait: () => Promise<void>): Promise<string>;
   /**
-   * Samples which functions allocate memory that is still in use at the end. Returns JSON in V8's format `.heapprofile`,
-   * which has names of functions and numbers, and no values of the heap.
+   * Samples which functions allocate memory that is still in use at the end. Returns JSON in V8's format
+   * `.heapprofile`, which has names of functions and numbers, and no values of the heap.
    */
   heap(wait: () => Promise<void>): Promise<string>;
 }

@@ -27,8 +27,8 @@ export interface ClosableLogger extends Logger {
 }
 
 /**
- * The log verbosity of debug lines. Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is
- * trace.
+ * The log verbosity of debug lines. Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5
+ * is trace.
  */
 const DEBUG_VERBOSITY = 4;
 

@@ -3,8 +3,8 @@ import type { AwsLocation } from './arns.ts';
 import { matchesWildcard } from './policy.ts';
 
 /**
- * The limits that the operator of this controller sets for the roles of AWSFargateProfiles. In a pattern, `*` stands for any
- * number of characters and `?` for one, as in IAM policies.
+ * The limits that the operator of this controller sets for the roles of AWSFargateProfiles. In a pattern, `*` stands
+ * for any number of characters and `?` for one, as in IAM policies.
  */
 export interface OperatorLimits {
   /**

@@ -46,8 +46,8 @@ export function profileNameFor(object: { readonly name: string; readonly namespa
 }
 
 /**
- * Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. `cluster` is the
- * name of the Cluster, or that of the EKS cluster if it has no Cluster.
+ * Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. `cluster`
+ * is the name of the Cluster, or that of the EKS cluster if it has no Cluster.
  */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return generateRoleName(cluster, profile);

@@ -15,8 +15,8 @@ import {
 } from './tags.ts';
 
 /**
- * The names under which a profile and roles that Cluster API Provider AWS created count as those of one AWSFargateProfile.
- * That provider's tags do not name the AWSFargateProfile.
+ * The names under which a profile and roles that Cluster API Provider AWS created count as those of one
+ * AWSFargateProfile. That provider's tags do not name the AWSFargateProfile.
  */
 export interface AdoptableNames {
   readonly profile: ProfileName;
@@ -62,9 +62,9 @@ export function profileOwner(
 }
 
 /**
- * Tells whether an IAM role belongs to this controller. It does if this controller's tags on the role name the EKS cluster
- * and the namespace of the AWSFargateProfile: the control plane of another namespace may name the same EKS cluster, and
- * gets none of its roles.
+ * Tells whether an IAM role belongs to this controller. It does if this controller's tags on the role name the EKS
+ * cluster and the namespace of the AWSFargateProfile: the control plane of another namespace may name the same EKS
+ * cluster, and gets none of its roles.
  *
  * A role without the namespace tag belongs to this controller if Cluster API Provider AWS created it for the
  * AWSFargateProfile: the role then carries that provider's cluster tag and has one of the names `adoptable.roles`.
@@ -106,8 +106,8 @@ export interface OwnershipTag {
 }
 
 /**
- * The tags of this controller that a Fargate profile of the AWSFargateProfile lacks. Empty if it lacks none, or if one of
- * these tags names another owner.
+ * The tags of this controller that a Fargate profile of the AWSFargateProfile lacks. Empty if it lacks none, or if one
+ * of these tags names another owner.
  */
 export const missingProfileTags = (
   tags: Tags,
@@ -115,8 +115,8 @@ export const missingProfileTags = (
 ): readonly OwnershipTag[] => missingTags(tags, [{ key: OWNER_TAG, value: ownerTagValue(object) }], keepCase);
 
 /**
- * The tags of this controller that a role of the AWSFargateProfile lacks. Empty if it lacks none, or if one of these tags
- * names another owner.
+ * The tags of this controller that a role of the AWSFargateProfile lacks. Empty if it lacks none, or if one of these
+ * tags names another owner.
  */
 export const missingRoleTags = (
   tags: Tags,

@@ -6,8 +6,8 @@ import { readText, type Method, type Transport } from './transport/transport.ts'
 import type { KubeObject } from './types.ts';
 
 /**
- * The default deadline of a request to the API server: an admission webhook may take 30 s at most, and the API server rarely
- * needs more for a write.
+ * The default deadline of a request to the API server: an admission webhook may take 30 s at most, and the API server
+ * rarely needs more for a write.
  */
 export const REQUEST_DEADLINE: Ms = 30_000;
 /** How many times at most the client repeats a request whose response has a Retry-After. The number is client-go's. */
@@ -34,9 +34,9 @@ export interface ApiRequest {
 }
 
 /**
- * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server asks
- * for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, and when there is no
- * response.
+ * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server
+ * asks for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, and when there
+ * is no response.
  */
 export class ApiRequests {
   private readonly transport: Transport;
@@ -91,8 +91,8 @@ function headersAndBody({ body, contentType = 'application/json' }: ApiRequest):
 }
 
 /**
- * The delay after which the API server asks to repeat a request, because it is overloaded, starting or stopping; `undefined`
- * when it does not ask for that. The rule is client-go's (rest/with_retry.go).
+ * The delay after which the API server asks to repeat a request, because it is overloaded, starting or stopping;
+ * `undefined` when it does not ask for that. The rule is client-go's (rest/with_retry.go).
  */
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;

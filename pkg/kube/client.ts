@@ -23,8 +23,8 @@ import type {
 import { watchEvents } from './watch-stream.ts';
 
 /**
- * The deadline of a list: the default of kube-apiserver's flag `--request-timeout`, after which kube-apiserver itself aborts
- * the list.
+ * The deadline of a list: the default of kube-apiserver's flag `--request-timeout`, after which kube-apiserver itself
+ * aborts the list.
  */
 const LIST_DEADLINE: Ms = 60_000;
 

@@ -4,8 +4,9 @@ import type { Ms } from '../env/clock.ts';
 import { KubeError } from './errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from './types.ts';
 
-// The API server guarantees the shape of metadata for every kind, whatever the schema of its CRD allows in other fields. The
-// decoders of this file check only the fields that the store needs as keys, and leave the rest of each object undecoded.
+// The API server guarantees the shape of metadata for every kind, whatever the schema of its CRD allows in other
+// fields. The decoders of this file check only the fields that the store needs as keys, and leave the rest of each
+// object undecoded.
 
 const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
   new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
@@ -108,10 +109,15 @@ function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/** Whether the body of a response is a Status, with which the API server answers a DELETE that has removed the object. */
+/**
+ * Whether the body of a response is a Status, with which the API server answers a DELETE that has removed the object.
+ */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
-/** Returns the reason for an HTTP status whose response names no reason, as apimachinery's NewGenericServerResponse does. */
+/**
+ * Returns the reason for an HTTP status whose response names no reason, as apimachinery's NewGenericServerResponse
+ * does.
+ */
 function reasonOf(code: number, method?: string): string {
   switch (code) {
     case 400:

@@ -3,8 +3,8 @@ import type { Ms } from '../env/clock.ts';
 /**
  * A request to the API server that failed: with a response other than 2xx, or without a response (`status` 0).
  *
- * The field `reason` is the reason of the Status in the response (`NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired`,
- * …), or one of these values that this client sets:
+ * The field `reason` is the reason of the Status in the response (`NotFound`, `Conflict`, `Invalid`, `Forbidden`,
+ * `Expired`, …), or one of these values that this client sets:
  * - `NotServed`: 404 without a Status in the body; the API server does not serve the kind.
  * - `NoAnswer`: there was no response within the deadline, or none at all.
  * - `Interrupted`: the connection of an open watch broke.
@@ -47,8 +47,8 @@ export const isAlreadyExists = is('AlreadyExists');
 export const isNotFound = is('NotFound');
 export const isNotServed = is('NotServed');
 /**
- * Whether the resourceVersion or the continue token of a list or watch is older than the API server's history. The objects
- * must then be listed again.
+ * Whether the resourceVersion or the continue token of a list or watch is older than the API server's history. The
+ * objects must then be listed again.
  */
 export const isExpired = is('Expired', 'Gone');
 export const isForbidden = is('Forbidden');

@@ -12,10 +12,15 @@ export const GRANT =
  */
 export const NOT_GRANTED = /User "[^"]*" cannot \w+ (?:resource|path)/;
 
-/** Matches the API server's answer to a create in a namespace that does not exist (admission plugin NamespaceLifecycle). */
+/**
+ * Matches the API server's answer to a create in a namespace that does not exist (admission plugin NamespaceLifecycle).
+ */
 const NO_NAMESPACE = /namespaces "([^"]*)" not found/;
 
-/** What a user can do about rejected credentials, a missing permission or a missing namespace; `undefined` for other errors. */
+/**
+ * What a user can do about rejected credentials, a missing permission or a missing namespace; `undefined` for other
+ * errors.
+ */
 export function remedyOf(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;
   if (error.status === 401) return GIVE_CREDENTIALS;

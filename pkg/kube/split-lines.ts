@@ -1,6 +1,7 @@
 /**
- * Yields the lines of a UTF-8 stream, without their newlines and without empty lines. A chunk of the stream may end anywhere,
- * also within a character. If the stream ends with text after the last newline, calls `onRest` with that text.
+ * Yields the lines of a UTF-8 stream, without their newlines and without empty lines. A chunk of the stream may end
+ * anywhere, also within a character. If the stream ends with text after the last newline, calls `onRest` with that
+ * text.
  */
 export async function* splitLines(
   body: AsyncIterable<Uint8Array>,

@@ -89,24 +89,25 @@ export interface DeleteOptions {
 /**
  * A client of the API server for raw JSON.
  *
- * - Every method throws {@link KubeError} for a response other than 2xx, and when there is no response within 30 s (60 s for
- *   a list).
- * - `get` and `delete` return `undefined` for an object that does not exist. They throw `NotServed` when the API server does
- *   not serve the kind.
- * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline. A watch
- *   is not retried.
+ * - Every method throws {@link KubeError} for a response other than 2xx, and when there is no response within 30 s (60
+ *   s for a list).
+ * - `get` and `delete` return `undefined` for an object that does not exist. They throw `NotServed` when the API server
+ *   does not serve the kind.
+ * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline. A
+ *   watch is not retried.
  */
 export interface KubeClient {
   get(resource: Resource, key: ObjectKey, options: { readonly signal: AbortSignal }): Promise<KubeObject | undefined>;
   list(resource: Resource, options: ListOptions): Promise<KubeList>;
   /**
-   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws `Interrupted` when
-   * the connection breaks.
+   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws `Interrupted`
+   * when the connection breaks.
    */
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject>;
   /**
-   * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it is.
+   * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it
+   * is.
    */
   review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
   /**

@@ -41,8 +41,8 @@ export function newDispatcher({
     uri: proxy.href,
     proxyTunnel: true,
     requestTls: { timeout: connectTimeout, ...socket },
-    // undici sends CONNECT from a pool of its own, without the caller's signal. While CONNECT is unanswered, it occupies one of
-    // the connections, by default for 300 s.
+    // undici sends CONNECT from a pool of its own, without the caller's signal. While CONNECT is unanswered, it
+    // occupies one of the connections, by default for 300 s.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }

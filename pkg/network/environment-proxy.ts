@@ -11,10 +11,10 @@ export type ProxyChoice = (server: URL) => URL | undefined;
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
- * Reads the proxies of the environment by the rules of golang.org/x/net/http/httpproxy, which client-go and the AWS SDK for Go
- * use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others, and the names in lower case are read when those
- * in upper case are empty. `localhost`, loopback addresses and the entries of NO_PROXY are exempt. Returns Left with one
- * sentence about a variable that names no proxy.
+ * Reads the proxies of the environment by the rules of golang.org/x/net/http/httpproxy, which client-go and the AWS SDK
+ * for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others, and the names in lower case are
+ * read when those in upper case are empty. `localhost`, loopback addresses and the entries of NO_PROXY are exempt.
+ * Returns Left with one sentence about a variable that names no proxy.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');
@@ -66,8 +66,8 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 }
 
 /**
- * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` and its
- * subdomains are exempt by `example.org`, only its subdomains by `.example.org` and `*.example.org`.
+ * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` and
+ * its subdomains are exempt by `example.org`, only its subdomains by `.example.org` and `*.example.org`.
  */
 function exemptionOf(entry: string): Exemption | undefined {
   if (entry === '*') return () => true;

@@ -25,7 +25,9 @@ export interface LeaderElectionMetrics {
   recordSlowPath(): void;
 }
 
-/** The metrics of the runtime, under the names of controller-runtime and client-go, so that existing dashboards work. */
+/**
+ * The metrics of the runtime, under the names of controller-runtime and client-go, so that existing dashboards work.
+ */
 export class Metrics {
   /**
    * The Prometheus registry of the manager, which is not prom-client's global registry. Other packages register their

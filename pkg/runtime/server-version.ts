@@ -8,8 +8,9 @@ import { KubeError } from '../kube/errors.ts';
 import type { KubeClient } from '../kube/types.ts';
 
 /**
- * The oldest minor version of Kubernetes 1 whose API server accepts the CRD of AWSFargateProfile. The rules of the CRD use
- * `optionalOldSelf`, which needs the feature CRDValidationRatcheting: alpha and off in 1.28 and 1.29, beta and on from 1.30.
+ * The oldest minor version of Kubernetes 1 whose API server accepts the CRD of AWSFargateProfile. The rules of the CRD
+ * use `optionalOldSelf`, which needs the feature CRDValidationRatcheting: alpha and off in 1.28 and 1.29, beta and on
+ * from 1.30.
  */
 export const OLDEST_MINOR = 30;
 /** How long the check waits before it asks an API server again that did not answer. */
@@ -17,7 +18,10 @@ const RETRY_DELAY: Ms = 5_000;
 /** How long the check waits before it asks an API server again that is too old: an upgrade needs no restart. */
 const UPGRADE_POLL: Ms = 60_000;
 
-/** Returns why a version is too old, as `/version` of the API server reports it; `undefined` when it is supported or unknown. */
+/**
+ * Returns why a version is too old, as `/version` of the API server reports it; `undefined` when it is supported or
+ * unknown.
+ */
 export function tooOld(version: unknown): string | undefined {
   // Some distributions report a minor version such as "30+".
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>

@@ -56,7 +56,9 @@ export interface Runnable {
    * `undefined` while it works. The manager is then not ready.
    */
   outage?(): string | undefined;
-  /** Returns for how long this cache has not been kept up to date, in ms; 0 while it is. Only caches have this method. */
+  /**
+   * Returns for how long this cache has not been kept up to date, in ms; 0 while it is. Only caches have this method.
+   */
   outdatedFor?(): Ms;
 }
 

@@ -22,7 +22,10 @@ async function ensure(names: readonly string[]): Promise<void> {
   print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
 }
 
-/** Gets all binaries of `make test` before the tests start, because a build during a test would exceed the timeout of the test. */
+/**
+ * Gets all binaries of `make test` before the tests start, because a build during a test would exceed the timeout of
+ * the test.
+ */
 async function ensureAll(): Promise<void> {
   await ensure([]);
   try {

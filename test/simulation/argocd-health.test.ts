@@ -36,8 +36,8 @@ const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
 };
 
 /**
- * The parts of an object that a health script reads, and those by which a reader recognizes the object. Times are replaced
- * by a constant. Other parts change whenever the manager writes or calls AWS at another time.
+ * The parts of an object that a health script reads, and those by which a reader recognizes the object. Times are
+ * replaced by a constant. Other parts change whenever the manager writes or calls AWS at another time.
  */
 function essentialsOf({ apiVersion, kind, metadata, ...object }: KubeObject): string {
   const { name, namespace, generation } = metadata;

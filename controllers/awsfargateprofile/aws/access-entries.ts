@@ -8,7 +8,10 @@ import { Lru } from '../../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
 
-/** How long the authentication mode of an EKS cluster counts as known. It changes at most twice in the life of a cluster. */
+/**
+ * How long the authentication mode of an EKS cluster counts as known. It changes at most twice in the life of a
+ * cluster.
+ */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 /** The number of EKS clusters whose authentication mode is kept; a further one is asked for again. */
 const MOST_MODES = 1_000;
@@ -34,8 +37,8 @@ export class AccessEntryReader {
 
   /**
    * Reads the access entry of a role. A call that AWS refuses is part of the result, because the controller needs no
-   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask for the authentication
-   * mode although it is known.
+   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask for the
+   * authentication mode although it is known.
    */
   async read(
     session: Reader,
@@ -63,7 +66,8 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster)();
       if (E.isLeft(response)) return response;
-      // EKS omits the authentication mode of clusters that are older than access entries. A deleted cluster has no entries.
+      // EKS omits the authentication mode of clusters that are older than access entries. A deleted cluster has no
+      // entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);

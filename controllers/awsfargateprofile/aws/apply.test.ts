@@ -15,8 +15,8 @@ import {
   observed,
 } from '../testing/builders.ts';
 
-// The property tests of `decide` compare `apply` with the simulated AWS. The tests of this file cover rules that a random
-// case may never reach.
+// The property tests of `decide` compare `apply` with the simulated AWS. The tests of this file cover rules that a
+// random case may never reach.
 
 const DONE = { kind: 'done' } as const;
 const EXTRA = 'arn:aws:iam::111122223333:policy/extra';

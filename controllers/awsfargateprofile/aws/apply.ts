@@ -11,7 +11,8 @@ export type AppliedOutcome = Extract<MutationOutcome, { kind: 'done' | 'gone' | 
 
 /**
  * Applies the outcome of a mutation to the observed state, so that a pass (one reconcile) reads AWS only once. After an
- * accepted create or delete request the profile is `CREATING` or `DELETING`. The resulting state is used in this pass only.
+ * accepted create or delete request the profile is `CREATING` or `DELETING`. The resulting state is used in this pass
+ * only.
  */
 export function apply(observed: Observed, mutation: Mutation, outcome: AppliedOutcome): Observed {
   if (outcome.kind === 'clusterGone')
@@ -117,7 +118,8 @@ export function apply(observed: Observed, mutation: Mutation, outcome: AppliedOu
 const withoutProfile = ({ name }: ObservedProfile): ObservedProfile => ({ name, found: undefined });
 
 /**
- * Marks a role as used by something else, so that the pass does not delete the role. `inUseBy` names the user of the role.
+ * Marks a role as used by something else, so that the pass does not delete the role. `inUseBy` names the user of the
+ * role.
  */
 export function markRoleInUse(observed: Observed, name: FoundRole['name'], inUseBy: string): Observed {
   return withRole(observed, name, (found) => found && { ...found, inUseBy });

@@ -81,9 +81,9 @@ export function reasonForCredentials(
 }
 
 /**
- * How a pass ends after a failed call to AWS. If this manager stopped the call because it is stopping, or because its lease
- * may have run out, the pass is dropped: the object has no problem. A call that has waited too long for the rate limit is a
- * problem to report, because the next passes may wait as long.
+ * How a pass ends after a failed call to AWS. If this manager stopped the call because it is stopping, or because its
+ * lease may have run out, the pass is dropped: the object has no problem. A call that has waited too long for the rate
+ * limit is a problem to report, because the next passes may wait as long.
  */
 export const endForFailure = (failure: AwsFailure, context: CallContext): PassEnd | DroppedPass =>
   isNotDispatched(failure) && !isLate(failure)
@@ -129,8 +129,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
-  // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then does
-  // not find the role, its answers are inconsistent.
+  // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then
+  // does not find the role, its answers are inconsistent.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
   // IAM answers "not found" if a policy ARN of the spec does not exist, and has no separate error code for this case.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);

@@ -25,13 +25,13 @@ export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 /** The result of reading AWS: the whole state, or the profiles alone if they decide that the pass stops. */
 export type Observation =
   /**
-   * `desired` is the desired state. If the existing profile uses a role with another name than the computed one, `desired`
-   * contains the name of that role.
+   * `desired` is the desired state. If the existing profile uses a role with another name than the computed one,
+   * `desired` contains the name of that role.
    */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
   /**
-   * The pass stops whatever the state of the roles is: EKS is creating or deleting a profile of the object, or the spec is
-   * invalid.
+   * The pass stops whatever the state of the roles is: EKS is creating or deleting a profile of the object, or the spec
+   * is invalid.
    */
   | {
       readonly kind: 'profilesOnly';
@@ -66,8 +66,8 @@ export async function observeProfiles(
 
 /**
  * Reads each IAM role whose name is desired or recorded in status, while the profiles are still being read. Returns
- * `undefined` if the roles are probably not needed: EKS was creating or deleting a profile when status was last written, or
- * a deletion starts with the profile and not with the role.
+ * `undefined` if the roles are probably not needed: EKS was creating or deleting a profile when status was last
+ * written, or a deletion starts with the profile and not with the role.
  */
 export async function observeRolesEarly(
   reader: AwsReader,
@@ -79,8 +79,9 @@ export async function observeRolesEarly(
 }
 
 /**
- * Completes the observed state with the roles, which may have been read early. While nothing changes in AWS, a pass makes
- * three AWS calls, one of them for the profile. If EKS is creating or deleting a profile, this function makes no call.
+ * Completes the observed state with the roles, which may have been read early. While nothing changes in AWS, a pass
+ * makes three AWS calls, one of them for the profile. If EKS is creating or deleting a profile, this function makes no
+ * call.
  */
 export async function completeObservation(
   reader: AwsReader,
@@ -108,8 +109,8 @@ function observeRole(reader: AwsReader, desired: Desired, name: RoleName): Call<
   const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, name);
   const isUnwanted = !isSameRoleName(wanted?.role.name, name);
   const hasOtherPath = (role: Role): boolean => wanted?.role.kind === 'managed' && wanted.role.path !== role.path;
-  // IAM refuses to list the policies of a role that does not exist. So the policies are read at the same time as the role
-  // only if status already has an id of the role.
+  // IAM refuses to list the policies of a role that does not exist. So the policies are read at the same time as the
+  // role only if status already has an id of the role.
   const wasSeen = recorded.roleId !== undefined && isRecorded(desired, name);
   const early = wasSeen ? observeAttachments(reader, name, { isOnlyUsed, isToBeDeleted: isUnwanted }) : undefined;
   return pipe(
@@ -134,7 +135,9 @@ type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
 const NOTHING: Call<readonly string[]> = TE.right([]);
 
-/** Reads the managed policies of a role. If the role is to be deleted, it also reads what makes IAM refuse the deletion. */
+/**
+ * Reads the managed policies of a role. If the role is to be deleted, it also reads what makes IAM refuse the deletion.
+ */
 function observeAttachments(
   { roles }: AwsReader,
   name: RoleName,

@@ -13,8 +13,8 @@ import { callContext, reasonForCredentials } from './failure-reasons.ts';
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
 /**
- * Opens the session in which the object's AWS resources are read and changed. Returns Left if there are no credentials, or
- * if the credentials belong to another account than the account in which the profile was created.
+ * Opens the session in which the object's AWS resources are read and changed. Returns Left if there are no credentials,
+ * or if the credentials belong to another account than the account in which the profile was created.
  */
 export async function openSession(
   sessions: Sessions,
@@ -28,8 +28,8 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // While EKS creates or deletes the object's profile, a pass only asks for the status of the profile, so the AWS calls
-    // of passes over other objects have precedence.
+    // While EKS creates or deletes the object's profile, a pass only asks for the status of the profile, so the AWS
+    // calls of passes over other objects have precedence.
     polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) {

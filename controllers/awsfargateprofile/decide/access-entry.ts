@@ -8,22 +8,25 @@ import type { FoundRole, Observed, ObservedAccessEntry } from '../model/observed
 import { newReason } from '../reasons/reasons.ts';
 import { findRole, isRecreated } from './compare.ts';
 
-// EKS binds an access entry to the unique id of a role, and shows only when the entry was created. When EKS creates a Fargate
-// profile, it makes an entry for the role's ARN only if there is none. It neither corrects nor deletes an entry. So after a
-// role was deleted and created again with the same name, new pods cannot join the cluster until the entry is made anew.
+// EKS binds an access entry to the unique id of a role, and shows only when the entry was created. When EKS creates a
+// Fargate profile, it makes an entry for the role's ARN only if there is none. It neither corrects nor deletes an
+// entry. So after a role was deleted and created again with the same name, new pods cannot join the cluster until the
+// entry is made anew.
 
-/** The type of the access entries that EKS makes for Fargate profiles. This controller touches no entry of another type. */
+/**
+ * The type of the access entries that EKS makes for Fargate profiles. This controller touches no entry of another type.
+ */
 const FARGATE_TYPE = 'FARGATE_LINUX';
 /**
- * The precision of the time at which IAM says that a role was created. An entry of the same second may be older than the
- * role.
+ * The precision of the time at which IAM says that a role was created. An entry of the same second may be older than
+ * the role.
  */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * The next step before a profile is created: deletes an access entry that is older than a role of this controller, so that
- * EKS makes a new one. `undefined` if the profile can be created. An entry whose ARN a live profile uses is not deleted here,
- * but after the creation, by {@link ensureAccessEntry}.
+ * The next step before a profile is created: deletes an access entry that is older than a role of this controller, so
+ * that EKS makes a new one. `undefined` if the profile can be created. An entry whose ARN a live profile uses is not
+ * deleted here, but after the creation, by {@link ensureAccessEntry}.
  */
 export function prepareAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = managedRole(desired, observed);
@@ -36,8 +39,8 @@ export function prepareAccessEntry(desired: Desired, observed: Observed): Decisi
 }
 
 /**
- * The next step after the profile is ACTIVE, so that its role has an access entry that is bound to the role's present unique
- * id; `undefined` if there is none. Each role is checked once: status records the id of the role.
+ * The next step after the profile is ACTIVE, so that its role has an access entry that is bound to the role's present
+ * unique id; `undefined` if there is none. Each role is checked once: status records the id of the role.
  */
 export function ensureAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
@@ -67,9 +70,9 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
 }
 
 /**
- * The next step before a role of this controller is deleted: deletes its access entry; `undefined` if there is none. In a
- * teardown the entry goes with the EKS cluster, which CAPA deletes as soon as its last profile is gone: a call for the entry
- * could then fail.
+ * The next step before a role of this controller is deleted: deletes its access entry; `undefined` if there is none. In
+ * a teardown the entry goes with the EKS cluster, which CAPA deletes as soon as its last profile is gone: a call for
+ * the entry could then fail.
  */
 export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
   if (observed.cluster === 'gone' || desired.isClusterLeaving) return undefined;
@@ -102,8 +105,8 @@ const deletionOf = (
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
 /**
- * Whether the entry was made for an earlier role with the same ARN, because it is older than the role. `isKnownRecreated`: the
- * role is known to be recreated, so an entry of the same second counts as older too.
+ * Whether the entry was made for an earlier role with the same ARN, because it is older than the role.
+ * `isKnownRecreated`: the role is known to be recreated, so an entry of the same second counts as older too.
  */
 function isOutdated(
   { found, isMadeAnew }: ObservedAccessEntry,
@@ -120,8 +123,8 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
 
 /**
- * Whether the role needs the missing access entry. In mode `API_AND_CONFIG_MAP` the ConfigMap aws-auth may serve the role,
- * unless this controller has deleted an entry of the role.
+ * Whether the role needs the missing access entry. In mode `API_AND_CONFIG_MAP` the ConfigMap aws-auth may serve the
+ * role, unless this controller has deleted an entry of the role.
  */
 const isMissed = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
   mode === 'API' || isDeletedByThisPass === true || recorded.accessEntryDeletedOf === principal;

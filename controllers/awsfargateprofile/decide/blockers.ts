@@ -20,7 +20,9 @@ import { stopWith } from '../model/decision.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
-/** The decision to stop if nothing in AWS may be changed towards the desired state; `undefined` if changes are allowed. */
+/**
+ * The decision to stop if nothing in AWS may be changed towards the desired state; `undefined` if changes are allowed.
+ */
 export function findBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
   const { region, account } = desired.place;
@@ -38,8 +40,8 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
 }
 
 /**
- * The decision to wait for a ready control plane if a profile or role would be adopted. Only a ready control plane proves that
- * the EKS cluster belongs to this namespace.
+ * The decision to wait for a ready control plane if a profile or role would be adopted. Only a ready control plane
+ * proves that the EKS cluster belongs to this namespace.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   if (desired.creationBlocker === undefined) return undefined;
@@ -55,8 +57,9 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 }
 
 /**
- * EKS answers "no such cluster" also if the cluster is in another account. So a missing cluster finishes the deletion of an
- * object only if the object records this account, or records that the controller has created nothing: docs/adr/0011.
+ * EKS answers "no such cluster" also if the cluster is in another account. So a missing cluster finishes the deletion
+ * of an object only if the object records this account, or records that the controller has created nothing:
+ * docs/adr/0011.
  */
 function findAccountBlocker(
   { surplus, recorded, identity, place }: Desired,
@@ -69,8 +72,8 @@ function findAccountBlocker(
 }
 
 /**
- * The decision to stop if the existing profile with the wanted name may not be changed: the profile is foreign, or differs
- * from the spec in fields that EKS cannot change.
+ * The decision to stop if the existing profile with the wanted name may not be changed: the profile is foreign, or
+ * differs from the spec in fields that EKS cannot change.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const former = findFormerProfile(desired, observed, wanted);
@@ -128,9 +131,9 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // If a foreign role that spec.roleName names has been deleted, the controller does not create a role in its place. The
-    // role that Cluster API Provider AWS shares between all profiles is always foreign. If a foreign role had a computed
-    // name, the controller may create its own role once the foreign role is deleted.
+    // If a foreign role that spec.roleName names has been deleted, the controller does not create a role in its place.
+    // The role that Cluster API Provider AWS shares between all profiles is always foreign. If a foreign role had a
+    // computed name, the controller may create its own role once the foreign role is deleted.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
@@ -164,8 +167,8 @@ function findExistingRoleBlocker(
   found: FoundRole | undefined,
 ): Decision | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
-  // IAM finds a role by its name alone, whatever its path, and in upper and lower case. So the role that it finds can have
-  // another ARN than spec.roleARN.
+  // IAM finds a role by its name alone, whatever its path, and in upper and lower case. So the role that it finds can
+  // have another ARN than spec.roleARN.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired.recorded;
   return stopWith(newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned }));
@@ -179,8 +182,8 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * The differences from the spec that keep adoptionPolicy `Always` from adopting a profile that no tag assigns to an owner.
- * `undefined`: the profile may not be adopted at all.
+ * The differences from the spec that keep adoptionPolicy `Always` from adopting a profile that no tag assigns to an
+ * owner. `undefined`: the profile may not be adopted at all.
  */
 function findAdoptionObstacles(
   desired: Desired,
@@ -193,8 +196,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if no value would
- * do, because a tag names another owner.
+ * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if no value
+ * would do, because a tag names another owner.
  */
 function adoptionPolicyFor(
   desired: Desired,
@@ -206,8 +209,8 @@ function adoptionPolicyFor(
 }
 
 /**
- * Whether the controller has sent a create request for the wanted profile, but EKS has never shown this profile ACTIVE and
- * equal to the spec.
+ * Whether the controller has sent a create request for the wanted profile, but EKS has never shown this profile ACTIVE
+ * and equal to the spec.
  */
 const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
   recorded.isCreateRequested && recorded.profileName === wanted?.profile.name && !recorded.isProvisioned;

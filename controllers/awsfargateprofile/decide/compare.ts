@@ -20,7 +20,8 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * The owner of a profile according to its tags. With adoptionPolicy `Never`, a profile that has only CAPA's tag is foreign.
+ * The owner of a profile according to its tags. With adoptionPolicy `Never`, a profile that has only CAPA's tag is
+ * foreign.
  */
 export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
   const owner = profileOwner(found, desired.identity);
@@ -43,8 +44,8 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 });
 
 /**
- * The ARN of the wanted role. A foreign role that spec.roleName names may have any path, and the name of a role may have
- * other capital letters in IAM than in the spec. So the ARN of the existing role is returned.
+ * The ARN of the wanted role. A foreign role that spec.roleName names may have any path, and the name of a role may
+ * have other capital letters in IAM than in the spec. So the ARN of the existing role is returned.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -74,8 +75,9 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
 }
 
 /**
- * Whether the profile has the wanted subnets. If EKS chooses them, any subnets are right. Without spec.subnetIDs, any subnets are right for an existing profile of this
- * controller: EKS cannot change them, and the control plane can list other subnets later.
+ * Whether the profile has the wanted subnets. If EKS chooses them, any subnets are right. Without spec.subnetIDs, any
+ * subnets are right for an existing profile of this controller: EKS cannot change them, and the control plane can list
+ * other subnets later.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||
@@ -91,8 +93,8 @@ export const isRecorded = ({ recorded }: Pick<Desired, 'recorded'>, name: FoundR
   isSameRoleName(recorded.roleName, name);
 
 /**
- * Whether the IAM role was deleted and created again while a profile uses it, and no user has confirmed yet that the EKS
- * access entry was recreated. The role may belong to another owner.
+ * Whether the IAM role was deleted and created again while a profile uses it, and no user has confirmed yet that the
+ * EKS access entry was recreated. The role may belong to another owner.
  */
 export const isRecreated = ({ recorded }: Desired, found: FoundRole): boolean =>
   isRecorded({ recorded }, found.name) &&

@@ -318,15 +318,15 @@ describe('apply', () => {
 }).timeout(60_000);
 
 /**
- * Whether a random event has removed the status or the tags, without which the controller cannot find the profiles and roles
- * that it created.
+ * Whether a random event has removed the status or the tags, without which the controller cannot find the profiles and
+ * roles that it created.
  */
 const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
   events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');
 
 /**
- * Whether the manager knows the result of a mutation. After a crash the manager does not remember that a request was not
- * sent.
+ * Whether the manager knows the result of a mutation. After a crash the manager does not remember that a request was
+ * not sent.
  */
 const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
   fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));
@@ -346,8 +346,8 @@ const changedRole = (mutation: Mutation, { roles }: Snapshot): SimulatedRole | u
     : roles.get(subjectOf(mutation).toLowerCase());
 
 /**
- * The name, in lower case, of the role that the mutation deletes, or from which it detaches a policy so that the role can
- * be deleted.
+ * The name, in lower case, of the role that the mutation deletes, or from which it detaches a policy so that the role
+ * can be deleted.
  */
 const retiredRoleName = (mutation: Mutation): string | undefined =>
   mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring)
@@ -355,8 +355,8 @@ const retiredRoleName = (mutation: Mutation): string | undefined =>
     : undefined;
 
 /**
- * The observed state in a form for comparisons: without roles that were not read, without ids and times, which AWS assigns, and
- * without `inUseBy`, which is no part of AWS.
+ * The observed state in a form for comparisons: without roles that were not read, without ids and times, which AWS
+ * assigns, and without `inUseBy`, which is no part of AWS.
  */
 const comparable = (observed: Observed): unknown => ({
   cluster: observed.cluster,

@@ -13,9 +13,9 @@ import { withRestoredTags } from './stripped-tags.ts';
 /**
  * Decides the next step from the observed to the desired state of AWS; a pure function.
  *
- * Unwanted profiles and roles are deleted before new ones are created, because status has room for one profile name and one
- * role name (docs/adr/0006). Profiles are deleted before roles and created after roles, because a profile needs its role as
- * long as it exists.
+ * Unwanted profiles and roles are deleted before new ones are created, because status has room for one profile name and
+ * one role name (docs/adr/0006). Profiles are deleted before roles and created after roles, because a profile needs its
+ * role as long as it exists.
  */
 export function decide(desired: Desired, observed: Observed): Decision {
   return (

@@ -13,8 +13,8 @@ import { mutateWith, stopWith } from '../model/decision.ts';
 import { newReason } from '../reasons/reasons.ts';
 
 /**
- * The next step to create or correct the wanted role, then the wanted profile, which needs the role; `undefined` if there is
- * none.
+ * The next step to create or correct the wanted role, then the wanted profile, which needs the role; `undefined` if
+ * there is none.
  */
 export function ensure(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.wanted === undefined) return undefined;
@@ -24,7 +24,9 @@ export function ensure(desired: Desired, observed: Observed): Decision | undefin
   );
 }
 
-/** The next step to create or correct the wanted role; `undefined` if there is none. A foreign role is used unchanged. */
+/**
+ * The next step to create or correct the wanted role; `undefined` if there is none. A foreign role is used unchanged.
+ */
 export function ensureRole(desired: Desired, observed: Observed, role: WantedRole): Decision | undefined {
   if (role.kind === 'existing') return undefined;
   const found = findRole(observed.roles, role.name);
@@ -38,8 +40,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
       : stopWith(desired.creationBlocker);
   }
   if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
-  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless something else uses
-  // the role. So a role with another path is in use here.
+  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless something
+  // else uses the role. So a role with another path is in use here.
   return hasOtherPath(role, found)
     ? stopWith(
         newReason('RoleSettingsConflict', {
@@ -75,9 +77,9 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
 }
 
 /**
- * Whether the role has a permissions boundary that this controller has put on it and that the spec does not have any more. A
- * permissions boundary of another client stays. For a provisioned object spec.rolePermissionsBoundary is immutable, so only
- * another CRD can have dropped the field.
+ * Whether the role has a permissions boundary that this controller has put on it and that the spec does not have any
+ * more. A permissions boundary of another client stays. For a provisioned object spec.rolePermissionsBoundary is
+ * immutable, so only another CRD can have dropped the field.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

@@ -37,8 +37,8 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
 }
 
 /**
- * The desired state without the permissions boundary that only the operator's limits ask for. It applies to the role of an
- * ACTIVE profile alone: no role and no profile is created without the boundary.
+ * The desired state without the permissions boundary that only the operator's limits ask for. It applies to the role of
+ * an ACTIVE profile alone: no role and no profile is created without the boundary.
  */
 export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
   const { wanted } = desired;

@@ -12,7 +12,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * The next step to delete the unwanted profiles, then the unwanted roles, of this controller; `undefined` if there is none.
+ * The next step to delete the unwanted profiles, then the unwanted roles, of this controller; `undefined` if there is
+ * none.
  */
 export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
@@ -30,8 +31,8 @@ export function removeUnwanted(desired: Desired, observed: Observed): Decision |
 }
 
 /**
- * Whether EKS may still show a profile from a create request without an answer, and this profile would be unwanted or would
- * use an unwanted role.
+ * Whether EKS may still show a profile from a create request without an answer, and this profile would be unwanted or
+ * would use an unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;

@@ -13,10 +13,10 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
 
-// Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes a
-// profile or role without its tag, because the records in Kubernetes prove no ownership. But an object that records exactly
-// this resource must not forget the resource either: the resource would stay in AWS without an owner, and a profile would
-// block the deletion of its cluster.
+// Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes
+// a profile or role without its tag, because the records in Kubernetes prove no ownership. But an object that records
+// exactly this resource must not forget the resource either: the resource would stay in AWS without an owner, and a
+// profile would block the deletion of its cluster.
 
 /**
  * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The

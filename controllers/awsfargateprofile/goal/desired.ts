@@ -45,7 +45,8 @@ export interface DesiredInputs {
 }
 
 /**
- * The state of AWS that the object asks for. A deletion, which has no `controlPlaneFacts`, wants no profile and no role.
+ * The state of AWS that the object asks for. A deletion, which has no `controlPlaneFacts`, wants no profile and no
+ * role.
  *
  * Returns Left if AWS cannot fulfil the spec as it is (invalid names, tags or role ARN; no private subnet).
  */
@@ -62,8 +63,9 @@ export function desiredFor(object: AWSFargateProfile, inputs: DesiredInputs): E.
 }
 
 /**
- * The desired state with the profile name that applies, now that the profiles have been read. If spec.profileName is absent,
- * the object keeps the profile whose name status records, as long as the owner tag of that profile names the object.
+ * The desired state with the profile name that applies, now that the profiles have been read. If spec.profileName is
+ * absent, the object keeps the profile whose name status records, as long as the owner tag of that profile names the
+ * object.
  *
  * Returns Left if EKS or IAM would reject a computed name.
  */
@@ -127,10 +129,10 @@ function desiredUnderName(
 }
 
 /**
- * Replaces the computed role name by the name of the role that the existing profile uses, because EKS cannot change the role
- * of a profile. It does so for a name that Cluster API Provider AWS computed: before v2.7.0 CAPA derived role names from the
- * name of the EKS cluster. It also does so for the name that status of a provisioned object records: a client has then
- * removed spec.roleName.
+ * Replaces the computed role name by the name of the role that the existing profile uses, because EKS cannot change the
+ * role of a profile. It does so for a name that Cluster API Provider AWS computed: before v2.7.0 CAPA derived role
+ * names from the name of the EKS cluster. It also does so for the name that status of a provisioned object records: a
+ * client has then removed spec.roleName.
  */
 export function withCurrentRoleName(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
   const { wanted, identity, place, recorded } = desired;
@@ -222,13 +224,15 @@ function lostNamesOf(
   return { profiles: isProfileRecorded ? [] : [profileName], roles: isRoleRecorded ? [] : capaRoleNames };
 }
 
-/** The name of the role that status records; `undefined` if status says that this controller does not manage that role. */
+/**
+ * The name of the role that status records; `undefined` if status says that this controller does not manage that role.
+ */
 const recordedManagedRole = ({ isRoleManaged, roleName }: RecordedState): RoleName | undefined =>
   isRoleManaged === false ? undefined : roleName;
 
 /**
- * The names under which the profile and role to delete may exist. Names that AWS would reject as invalid are left out: AWS
- * has nothing under them, and the call would fail.
+ * The names under which the profile and role to delete may exist. Names that AWS would reject as invalid are left out:
+ * AWS has nothing under them, and the call would fail.
  */
 function namesOnDeletion(
   object: AWSFargateProfile,

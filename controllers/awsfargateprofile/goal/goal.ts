@@ -26,14 +26,14 @@ import {
 } from './target.ts';
 
 /**
- * How long the controller changes nothing in AWS after a Cluster has vanished. `clusterctl move` deletes the objects of a
- * cluster one after the other, within a second or two.
+ * How long the controller changes nothing in AWS after a Cluster has vanished. `clusterctl move` deletes the objects of
+ * a cluster one after the other, within a second or two.
  */
 const MOVE_PATIENCE: Ms = 30_000;
 
 /**
- * Decides the goal of a pass over an object. `clusterGoneFor` is the time since the Cluster was first found missing. The
- * Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a while.
+ * Decides the goal of a pass over an object. `clusterGoneFor` is the time since the Cluster was first found missing.
+ * The Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a while.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
@@ -49,16 +49,16 @@ function goalNow(inputs: ReconcileInputs): Goal {
   const paused = findPauses(inputs);
   if (isMoving(object)) return goalForMovedObject(inputs, paused.length > 0);
   if (paused.length > 0) return { kind: 'paused', by: paused };
-  // A deletion needs the Cluster only to know whether the Cluster is paused. A Cluster that cannot be read may be paused, so
-  // the deletion waits.
+  // A deletion needs the Cluster only to know whether the Cluster is paused. A Cluster that cannot be read may be
+  // paused, so the deletion waits.
   if (inputs.cluster.kind === 'unknown')
     return hold(newReason('WaitingForAPI', { kind: 'Cluster', reason: inputs.cluster.reason }));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
 
 /**
- * The goal for an object that `clusterctl move` has marked for deletion here. A move pauses the Cluster first and deletes its
- * objects before the Cluster. So the mark is left over if the Cluster exists and is not paused.
+ * The goal for an object that `clusterctl move` has marked for deletion here. A move pauses the Cluster first and
+ * deletes its objects before the Cluster. So the mark is left over if the Cluster exists and is not paused.
  */
 function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
@@ -70,7 +70,8 @@ function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: bool
 }
 
 /**
- * The causes for which the object is paused, in the words of Cluster API's `Paused` condition; empty if it is not paused.
+ * The causes for which the object is paused, in the words of Cluster API's `Paused` condition; empty if it is not
+ * paused.
  */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
@@ -109,8 +110,9 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
 }
 
 /**
- * Whether the EKS cluster is going to be deleted, which EKS refuses as long as the cluster has profiles: the control plane is
- * being deleted, or Cluster API deletes the control plane after it has drained the workers of the deleted Cluster.
+ * Whether the EKS cluster is going to be deleted, which EKS refuses as long as the cluster has profiles: the control
+ * plane is being deleted, or Cluster API deletes the control plane after it has drained the workers of the deleted
+ * Cluster.
  */
 function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;

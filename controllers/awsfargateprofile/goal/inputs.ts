@@ -17,8 +17,8 @@ import { locationOf } from '../model/location.ts';
 import { roleNameOf } from '../model/names.ts';
 
 /**
- * The result of looking up an object in a cache. `unknown`: the object may exist, but the cache has not listed its kind yet,
- * the kind is not served, or the object cannot be decoded.
+ * The result of looking up an object in a cache. `unknown`: the object may exist, but the cache has not listed its kind
+ * yet, the kind is not served, or the object cannot be decoded.
  */
 export type InputLookup<A> =
   | { readonly kind: 'found'; readonly object: A }
@@ -29,10 +29,13 @@ export type InputLookup<A> =
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
   /**
-   * The Cluster of the object; `none`: the spec names no Cluster, and no Cluster has the EKS cluster that spec.eksCluster names.
+   * The Cluster of the object; `none`: the spec names no Cluster, and no Cluster has the EKS cluster that
+   * spec.eksCluster names.
    */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
-  /** The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster. */
+  /**
+   * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster.
+   */
   readonly clusterApiVersion: string;
   /** The control plane that `spec.controlPlaneRef` of the Cluster names, or whose EKS cluster spec.eksCluster names. */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
@@ -45,7 +48,10 @@ export interface ReconcileInputs {
 /** The EKS cluster that spec.eksCluster names, with the defaults and the limits of the manager. */
 export interface NamedEksCluster {
   readonly name: EksClusterName;
-  /** The region in the spec, or the region of the object's profile, or the manager's own; `undefined`: the manager has none. */
+  /**
+   * The region in the spec, or the region of the object's profile, or the manager's own; `undefined`: the manager has
+   * none.
+   */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
   /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
@@ -80,7 +86,10 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
   };
 }
 
-/** The inputs of an object whose spec names an EKS cluster, or no cluster at all because another CRD has dropped the field. */
+/**
+ * The inputs of an object whose spec names an EKS cluster, or no cluster at all because another CRD has dropped the
+ * field.
+ */
 function withoutCluster(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -96,8 +105,8 @@ function withoutCluster(
 }
 
 /**
- * The control plane of the namespace whose EKS cluster spec.eksCluster names. While the cache has no list of control planes,
- * maybe because Cluster API Provider AWS is not installed, there is none.
+ * The control plane of the namespace whose EKS cluster spec.eksCluster names. While the cache has no list of control
+ * planes, maybe because Cluster API Provider AWS is not installed, there is none.
  */
 function joinedControlPlane(
   object: AWSFargateProfile,
@@ -137,8 +146,8 @@ function namedEksCluster(
 }
 
 /**
- * The other AWSFargateProfiles of the Cluster that name the same role and are not being deleted. IAM compares role names
- * without regard to case.
+ * The other AWSFargateProfiles of the Cluster that name the same role and are not being deleted. IAM compares role
+ * names without regard to case.
  */
 function roleSharersOf(
   object: AWSFargateProfile,

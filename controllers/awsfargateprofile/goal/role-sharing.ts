@@ -18,8 +18,8 @@ export interface RoleSettings {
  *
  * If the two objects also have the same profile name, the reason is that the profile belongs to the older object.
  *
- * `tagsOf` gives all tags that an object wants on its role, including those that the control plane specifies. `boundaryOf`
- * gives its permissions boundary, which may come from the operator's limits.
+ * `tagsOf` gives all tags that an object wants on its role, including those that the control plane specifies.
+ * `boundaryOf` gives its permissions boundary, which may come from the operator's limits.
  */
 export function roleSettingsConflict(
   object: AWSFargateProfile,

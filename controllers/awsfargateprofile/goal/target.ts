@@ -21,8 +21,8 @@ export interface FoundTarget {
 }
 
 /**
- * The target that the spec of a living object names: the EKS cluster of its Cluster, or the one of spec.eksCluster. Returns Left
- * with the reason for which there is none yet.
+ * The target that the spec of a living object names: the EKS cluster of its Cluster, or the one of spec.eksCluster.
+ * Returns Left with the reason for which there is none yet.
  */
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;
@@ -128,8 +128,8 @@ const factsOf = (
 });
 
 /**
- * The reason for which nothing may be created now; `undefined` if there is none. Existing profiles and roles are corrected
- * and deleted all the same.
+ * The reason for which nothing may be created now; `undefined` if there is none. Existing profiles and roles are
+ * corrected and deleted all the same.
  */
 function findCreationBlocker(
   object: AWSFargateProfile,
@@ -200,8 +200,8 @@ function changedField(
 }
 
 /**
- * The region, EKS cluster and identity recorded in status. If the control plane or spec.eksCluster names the same region
- * and EKS cluster, the identity that it names is used instead, because the user may have corrected it.
+ * The region, EKS cluster and identity recorded in status. If the control plane or spec.eksCluster names the same
+ * region and EKS cluster, the identity that it names is used instead, because the user may have corrected it.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,

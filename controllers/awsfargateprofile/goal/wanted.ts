@@ -39,8 +39,8 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  // EKS cannot change the subnets of a profile. So if a private subnet is added to the control plane later, the subnets in
-  // status stay the wanted ones.
+  // EKS cannot change the subnets of a profile. So if a private subnet is added to the control plane later, the subnets
+  // in status stay the wanted ones.
   const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
   const { privateSubnets, controlPlane } = controlPlaneFacts;
   const subnets =
@@ -63,8 +63,8 @@ export function wantedProfile(
  * The pod execution role that the spec asks for: the existing role of `spec.roleARN`, or a role that this controller
  * manages.
  *
- * Returns Left if `spec.roleARN` is no ARN of a role in the account of the EKS cluster, or if IAM would reject the role's
- * name or tags.
+ * Returns Left if `spec.roleARN` is no ARN of a role in the account of the EKS cluster, or if IAM would reject the
+ * role's name or tags.
  */
 export function wantedRole(
   object: AWSFargateProfile,

@@ -18,8 +18,8 @@ export interface CheckServices {
 }
 
 /**
- * All checks before a mutation, in the order in which they run: the cheapest first. The live checks are last, because the
- * check of a role reads all profiles of the EKS cluster, and a pause may begin meanwhile.
+ * All checks before a mutation, in the order in which they run: the cheapest first. The live checks are last, because
+ * the check of a role reads all profiles of the EKS cluster, and a pause may begin meanwhile.
  */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
@@ -70,8 +70,8 @@ export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTi
 }
 
 /**
- * A check that holds back deletions in AWS while the object is paused. It asks the API server, because the cache may not
- * show a new pause yet.
+ * A check that holds back deletions in AWS while the object is paused. It asks the API server, because the cache may
+ * not show a new pause yet.
  */
 export function notPaused({ live }: Pick<CheckServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
@@ -82,9 +82,9 @@ export function notPaused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * A check that holds back deletions under a foreign CRD: the API server hides fields that the foreign CRD lacks, so a field
- * such as deletionPolicy may be missing. A pass checks the CRD also at its start, but that answer may be outdated at the
- * time of the mutation.
+ * A check that holds back deletions under a foreign CRD: the API server hides fields that the foreign CRD lacks, so a
+ * field such as deletionPolicy may be missing. A pass checks the CRD also at its start, but that answer may be outdated
+ * at the time of the mutation.
  */
 export function schemaIsOurs({ schema }: Pick<CheckServices, 'schema'>): Check {
   return async (mutation, { signal }) => {
@@ -94,8 +94,8 @@ export function schemaIsOurs({ schema }: Pick<CheckServices, 'schema'>): Check {
 }
 
 /**
- * A check that prevents the deletion of a role that another AWSFargateProfile or another EKS profile uses. A pass checks a
- * role only once, because no other pass of this process decides about that role at the same time.
+ * A check that prevents the deletion of a role that another AWSFargateProfile or another EKS profile uses. A pass
+ * checks a role only once, because no other pass of this process decides about that role at the same time.
  */
 export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
   return async (mutation, pass) => {
@@ -108,8 +108,8 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * A check that prevents the deletion of an outdated access entry before a profile is created, if another live profile of the
- * EKS cluster uses the role. The entry is then made anew at once, after this profile is ACTIVE.
+ * A check that prevents the deletion of an outdated access entry before a profile is created, if another live profile
+ * of the EKS cluster uses the role. The entry is then made anew at once, after this profile is ACTIVE.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

@@ -14,8 +14,8 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import { describeTransit } from '../model/transit.ts';
 
 /**
- * The name of the queue of profile changes of one EKS cluster. EKS creates or deletes one Fargate profile of a cluster at a
- * time.
+ * The name of the queue of profile changes of one EKS cluster. EKS creates or deletes one Fargate profile of a cluster
+ * at a time.
  */
 export const queueNameOf = (account: string, region: string, eksCluster: string): string =>
   `${account}/${region}/${eksCluster}`;
@@ -52,8 +52,8 @@ export function updateQueueFromObservation(
 }
 
 /**
- * Updates the queue of profile changes of an EKS cluster with EKS's answer to a mutation. `pause`: the time for which this
- * controller sends no change to a cluster that EKS is updating.
+ * Updates the queue of profile changes of an EKS cluster with EKS's answer to a mutation. `pause`: the time for which
+ * this controller sends no change to a cluster that EKS is updating.
  */
 export function updateQueueFromOutcome(
   clusterQueue: ClusterQueue,
@@ -75,8 +75,8 @@ export function updateQueueFromOutcome(
 
 /**
  * Fills the queue of profile changes of an EKS cluster after the manager has started, from the status of the other
- * AWSFargateProfiles of the cluster. Their status may be outdated, so before an object waits for another object's profile,
- * the controller asks EKS for the status of that profile.
+ * AWSFargateProfiles of the cluster. Their status may be outdated, so before an object waits for another object's
+ * profile, the controller asks EKS for the status of that profile.
  */
 export function updateQueueFromStatus(
   clusterQueue: ClusterQueue,

@@ -12,7 +12,9 @@ export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
   /** The role is not deleted, and the pass continues without this mutation. `by` names the user of the role. */
   | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
-  /** The access entry is not deleted yet, and the pass continues without this mutation. `by` names the user of the role. */
+  /**
+   * The access entry is not deleted yet, and the pass continues without this mutation. `by` names the user of the role.
+   */
   | { readonly kind: 'accessEntryInUse'; readonly principal: RoleArn; readonly by: string }
   | DroppedPass;
 
@@ -20,8 +22,8 @@ export type Obstacle =
 export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
 /**
- * A preparation before a mutation: a write to the API server, or a place taken in the queue of profile changes of the EKS
- * cluster.
+ * A preparation before a mutation: a write to the API server, or a place taken in the queue of profile changes of the
+ * EKS cluster.
  */
 export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
@@ -31,8 +33,8 @@ export interface Guards {
 }
 
 /**
- * Runs all checks before a mutation, then all preparations, and returns the first obstacle. A request that the API server
- * rejects is an obstacle too; other errors are thrown.
+ * Runs all checks before a mutation, then all preparations, and returns the first obstacle. A request that the API
+ * server rejects is an obstacle too; other errors are thrown.
  */
 export async function findObstacle(
   { checks, preparations }: Guards,

@@ -28,14 +28,15 @@ export interface RoleUsers {
    */
   readonly other: string | undefined;
   /**
-   * The Fargate profiles of the EKS cluster that use another role according to the status of their AWSFargateProfiles in the
-   * same namespace.
+   * The Fargate profiles of the EKS cluster that use another role according to the status of their AWSFargateProfiles
+   * in the same namespace.
    */
   readonly profilesWithOtherRole: ReadonlySet<string>;
 }
 
 /**
- * Checks that ask the API server instead of a cache, because after an outdated answer something would be deleted for good.
+ * Checks that ask the API server instead of a cache, because after an outdated answer something would be deleted for
+ * good.
  */
 export interface LiveChecks {
   /** Why the controller may delete nothing in AWS for the object now; `undefined` if the controller may delete. */
@@ -49,8 +50,8 @@ export function newLiveChecks(
   /** The version in which the API server serves Clusters; `undefined` if it serves none. */
   clusters: () => Resource | undefined,
 ): LiveChecks {
-  // The AWSFargateProfiles of the last list. When many objects are deleted, many passes at the same time ask who uses their
-  // role: they share one list request.
+  // The AWSFargateProfiles of the last list. When many objects are deleted, many passes at the same time ask who uses
+  // their role: they share one list request.
   let known: ReadonlyMap<string, RoleUser> = new Map();
   const users = new SingleFlight<readonly RoleUser[]>();
   const listUsers = async (signal: AbortSignal): Promise<readonly RoleUser[]> => {
@@ -74,28 +75,28 @@ export function newLiveChecks(
 }
 
 /**
- * An AWSFargateProfile that has this controller's finalizer. Only the fields for a comparison of roles are kept, because the
- * list may be long.
+ * An AWSFargateProfile that has this controller's finalizer. Only the fields for a comparison of roles are kept,
+ * because the list may be long.
  */
 interface RoleUser {
   /** The key `namespace/name` of the AWSFargateProfile. */
   readonly key: string;
   readonly uid: string | undefined;
   /**
-   * Whether this AWSFargateProfile may use a role that the controller is about to delete for the other AWSFargateProfile
-   * `deleted`.
+   * Whether this AWSFargateProfile may use a role that the controller is about to delete for the other
+   * AWSFargateProfile `deleted`.
    */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
   /**
-   * The name of the Fargate profile of this AWSFargateProfile, if the profile is in the EKS cluster and uses another role;
-   * otherwise nothing.
+   * The name of the Fargate profile of this AWSFargateProfile, if the profile is in the EKS cluster and uses another
+   * role; otherwise nothing.
    */
   readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
- * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list: an
- * object that it has in the same version is not decoded again.
+ * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list:
+ * an object that it has in the same version is not decoded again.
  */
 async function listRoleUsers(
   client: KubeClient,
@@ -129,9 +130,10 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * Whether the status of an object names the EKS cluster for whose profiles a role was created. An object of another namespace
- * counts as a user of the role only then: its spec and its annotations may name any role, and would keep the role for ever. The
- * trust policy of a managed role admits the profiles of its own EKS cluster alone, and EKS is asked about these profiles.
+ * Whether the status of an object names the EKS cluster for whose profiles a role was created. An object of another
+ * namespace counts as a user of the role only then: its spec and its annotations may name any role, and would keep the
+ * role for ever. The trust policy of a managed role admits the profiles of its own EKS cluster alone, and EKS is asked
+ * about these profiles.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -160,8 +162,8 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * EKS cannot change the role of a profile, so the role in status stays true as long as status has the ARN of the profile.
- * The status of an object in another namespace is not used, because another team writes it.
+ * EKS cannot change the role of a profile, so the role in status stays true as long as status has the ARN of the
+ * profile. The status of an object in another namespace is not used, because another team writes it.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
@@ -174,10 +176,10 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
 }
 
 /**
- * The AWS account of the object's role, from status or `spec.roleARN`; `undefined` if the object has nothing in AWS yet or
- * was moved here a moment ago. An object without account is considered a user of roles within its own Cluster only.
- * Otherwise an object that waits for credentials of another account would keep a role of the same name in this account for
- * ever.
+ * The AWS account of the object's role, from status or `spec.roleARN`; `undefined` if the object has nothing in AWS yet
+ * or was moved here a moment ago. An object without account is considered a user of roles within its own Cluster only.
+ * Otherwise an object that waits for credentials of another account would keep a role of the same name in this account
+ * for ever.
  */
 function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
   if (status?.account !== undefined) return status.account;

@@ -16,8 +16,9 @@ export interface InputResources {
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * Makes a function that reads the Cluster and the control plane from the API server, because the caches may not show yet
- * that these are being deleted or are paused. Of a kind that the API server does not serve, the answer of the cache stays.
+ * Makes a function that reads the Cluster and the control plane from the API server, because the caches may not show
+ * yet that these are being deleted or are paused. Of a kind that the API server does not serve, the answer of the cache
+ * stays.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>

@@ -15,9 +15,9 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the location has to be recorded. As long as AWS has nothing of the object and the pass creates nothing, the mark
- * that nothing was created stays. With a location on record and no status, as after `clusterctl move`, a profile of the same
- * name without tags would count as a profile of this object whose tags were removed.
+ * Whether the location has to be recorded. As long as AWS has nothing of the object and the pass creates nothing, the
+ * mark that nothing was created stays. With a location on record and no status, as after `clusterctl move`, a profile
+ * of the same name without tags would count as a profile of this object whose tags were removed.
  */
 export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
@@ -33,9 +33,9 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
 }
 
 /**
- * Records account, region and EKS cluster in an annotation once EKS has shown that the cluster exists: after `clusterctl
- * move` nothing else tells where the profile is. On an object that is being deleted, the location is recorded together with
- * the mark that the deletion has begun.
+ * Records account, region and EKS cluster in an annotation once EKS has shown that the cluster exists: after
+ * `clusterctl move` nothing else tells where the profile is. On an object that is being deleted, the location is
+ * recorded together with the mark that the deletion has begun.
  *
  * Returns the written object, or `undefined` if another client wrote first.
  */

@@ -8,7 +8,10 @@ export type Decision =
   | { readonly kind: 'stop'; readonly reason: Reason }
   /** The next step depends on a role that this pass has not read, so the roles have to be read. */
   | { readonly kind: 'observeAgain' }
-  /** The next step depends on the access entry of the role, so the entry has to be read. `before`: what the step is about. */
+  /**
+   * The next step depends on the access entry of the role, so the entry has to be read. `before`: what the step is
+   * about.
+   */
   | {
       readonly kind: 'readAccessEntry';
       readonly role: FoundRole;
@@ -16,7 +19,9 @@ export type Decision =
     }
   | Settled;
 
-/** AWS is as desired. `notice`: a problem for the user that leaves the profile usable, shown in the condition Stalled. */
+/**
+ * AWS is as desired. `notice`: a problem for the user that leaves the profile usable, shown in the condition Stalled.
+ */
 export type Settled = { readonly kind: 'settled'; readonly notice?: Reason };
 
 export const stopWith = (reason: Reason): Decision => ({ kind: 'stop', reason });

@@ -43,13 +43,16 @@ export interface ManagedRole extends NewRole {
   /** ARNs of the managed policies: the pod execution policy, then spec.roleAdditionalPolicies. */
   readonly policies: readonly string[];
   /**
-   * Whether spec.roleName is set. If it is, a foreign role of that name is used unchanged. If not, the role has a computed
-   * name and must belong to this controller.
+   * Whether spec.roleName is set. If it is, a foreign role of that name is used unchanged. If not, the role has a
+   * computed name and must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
   /** Whether only the operator's limits ask for the permissions boundary, and not the spec. */
   readonly isBoundaryFromLimits: boolean;
-  /** Policies of spec.roleAdditionalPolicies that the operator's limits do not allow. They are neither attached nor detached. */
+  /**
+   * Policies of spec.roleAdditionalPolicies that the operator's limits do not allow. They are neither attached nor
+   * detached.
+   */
   readonly excludedPolicies: readonly string[];
 }
 
@@ -63,17 +66,17 @@ export interface ExistingRole {
 export type WantedRole = ManagedRole | ExistingRole;
 
 /**
- * What status and annotations record about earlier passes. The records do not decide whether a profile or role belongs to
- * this controller: only its tags do.
+ * What status and annotations record about earlier passes. The records do not decide whether a profile or role belongs
+ * to this controller: only its tags do.
  */
 export interface RecordedState {
   readonly profileName: ProfileName | undefined;
   /** The ARN of the profile, which contains a unique id. */
   readonly profileARN: string | undefined;
   /**
-   * The names of the object's own profile and roles whose records `clusterctl move` or a restore may have dropped: status does
-   * not name them, but an AWS location is recorded. Names that the spec gives to a role are left out, because such a role
-   * may belong to another owner.
+   * The names of the object's own profile and roles whose records `clusterctl move` or a restore may have dropped:
+   * status does not name them, but an AWS location is recorded. Names that the spec gives to a role are left out,
+   * because such a role may belong to another owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
@@ -91,20 +94,22 @@ export interface RecordedState {
   readonly accessEntryRenewedFor: string | undefined;
   /** The unique id of the role for which the controller has last checked the access entry in EKS. */
   readonly accessEntryCheckedFor: string | undefined;
-  /** The ARN of the role whose access entry this controller has deleted, because the entry belonged to an earlier role. */
+  /**
+   * The ARN of the role whose access entry this controller has deleted, because the entry belonged to an earlier role.
+   */
   readonly accessEntryDeletedOf: string | undefined;
   readonly attachedPolicies: readonly string[];
   /** The ARN of the permissions boundary that this controller put on the recorded role. */
   readonly permissionsBoundary: string | undefined;
   readonly tagKeys: readonly string[];
   /**
-   * Whether the profile has once been ACTIVE and equal to the spec. From then on, a profile that differs from the spec is
-   * reported and not replaced.
+   * Whether the profile has once been ACTIVE and equal to the spec. From then on, a profile that differs from the spec
+   * is reported and not replaced.
    */
   readonly isProvisioned: boolean;
   /**
-   * Whether the controller has sent a create request for the profile. If it has, a profile that differs from the spec and
-   * was never provisioned may be replaced.
+   * Whether the controller has sent a create request for the profile. If it has, a profile that differs from the spec
+   * and was never provisioned may be replaced.
    */
   readonly isCreateRequested: boolean;
   /** Whether status or annotation record in which AWS account, region and EKS cluster the profile is. */
@@ -129,12 +134,13 @@ export interface Desired {
   readonly adoptionPolicy: AdoptionPolicy;
   readonly recorded: RecordedState;
   /**
-   * The reason for which no profile and no role may be created now. Existing ones are corrected and deleted all the same.
+   * The reason for which no profile and no role may be created now. Existing ones are corrected and deleted all the
+   * same.
    */
   readonly creationBlocker: Reason | undefined;
   /**
-   * The reason to stop if an older object shares the managed role and has other settings for it. It does not stop an object
-   * whose role is foreign, because this controller sets nothing on a foreign role.
+   * The reason to stop if an older object shares the managed role and has other settings for it. It does not stop an
+   * object whose role is foreign, because this controller sets nothing on a foreign role.
    */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
@@ -142,8 +148,8 @@ export interface Desired {
   /** The values of the spec that the limits do not allow. Existing profiles stay as they are. */
   readonly excess: readonly LimitExcess[];
   /**
-   * All names under which the object's profile and role may exist: the wanted names and the names in status. A pass reads
-   * the profiles and roles with these names from AWS.
+   * All names under which the object's profile and role may exist: the wanted names and the names in status. A pass
+   * reads the profiles and roles with these names from AWS.
    */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /** Set if the wanted profile has the name in status, because spec.profileName is absent. */

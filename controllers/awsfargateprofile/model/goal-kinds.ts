@@ -19,8 +19,8 @@ export interface Target {
 
 /**
  * What names the target of a pass. `controlPlane`: the AWSManagedControlPlane. `unreadyControlPlane`: an
- * AWSManagedControlPlane that is not ready. `record`: only the status of the object. A client that may write these objects may
- * have chosen the target, unless the control plane is ready.
+ * AWSManagedControlPlane that is not ready. `record`: only the status of the object. A client that may write these
+ * objects may have chosen the target, unless the control plane is ready.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
@@ -43,8 +43,8 @@ export interface ControlPlaneFacts {
 /** What a pass is to achieve for an object. It depends on Kubernetes objects alone, not on the state of AWS. */
 export type Goal =
   /**
-   * The controller leaves the object alone: the object is being deleted without this controller's finalizer, or `clusterctl
-   * move` is moving it away.
+   * The controller leaves the object alone: the object is being deleted without this controller's finalizer, or
+   * `clusterctl move` is moving it away.
    */
   | { readonly kind: 'ignore' }
   /** The object is paused. `by` lists the causes, in the words of Cluster API's `Paused` condition. */

@@ -14,17 +14,19 @@ export type Location =
   | ({ readonly kind: 'known' } & KnownLocation)
   /** The controller has created nothing in AWS since it added the finalizer. */
   | { readonly kind: 'none' }
-  /** The object has no recorded location, because another client added the finalizer or removed the record. So the profile may
-   * exist in any account, region and EKS cluster. */
+  /**
+   * The object has no recorded location, because another client added the finalizer or removed the record. So the
+   * profile may exist in any account, region and EKS cluster.
+   */
   | { readonly kind: 'unknown' };
 
 /** The value of the annotation `provisioned-in` for an object that has nothing in AWS. */
 export const NOWHERE = 'nowhere';
 
 /**
- * Reads the recorded AWS location from status, or from the annotation `provisioned-in` if `clusterctl move` or a restore
- * has dropped status. A pass stops if the control plane names another location. A pass never calls AWS for a location that
- * the control plane does not name: docs/adr/0011.
+ * Reads the recorded AWS location from status, or from the annotation `provisioned-in` if `clusterctl move` or a
+ * restore has dropped status. A pass stops if the control plane names another location. A pass never calls AWS for a
+ * location that the control plane does not name: docs/adr/0011.
  */
 export function locationOf({ metadata, status }: AWSFargateProfile): Location {
   const { account, region, eksClusterName } = status ?? {};
@@ -35,8 +37,9 @@ export function locationOf({ metadata, status }: AWSFargateProfile): Location {
 }
 
 /**
- * Whether the object itself records that nothing was created in AWS for it: it has the mark `provisioned-in: nowhere`, and
- * status names no target. An object without the mark may be one of Cluster API Provider AWS, or have lost its annotations.
+ * Whether the object itself records that nothing was created in AWS for it: it has the mark `provisioned-in: nowhere`,
+ * and status names no target. An object without the mark may be one of Cluster API Provider AWS, or have lost its
+ * annotations.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean => {
   const { account, region, eksClusterName } = object.status ?? {};

@@ -67,8 +67,8 @@ export function subjectOf(mutation: Mutation): ProfileName | RoleName {
 }
 
 /**
- * Whether the mutation needs a turn in the queue of profile changes of the EKS cluster: EKS creates or deletes one profile
- * of a cluster at a time.
+ * Whether the mutation needs a turn in the queue of profile changes of the EKS cluster: EKS creates or deletes one
+ * profile of a cluster at a time.
  */
 export function isQueuedMutation(
   mutation: Mutation,

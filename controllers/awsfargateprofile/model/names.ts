@@ -8,8 +8,8 @@ export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileNam
 }
 
 /**
- * The name of the EKS profile that the object keeps: spec.profileName, or the name in status, or the computed name. If a
- * client removes spec.profileName, the object keeps its profile, because EKS cannot rename a profile.
+ * The name of the EKS profile that the object keeps: spec.profileName, or the name in status, or the computed name. If
+ * a client removes spec.profileName, the object keeps its profile, because EKS cannot rename a profile.
  */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const recorded = object.status?.profileName;
@@ -18,8 +18,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is set, or
- * if another CRD has dropped the name of the cluster from spec and status.
+ * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is
+ * set, or if another CRD has dropped the name of the cluster from spec and status.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

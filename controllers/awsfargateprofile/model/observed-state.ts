@@ -19,7 +19,8 @@ export interface FoundRole extends Role {
   /** The ARNs of the managed policies that are attached to the role. */
   readonly attached: readonly string[];
   /**
-   * What makes IAM refuse to delete the role, in words for a condition. It is read only for a role that is to be deleted.
+   * What makes IAM refuse to delete the role, in words for a condition. It is read only for a role that is to be
+   * deleted.
    */
   readonly blockers: readonly string[];
   /**
@@ -34,8 +35,8 @@ export interface ObservedAccessEntry {
   /** The ARN of the role. */
   readonly principal: RoleArn;
   /**
-   * The `accessConfig.authenticationMode` of the EKS cluster; `CONFIG_MAP`: the cluster has no access entries. `undefined`: AWS
-   * refuses to tell it.
+   * The `accessConfig.authenticationMode` of the EKS cluster; `CONFIG_MAP`: the cluster has no access entries.
+   * `undefined`: AWS refuses to tell it.
    */
   readonly mode: string | undefined;
   /** The access entry; `undefined`: the role has none, or AWS has not told. */
@@ -45,8 +46,8 @@ export interface ObservedAccessEntry {
   /** Whether AWS has refused to read the entry. A refused change has an event of its own. */
   readonly isUnreadable?: true;
   /**
-   * The live Fargate profile, in words, that uses the role although the entry is older than the role. The check before the
-   * deletion of the entry sets this text.
+   * The live Fargate profile, in words, that uses the role although the entry is older than the role. The check before
+   * the deletion of the entry sets this text.
    */
   readonly inUseBy?: string;
   /** Whether this pass has deleted the entry. */
@@ -60,6 +61,9 @@ export interface Observed {
   readonly cluster: 'there' | 'gone';
   readonly profiles: readonly ObservedProfile[];
   readonly roles: readonly ObservedRole[];
-  /** The access entries of the EKS cluster that the pass has read. A pass reads them only when a decision depends on them. */
+  /**
+   * The access entries of the EKS cluster that the pass has read. A pass reads them only when a decision depends on
+   * them.
+   */
   readonly accessEntries?: readonly ObservedAccessEntry[];
 }

@@ -24,7 +24,9 @@ export type MutationOutcome =
   /** The role has changed since the pass read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }
   | { readonly kind: 'clusterGone' }
-  /** EKS is creating or deleting another profile of the cluster. `by` names that profile, and `doing` is its `status`. */
+  /**
+   * EKS is creating or deleting another profile of the cluster. `by` names that profile, and `doing` is its `status`.
+   */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
   /** EKS is updating the cluster, or the cluster is not ACTIVE. */
   | { readonly kind: 'clusterUpdating' }
@@ -32,7 +34,9 @@ export type MutationOutcome =
   | { readonly kind: 'rolePropagating'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
-/** Whether the mutation has certainly changed nothing in AWS. After a lost answer or a 5xx response that is not certain. */
+/**
+ * Whether the mutation has certainly changed nothing in AWS. After a lost answer or a 5xx response that is not certain.
+ */
 export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':
@@ -41,8 +45,8 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
       return true;
     case 'failed': {
       const { code, statusCode = 0 } = outcome.failure;
-      // A 4xx response that is not from AWS does not prove that nothing was changed: a proxy may have forwarded the request
-      // before it failed.
+      // A 4xx response that is not from AWS does not prove that nothing was changed: a proxy may have forwarded the
+      // request before it failed.
       const isRefused = code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
       return isRefused || isNotDispatched(outcome.failure) || isNotPrepared(outcome.failure);
     }

@@ -15,7 +15,9 @@ export const stoppedBy = (reason: Reason): PassEnd => ({ kind: 'stopped', reason
 export type DroppedPass =
   /** Another client wrote the object during the pass. The next pass follows at once. */
   | { readonly kind: 'conflict' }
-  /** The next pass follows at once (`changed`: the facts of this pass are outdated) or after about a second (`later`). */
+  /**
+   * The next pass follows at once (`changed`: the facts of this pass are outdated) or after about a second (`later`).
+   */
   | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
 
 /** The observed state of AWS. It has no roles if the pass did not read them because a profile is in transit. */
@@ -29,7 +31,10 @@ export interface PassResult {
   readonly end: PassEnd | DroppedPass;
   /** The desired state; undefined if the pass ended before the credentials were accepted. */
   readonly desired?: Desired;
-  /** The state of AWS with the outcomes of the pass's mutations applied; undefined if the pass ended before AWS was read. */
+  /**
+   * The state of AWS with the outcomes of the pass's mutations applied; undefined if the pass ended before AWS was
+   * read.
+   */
   readonly observed?: PartiallyObserved;
   /** The mutations that the pass has sent, in order. */
   readonly steps?: readonly Step[];

@@ -6,8 +6,8 @@ import { hasPausedAnnotation } from '../../shared/object-state.ts';
 import { orderInCluster } from './placement.ts';
 
 /**
- * Whether the object is the next of its Cluster that changes something in EKS. EKS changes one profile of a cluster at a
- * time, so the passes of the other objects would only find out that they must wait.
+ * Whether the object is the next of its Cluster that changes something in EKS. EKS changes one profile of a cluster at
+ * a time, so the passes of the other objects would only find out that they must wait.
  */
 export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
   const lookup = profiles.lookup(key);

@@ -2,12 +2,15 @@ import { FINALIZER } from '../../../api/v1beta2/index.ts';
 
 /**
  * How a user can end the deletion of an object while the controller cannot delete profile and role in AWS. `retain`: by
- * setting `deletionPolicy: Retain`. `removeFinalizer`: by removing the finalizer, because in a teardown the controller asks
- * AWS also about a retained profile.
+ * setting `deletionPolicy: Retain`. `removeFinalizer`: by removing the finalizer, because in a teardown the controller
+ * asks AWS also about a retained profile.
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
-/** One sentence about how to end the deletion, for the end of a remedy. `condition`: when to do so, for example ", if …,". */
+/**
+ * One sentence about how to end the deletion, for the end of a remedy. `condition`: when to do so, for example ", if
+ * …,".
+ */
 export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
   abandonment === 'retain'
     ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`

@@ -15,8 +15,8 @@ import {
 } from './entry.ts';
 
 /**
- * Facts about a failed call to AWS. `detail`: the words of AWS and the name of the call. `about`: the condition that the
- * failure turns False.
+ * Facts about a failed call to AWS. `detail`: the words of AWS and the name of the call. `about`: the condition that
+ * the failure turns False.
  */
 type FailedCall = { readonly detail: string; readonly about?: ConditionPart };
 
@@ -33,8 +33,8 @@ export const AWS_REASONS = {
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
     nature: 'outage',
-    // The poll delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
-    // longer delay, one of 200 creations came half a minute after all others.
+    // The poll delay is short for throttled requests, because the rate limiter of the AWS client delays them already.
+    // With a longer delay, one of 200 creations came half a minute after all others.
     poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
     remedy: ({ isThrottled }) =>

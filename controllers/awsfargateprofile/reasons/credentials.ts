@@ -19,8 +19,8 @@ import {
 const credentials = { part: 'CredentialsReady' } as const;
 
 /**
- * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session that is
- * renewed by then.
+ * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session
+ * that is renewed by then.
  */
 const noCredentials = (
   action: string | ((target: OfTarget) => string),

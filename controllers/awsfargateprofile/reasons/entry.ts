@@ -1,8 +1,8 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 
 /**
- * Computes the time until the next pass over an object that has waited for the time `waited`. `usual`: how long EKS took
- * for the last operation of the same kind; undefined if that is not known.
+ * Computes the time until the next pass over an object that has waited for the time `waited`. `usual`: how long EKS
+ * took for the last operation of the same kind; undefined if that is not known.
  */
 export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: Ms) => Ms;
 
@@ -10,8 +10,8 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * A poll for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of the time
- * waited so far. So the poll notices the end of a wait of 12 s one second late on average.
+ * A poll for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of
+ * the time waited so far. So the poll notices the end of a wait of 12 s one second late on average.
  */
 export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
 
@@ -19,9 +19,9 @@ const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
 /**
- * A poll for a profile that EKS is creating or deleting: about 35 polls in two minutes. On average, the poll notices the
- * end of the operation late by a sixteenth of its duration. Polls are dense around the `usual` duration, because other
- * profiles of the cluster wait for the end of the operation.
+ * A poll for a profile that EKS is creating or deleting: about 35 polls in two minutes. On average, the poll notices
+ * the end of the operation late by a sixteenth of its duration. Polls are dense around the `usual` duration, because
+ * other profiles of the cluster wait for the end of the operation.
  */
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
@@ -45,14 +45,15 @@ export const pollDoubling =
     clamp(first, waited, cap);
 
 /**
- * The condition that a reason turns False, besides Ready. A reason without a condition of its own only delays the object.
+ * The condition that a reason turns False, besides Ready. A reason without a condition of its own only delays the
+ * object.
  */
 export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
 /**
  * The nature of a reason. `wait`: the reason ends without a user; `Reconciling` is True. `human`: a user must act;
- * `Stalled` is True. `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts. `outage`:
- * AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.
+ * `Stalled` is True. `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts.
+ * `outage`: AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.
  */
 export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 
@@ -65,32 +66,34 @@ export interface ReasonSpec<F> {
   /** The text about what is wrong with which object: whole sentences, the last one without its full stop. */
   readonly describe: (facts: F) => string;
   /**
-   * The text about what the user can do, then about what the controller does: whole sentences, the last one without its full
-   * stop.
+   * The text about what the user can do, then about what the controller does: whole sentences, the last one without its
+   * full stop.
    */
   readonly remedy?: (facts: F) => string;
   /**
-   * The time after which `Stalled` becomes True, and until which `Reconciling` is True. A reason of nature `retry` without
-   * this time sets `Stalled` after some failed attempts, and a reason of nature `human` sets it at once.
+   * The time after which `Stalled` becomes True, and until which `Reconciling` is True. A reason of nature `retry`
+   * without this time sets `Stalled` after some failed attempts, and a reason of nature `human` sets it at once.
    */
   readonly patience?: Ms;
   /**
-   * The reason may stop a pass before AWS is read. An object that is `Ready` then stays `Ready` for a while, as in an outage
-   * of AWS.
+   * The reason may stop a pass before AWS is read. An object that is `Ready` then stays `Ready` for a while, as in an
+   * outage of AWS.
    */
   readonly mayHideAws?: true;
   /**
-   * The profile can work although a user must act, so an object that is `Ready` stays `Ready`, unless AWS shows that profile or
-   * role does not work any more. `Stalled` shows the reason.
+   * The profile can work although a user must act, so an object that is `Ready` stays `Ready`, unless AWS shows that
+   * profile or role does not work any more. `Stalled` shows the reason.
    */
   readonly keepsReady?: true;
-  /** The beginning of a wait for this reason has an event, because the controller does nothing for the object meanwhile. */
+  /**
+   * The beginning of a wait for this reason has an event, because the controller does nothing for the object meanwhile.
+   */
   readonly announced?: true;
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**
-   * The change of another AWSFargateProfile of the same cluster that can end the wait for this reason. After such a change
-   * the controller retries at once.
+   * The change of another AWSFargateProfile of the same cluster that can end the wait for this reason. After such a
+   * change the controller retries at once.
    */
   readonly endedBySibling?: SiblingChange;
 }
@@ -122,15 +125,15 @@ export const REPLACE_OBJECT = `Create ${replaceObject}`;
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
- * The patience for a missing identity, Secret or permission: tools such as GitOps apply them in any order, and IAM takes up
- * to two minutes to make a new permission visible everywhere.
+ * The patience for a missing identity, Secret or permission: tools such as GitOps apply them in any order, and IAM
+ * takes up to two minutes to make a new permission visible everywhere.
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
 
 export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
 
 /**
- * The facts of a reason whose whole text comes from the code that found the problem: sentences, the last one without its
- * full stop.
+ * The facts of a reason whose whole text comes from the code that found the problem: sentences, the last one without
+ * its full stop.
  */
 export type Description = { readonly detail: string };

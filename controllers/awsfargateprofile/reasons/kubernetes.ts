@@ -33,8 +33,8 @@ export const KUBERNETES_REASONS = {
   }),
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string }>({
     nature: 'outage',
-    // A cache that has listed its objects again triggers a pass. After a rejected or unanswered request nothing triggers a
-    // pass, so a poll is needed.
+    // A cache that has listed its objects again triggers a pass. After a rejected or unanswered request nothing
+    // triggers a pass, so a poll is needed.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: () =>

@@ -14,8 +14,8 @@ export { describeIssues } from './profile.ts';
 export type { Nature, ConditionPart, SiblingChange } from './entry.ts';
 
 /**
- * All reasons for which an object does not match its spec yet. Conditions, requeues, docs/conditions.md and tests read this
- * table. The key is the `reason` of the condition.
+ * All reasons for which an object does not match its spec yet. Conditions, requeues, docs/conditions.md and tests read
+ * this table. The key is the `reason` of the condition.
  */
 export const REASONS = {
   ...KUBERNETES_REASONS,
@@ -46,7 +46,9 @@ export const inconsistentAnswers = (name: string): Reason =>
     detail: `AWS gives contradictory answers about "${name}", because a recent change has not reached all parts of AWS yet`,
   });
 
-/** The time after which a reason of nature `retry` is shown as `Stalled`; `undefined`: the number of attempts decides. */
+/**
+ * The time after which a reason of nature `retry` is shown as `Stalled`; `undefined`: the number of attempts decides.
+ */
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
 /** Whether the reason may stop a pass before AWS is read. */
@@ -55,7 +57,10 @@ export const mayHideAws = ({ name }: Reason): boolean => TABLE[name].mayHideAws 
 /** Whether an event says when a wait for the reason begins. */
 export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced === true;
 
-/** Whether an object that is `Ready` stays `Ready` with this reason, unless AWS shows that profile or role does not work. */
+/**
+ * Whether an object that is `Ready` stays `Ready` with this reason, unless AWS shows that profile or role does not
+ * work.
+ */
 export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady === true;
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
@@ -89,8 +94,8 @@ export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>)
   toPrintableLine(capitalised(TABLE[name].describe(facts)));
 
 /**
- * The text about a reason in conditions and events, for an object that has waited for the time `waited`. Hidden characters,
- * for example in the words of AWS about a name, are shown as escape sequences.
+ * The text about a reason in conditions and events, for an object that has waited for the time `waited`. Hidden
+ * characters, for example in the words of AWS about a name, are shown as escape sequences.
  */
 export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
   const { late, ...entry } = TABLE[name];

@@ -3,8 +3,8 @@ import type { Reason } from './reasons.ts';
 import { newReason } from './reasons.ts';
 
 /**
- * The reason for which nothing is changed under the CRD that the API server serves, or beside the controller of Cluster API
- * Provider AWS; `undefined` if there is none.
+ * The reason for which nothing is changed under the CRD that the API server serves, or beside the controller of Cluster
+ * API Provider AWS; `undefined` if there is none.
  */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {

@@ -35,8 +35,8 @@ export function withUnconfirmedCreate(
 }
 
 /**
- * Remembers that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is `undefined`,
- * the result of the last create request is not known.
+ * Remembers that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is
+ * `undefined`, the result of the last create request is not known.
  */
 export function withConfirmedCreate(state: RetryState, createRequestedAt: string | undefined): RetryState {
   const { unconfirmedCreate: _unconfirmed, confirmedCreate: _confirmed, ...rest } = state;

@@ -13,7 +13,10 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
 export interface RetryState {
   /** The reason for which the object waits, and since when it has waited for that reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** The mutations that AWS refused, the last one last. After a refusal that a pass tolerates, AWS may refuse another one. */
+  /**
+   * The mutations that AWS refused, the last one last. After a refusal that a pass tolerates, AWS may refuse another
+   * one.
+   */
   readonly refused?: readonly Refusal[];
   /** The time since which EKS has rejected the trust policy of the role, for this generation of the spec. */
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
@@ -23,8 +26,8 @@ export interface RetryState {
    */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
   /**
-   * The value of `status.createRequestedAt` for the last create request with a known result: EKS has shown the profile, or
-   * has created none.
+   * The value of `status.createRequestedAt` for the last create request with a known result: EKS has shown the profile,
+   * or has created none.
    */
   readonly confirmedCreate?: string;
   /**
@@ -56,8 +59,8 @@ export const NO_RETRY_STATE: RetryState = {};
 
 const SECOND: Ms = 1_000;
 /**
- * The delay before the first retry of a failed profile, so that a user can read the failure. Each retry takes EKS minutes
- * anyway.
+ * The delay before the first retry of a failed profile, so that a user can read the failure. Each retry takes EKS
+ * minutes anyway.
  */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
@@ -130,8 +133,8 @@ export function isRetryOfFailedProfile(
 }
 
 /**
- * Starts the backoff of a failed profile when the failure is first observed after a retry. A change of the spec ends the
- * backoff.
+ * Starts the backoff of a failed profile when the failure is first observed after a retry. A change of the spec ends
+ * the backoff.
  */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;
@@ -154,7 +157,8 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 }
 
 /**
- * The time from which the mutation that this reason holds back may be sent again; `undefined` if no backoff holds it back.
+ * The time from which the mutation that this reason holds back may be sent again; `undefined` if no backoff holds it
+ * back.
  */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
@@ -166,8 +170,8 @@ export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
   confirmedCreate === undefined ? NO_RETRY_STATE : { confirmedCreate };
 
 /**
- * The state after a pass that found AWS as desired but for the mutation that AWS refused for the reason `notice`. The mutation
- * is still held back, and the wait for it continues, so that its backoff grows.
+ * The state after a pass that found AWS as desired but for the mutation that AWS refused for the reason `notice`. The
+ * mutation is still held back, and the wait for it continues, so that its backoff grows.
  */
 export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
   const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);

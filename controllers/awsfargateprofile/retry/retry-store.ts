@@ -26,11 +26,11 @@ export interface RetryHandle {
 }
 
 /**
- * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts without
- * retry state.
+ * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts
+ * without retry state.
  *
- * A state is changed only through `update`, which applies a function to the newest state. So a change that a watch event
- * makes during a pass is kept.
+ * A state is changed only through `update`, which applies a function to the newest state. So a change that a watch
+ * event makes during a pass is kept.
  */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
@@ -41,8 +41,8 @@ export class RetryStore {
   /** Object key → time (monotonic) since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
   /**
-   * Region and reason to wait → how long EKS took for the last creation or deletion for which an object waited with that
-   * reason.
+   * Region and reason to wait → how long EKS took for the last creation or deletion for which an object waited with
+   * that reason.
    */
   private readonly durations = new Map<string, Ms>();
 
@@ -91,7 +91,8 @@ export class RetryStore {
   }
 
   /**
-   * The time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache cannot tell.
+   * The time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache cannot
+   * tell.
    */
   clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const key = keyText(keyOf(object));
@@ -116,8 +117,8 @@ export class RetryStore {
   }
 
   /**
-   * Remembers that no create request was sent for this object before, because its AWS location is recorded for the first
-   * time.
+   * Remembers that no create request was sent for this object before, because its AWS location is recorded for the
+   * first time.
    */
   recordFirstLocation(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
@@ -129,8 +130,8 @@ export class RetryStore {
   }
 
   /**
-   * How long EKS took for the last change of the kind that the object waits for; `undefined` if this process has seen no
-   * such change. A wrong estimate only makes a poll late.
+   * How long EKS took for the last change of the kind that the object waits for; `undefined` if this process has seen
+   * no such change. A wrong estimate only makes a poll late.
    */
   usualDuration(object: AWSFargateProfile, name: ReasonName): Ms | undefined {
     return this.durations.get(durationKey(object, name));
@@ -156,9 +157,9 @@ const durationKey = ({ status }: AWSFargateProfile, name: ReasonName): string =>
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 
 /**
- * Whether `clusterctl move` may have dropped the record of a create request from status: the object is being deleted, has
- * an AWS location and no status, and its deletion had not begun before the move. If the deletion had begun, the controller
- * had read EKS, so the result of every create request was known.
+ * Whether `clusterctl move` may have dropped the record of a create request from status: the object is being deleted,
+ * has an AWS location and no status, and its deletion had not begun before the move. If the deletion had begun, the
+ * controller had read EKS, so the result of every create request was known.
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
   isDeleting(object) &&

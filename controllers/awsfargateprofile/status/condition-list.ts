@@ -17,18 +17,20 @@ const OWNED = [
 export type ConditionType = (typeof OWNED)[number];
 
 /**
- * The maximum length of a message in characters: `maxLength` in the schema. If a message were longer, the API server would
- * refuse the whole status.
+ * The maximum length of a message in characters: `maxLength` in the schema. If a message were longer, the API server
+ * would refuse the whole status.
  */
 const MAX_MESSAGE = 32_768;
 
 /**
- * Condition types that Cluster API Provider AWS has set on an adopted object. They are outdated, so this controller removes
- * them.
+ * Condition types that Cluster API Provider AWS has set on an adopted object. They are outdated, so this controller
+ * removes them.
  */
 const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
 
-/** The condition types at the end of the list. `Ready` comes first and these come last, as in Cluster API's own objects. */
+/**
+ * The condition types at the end of the list. `Ready` comes first and these come last, as in Cluster API's own objects.
+ */
 const LAST: readonly string[] = ['Paused', 'Deleting'];
 
 /**

@@ -40,8 +40,8 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
   const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
   const ready = readyValue(pass, reason);
   const stalled = stalledUpdate(pass, nature);
-  // While AWS or the API server cannot be read, the Reconciling condition is False for an object that was Ready, and True
-  // for an object that never was Ready.
+  // While AWS or the API server cannot be read, the Reconciling condition is False for an object that was Ready, and
+  // True for an object that never was Ready.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
   return [
@@ -60,8 +60,8 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
 
 /**
  * The nature of a reason, as conditions show it. A retry that has failed for a long time is shown as `human`, so that
- * `Stalled` becomes True. The controller continues to retry. In return, a reason of nature `human` with a patience is shown
- * as `retry` until its patience is over.
+ * `Stalled` becomes True. The controller continues to retry. In return, a reason of nature `human` with a patience is
+ * shown as `retry` until its patience is over.
  */
 function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
@@ -72,8 +72,8 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Na
 }
 
 /**
- * The `Stalled` condition if it is True; otherwise `undefined`. While a profile that has failed often is retried once more,
- * the condition keeps the message of the failure.
+ * The `Stalled` condition if it is True; otherwise `undefined`. While a profile that has failed often is retried once
+ * more, the condition keeps the message of the failure.
  */
 function stalledUpdate(
   { object, end, attempts, waited }: CompletedPass,
@@ -135,9 +135,9 @@ function readyValue(pass: CompletedPass, reason: Reason | undefined): ConditionV
 }
 
 /**
- * What the reason does to `Ready` of an object that was Ready. `kept`: `Ready` stays True, in an outage of AWS only for a
- * while. `lost`: that time is over, and only a pass that reads AWS makes `Ready` True again. `none`: the reason turns `Ready`
- * False, or the object was not Ready.
+ * What the reason does to `Ready` of an object that was Ready. `kept`: `Ready` stays True, in an outage of AWS only for
+ * a while. `lost`: that time is over, and only a pass that reads AWS makes `Ready` True again. `none`: the reason turns
+ * `Ready` False, or the object was not Ready.
  */
 function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, observed, waited } = pass;
@@ -186,8 +186,8 @@ function partValues(
 }
 
 /**
- * The status, reason and message of the condition whose type is `part`. If the pass stopped for a reason that turns this
- * condition False, the condition shows that reason; otherwise it shows the observed state of AWS.
+ * The status, reason and message of the condition whose type is `part`. If the pass stopped for a reason that turns
+ * this condition False, the condition shows that reason; otherwise it shows the observed state of AWS.
  */
 function partValue(
   pass: CompletedPass,
@@ -226,8 +226,8 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
 }
 
 /**
- * The status, reason and message that the condition had before the pass, because this pass did not read AWS. A reason that
- * was found in Kubernetes alone is outdated and is not kept.
+ * The status, reason and message that the condition had before the pass, because this pass did not read AWS. A reason
+ * that was found in Kubernetes alone is outdated and is not kept.
  */
 function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionValue {
   const before = conditionOf(object.status?.conditions, type);

@@ -17,7 +17,8 @@ import type { CompletedPass } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
- * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and words are the same.
+ * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and words are the
+ * same.
  */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
@@ -26,8 +27,8 @@ export interface EventSpec {
 }
 
 /**
- * The events of a pass, in order: operations that EKS has finished, changes that the pass made in AWS, a new problem for the
- * user.
+ * The events of a pass, in order: operations that EKS has finished, changes that the pass made in AWS, a new problem
+ * for the user.
  */
 export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
@@ -41,8 +42,8 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
 }
 
 /**
- * The steps that have events of their own. The reason `RoleRecreated` has the words with which AWS refuses to change the access
- * entry, so its event is enough.
+ * The steps that have events of their own. The reason `RoleRecreated` has the words with which AWS refuses to change
+ * the access entry, so its event is enough.
  */
 function stepsToReport({ end, steps }: CompletedPass): readonly Step[] {
   const isTold = end.kind === 'stopped' && end.reason.name === 'RoleRecreated';
@@ -67,9 +68,9 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * The event about an object that is being deleted without this controller's finalizer, although AWS may have its profile. No
- * event if the user wants the profile to stay, or if the controller has begun the deletion in AWS: then the controller, or a
- * user whom a condition had told how, removed the finalizer.
+ * The event about an object that is being deleted without this controller's finalizer, although AWS may have its
+ * profile. No event if the user wants the profile to stay, or if the controller has begun the deletion in AWS: then the
+ * controller, or a user whom a condition had told how, removed the finalizer.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const location = locationOf(object);
@@ -192,8 +193,8 @@ function failureOf(kind: Step['mutation']['kind'], subject: string, failure: Aws
 }
 
 /**
- * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about that says
- * the same.
+ * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about that
+ * says the same.
  */
 function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly EventSpec[] {
   if (end.kind === 'stopped' && end.reason.name === 'RoleRecreated') return [];
@@ -235,8 +236,8 @@ function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly
 }
 
 /**
- * The event about a problem for the user, recorded only when the problem begins. The conditions show the problem as long as
- * it lasts.
+ * The event about a problem for the user, recorded only when the problem begins. The conditions show the problem as
+ * long as it lasts.
  */
 function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;

@@ -54,12 +54,13 @@ interface Unwritten {
 }
 
 /**
- * The largest random deviation of a delay, as a share of it. It spreads the resyncs of objects that were created together.
+ * The largest random deviation of a delay, as a share of it. It spreads the resyncs of objects that were created
+ * together.
  */
 const JITTER = 0.1;
 /**
- * The delay after a dropped pass. Within this time the rate limiter usually has a token, the lease is renewed, or another
- * pass has finished with a role.
+ * The delay after a dropped pass. Within this time the rate limiter usually has a token, the lease is renewed, or
+ * another pass has finished with a role.
  */
 const MOMENT: Ms = 1_000;
 
@@ -79,8 +80,8 @@ export class PassFinisher {
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, retryStore, profileWriter } = this.options;
     if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
-    // If a pass is dropped, it is not known whether the object still waits for its turn, so the object keeps its place in
-    // the queue of profile changes of the EKS cluster.
+    // If a pass is dropped, it is not known whether the object still waits for its turn, so the object keeps its place
+    // in the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.removeEntry(keyText(keyOf(object)));
     const before = retryStore.get(object);
     const state = this.updateRetryState(object, end);
@@ -116,8 +117,8 @@ export class PassFinisher {
   }
 
   /**
-   * Ends a pass in which the API server rejected a request. The rejection is written into status. If the object is paused or
-   * status cannot be written, the rejection is recorded as an event.
+   * Ends a pass in which the API server rejected a request. The rejection is written into status. If the object is
+   * paused or status cannot be written, the rejection is recorded as an event.
    */
   async finishRejected(
     object: AWSFargateProfile,
@@ -168,8 +169,8 @@ export class PassFinisher {
     steps: CompletedPass['steps'] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
-    // If the manager is stopping, its calls to AWS are interrupted. That is no failure of AWS, so no event is recorded for
-    // it.
+    // If the manager is stopping, its calls to AWS are interrupted. That is no failure of AWS, so no event is recorded
+    // for it.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
     this.recordEvents(object, eventsForSteps({ steps: reported }));
   }
@@ -196,8 +197,8 @@ export class PassFinisher {
   }
 
   /**
-   * Makes a write to the API server and returns whether it was made. If it was not, status still shows the earlier wait, so
-   * the retry state of that wait is restored. The mutations of the pass are still recorded as events.
+   * Makes a write to the API server and returns whether it was made. If it was not, status still shows the earlier
+   * wait, so the retry state of that wait is restored. The mutations of the pass are still recorded as events.
    */
   private async write(
     object: AWSFargateProfile,

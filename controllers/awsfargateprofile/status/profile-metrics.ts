@@ -89,7 +89,9 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   return labels('Unknown', ready?.reason);
 }
 
-/** Another client can write any reason into the status, so every reason that is not one of this controller is `Other`. */
+/**
+ * Another client can write any reason into the status, so every reason that is not one of this controller is `Other`.
+ */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason

@@ -24,11 +24,11 @@ export interface UndecodableOptions {
 const REMINDER: Ms = 10 * 60_000;
 
 /**
- * Reports in conditions and in an event that an object cannot be decoded; the controller does nothing else for the object.
- * This function decodes only the conditions, because the status may be wrong too.
+ * Reports in conditions and in an event that an object cannot be decoded; the controller does nothing else for the
+ * object. This function decodes only the conditions, because the status may be wrong too.
  *
- * If a field has a wrong type, the API server may reject every write of the object and of its status. Then the user sees
- * only the event.
+ * If a field has a wrong type, the API server may reject every write of the object and of its status. Then the user
+ * sees only the event.
  */
 export async function reportUndecodable(
   { clock, profileWriter, recordEvent }: UndecodableOptions,
@@ -58,7 +58,8 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // The event is recorded when the problem begins. If the conditions cannot be written, the event is recorded in every pass.
+  // The event is recorded when the problem begins. If the conditions cannot be written, the event is recorded in every
+  // pass.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {

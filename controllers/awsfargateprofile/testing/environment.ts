@@ -35,7 +35,8 @@ export interface SimulatedEnvironment {
   readonly profiles: readonly InitialProfile[];
   readonly roles: readonly InitialRole[];
   /**
-   * The access entry of each role: an entry that is bound to the role, an entry of an earlier role with the same ARN, or none.
+   * The access entry of each role: an entry that is bound to the role, an entry of an earlier role with the same ARN,
+   * or none.
    */
   readonly accessEntries: 'current' | 'former' | 'none';
   /** Whether EKS makes an access entry for the role of a new profile, if the role has none. */

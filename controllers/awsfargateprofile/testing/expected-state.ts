@@ -32,9 +32,10 @@ export const expectedProfileName = (spec: AWSFargateProfileSpec): string => spec
 export type ExpectedSpec = AWSFargateProfileSpec & { readonly keptRole?: string };
 
 /**
- * Returns the spec with the names of the profile and the role that the AWSFargateProfile keeps. Without spec.profileName the
- * profile has the name in status, as long as EKS has a profile with this name whose owner tag names the AWSFargateProfile.
- * Without spec.roleName the role of a provisioned AWSFargateProfile is the one in status, as long as the profile uses it.
+ * Returns the spec with the names of the profile and the role that the AWSFargateProfile keeps. Without
+ * spec.profileName the profile has the name in status, as long as EKS has a profile with this name whose owner tag
+ * names the AWSFargateProfile. Without spec.roleName the role of a provisioned AWSFargateProfile is the one in status,
+ * as long as the profile uses it.
  */
 export function withNamesInUse(
   spec: AWSFargateProfileSpec,
@@ -116,8 +117,8 @@ export function possibleRoleNames({ roleARN, roleName, ...spec }: AWSFargateProf
 
 /**
  * Returns the ARN of the pod execution role that the AWSFargateProfile asks for. If spec.roleName names a role that the
- * controller does not own, the ARN contains the path of this role and not spec.rolePath. The ARN contains the name of an
- * existing role as IAM has it, which may have other capital letters than spec.roleName.
+ * controller does not own, the ARN contains the path of this role and not spec.rolePath. The ARN contains the name of
+ * an existing role as IAM has it, which may have other capital letters than spec.roleName.
  */
 export function expectedRoleArn(spec: ExpectedSpec, aws: SimulatedAws): string {
   const wanted = expectedRole(spec, aws);

@@ -333,8 +333,8 @@ class Simulation {
 }
 
 /**
- * Whether the AWSFargateProfile asks for a role with another name or path than this role. The controller would delete such a role, and
- * therefore also reads what blocks its deletion.
+ * Whether the AWSFargateProfile asks for a role with another name or path than this role. The controller would delete
+ * such a role, and therefore also reads what blocks its deletion.
  */
 export const isUnwantedRoleOf =
   ({ wanted }: Desired) =>

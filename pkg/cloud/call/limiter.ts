@@ -30,8 +30,8 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the new rate of the token bucket is this factor times the number of calls in the second around
- * that call, or times the old rate if that is lower.
+ * When AWS throttles a call, the new rate of the token bucket is this factor times the number of calls in the second
+ * around that call, or times the old rate if that is lower.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**
@@ -187,8 +187,8 @@ class Bucket {
   }
 
   /**
-   * Returns how many calls were permitted in the second that ends, or in the second that begins, with a call. The second that
-   * begins with the call matters for the first call of a burst.
+   * Returns how many calls were permitted in the second that ends, or in the second that begins, with a call. The
+   * second that begins with the call matters for the first call of a burst.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);

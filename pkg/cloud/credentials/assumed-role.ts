@@ -71,8 +71,8 @@ export function newAssumedRoleSource(
   const { transport, endpoints, pool, version, accounts } = config;
   const partition = partitionOfArn(role.arn);
   const region = stsRegionOf(partition, config.region);
-  // All fetches share one SDK client, which learns from an error of STS how wrong the clock of this machine is, and signs
-  // its next request with the corrected time.
+  // All fetches share one SDK client, which learns from an error of STS how wrong the clock of this machine is, and
+  // signs its next request with the corrected time.
   const clients = newClients({ region, transport, endpoints, version, credentials: () => pool.get(base) });
 
   return {

@@ -32,7 +32,9 @@ export interface CallerAccountsConfig {
   readonly signal: AbortSignal;
 }
 
-/** Whether AWS accepts credentials in a region that is certainly enabled for them. `unknown`: STS gave no usable answer. */
+/**
+ * Whether AWS accepts credentials in a region that is certainly enabled for them. `unknown`: STS gave no usable answer.
+ */
 export type Verdict =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
@@ -47,16 +49,16 @@ export interface Rejection {
 type Lookup = E.Either<AwsFailure, AccountId>;
 
 /**
- * How long a verdict answers further questions about the same credentials. Without this time, each of a thousand objects
- * with rejected credentials would ask STS and read the credentials again.
+ * How long a verdict answers further questions about the same credentials. Without this time, each of a thousand
+ * objects with rejected credentials would ask STS and read the credentials again.
  */
 const VERDICT_TTL: Ms = 5_000;
 /** The STS clients and the partition of a source are forgotten when they were not used for this long. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /**
- * The maximum number of regions whose STS clients are kept per source: more than AWS has regions. The region is a text that a
- * user writes.
+ * The maximum number of regions whose STS clients are kept per source: more than AWS has regions. The region is a text
+ * that a user writes.
  */
 const MAX_CLIENTS = 64;
 
@@ -71,9 +73,9 @@ interface SourceFacts {
 /**
  * Asks AWS STS to which account credentials belong, and whether they are valid.
  *
- * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a region.
- * So the failure of one region is no statement about the credentials: they are verified in a region of their own partition,
- * and are dropped only if AWS rejects them there too.
+ * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
+ * region. So the failure of one region is no statement about the credentials: they are verified in a region of their
+ * own partition, and are dropped only if AWS rejects them there too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -98,8 +100,8 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in a region, and drops them from the pool if AWS rejects them in a region of
-   * their own partition too. Callers share one STS call.
+   * Verifies credentials that AWS has rejected in a region, and drops them from the pool if AWS rejects them in a
+   * region of their own partition too. Callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<Verdict> {
     const { accessKeyId } = credentials;
@@ -149,8 +151,9 @@ export class CallerAccounts {
   }
 
   /**
-   * A region of the partition to which the credentials belong, which is enabled in each account: the region of the manager,
-   * or else the default region of that partition. `failed`: the region in which AWS has rejected the credentials.
+   * A region of the partition to which the credentials belong, which is enabled in each account: the region of the
+   * manager, or else the default region of that partition. `failed`: the region in which AWS has rejected the
+   * credentials.
    */
   private homeRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;

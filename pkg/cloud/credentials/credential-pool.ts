@@ -66,8 +66,9 @@ type State =
   | { readonly kind: 'failed'; readonly error: NoCredentials; readonly retryNotBefore: Ms };
 
 /**
- * Caches the credentials of one source and renews them. Concurrent calls of `get` share one fetch. Credentials that expire
- * are renewed in the background as long as the old credentials are valid, so that a slow source delays no caller.
+ * Caches the credentials of one source and renews them. Concurrent calls of `get` share one fetch. Credentials that
+ * expire are renewed in the background as long as the old credentials are valid, so that a slow source delays no
+ * caller.
  */
 export class CachedCredentials {
   private readonly source: AwsCredentialSource;
@@ -141,7 +142,8 @@ export class CachedCredentials {
       // Sources of credentials wrap the errors of the SDK, so a panic (such as a TypeError) here is a bug of the
       // manager.
       if (isPanic(cause)) throw cause;
-      // The cached credentials stay in use during a short outage of their source, unless AWS has rejected them meanwhile.
+      // The cached credentials stay in use during a short outage of their source, unless AWS has rejected them
+      // meanwhile.
       if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials)) {
         return this.store(previous.credentials, RETRY_INTERVAL);
       }
@@ -171,7 +173,9 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/** Credentials that were not used for this long are removed from the cache, or later if objects are resynced less often. */
+/**
+ * Credentials that were not used for this long are removed from the cache, or later if objects are resynced less often.
+ */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /** Caches the credentials of all sources. Sessions and assumed roles that use the same source share its credentials. */
@@ -180,7 +184,9 @@ export class CredentialPool {
   private readonly stop: AbortSignal;
   private readonly cached: Lru<CachedCredentials>;
 
-  /** The signal `stop` aborts running fetches of credentials; `resync` is the interval in which objects use credentials. */
+  /**
+   * The signal `stop` aborts running fetches of credentials; `resync` is the interval in which objects use credentials.
+   */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;
     this.stop = stop;
@@ -197,7 +203,9 @@ export class CredentialPool {
     this.cachedFor(source).reject(accessKeyId);
   }
 
-  /** Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that do not. */
+  /**
+   * Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that do not.
+   */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {
       const current = credentials.peek();

@@ -1,6 +1,8 @@
 import type { Ms } from '../../env/clock.ts';
 
-/** The longest pause between two passes over an object, as a multiple of the resync interval, which varies at random. */
+/**
+ * The longest pause between two passes over an object, as a multiple of the resync interval, which varies at random.
+ */
 const LONGEST_PAUSE = 1.5;
 
 /**

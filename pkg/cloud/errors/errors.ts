@@ -45,8 +45,8 @@ export const isNameTaken = anyOf(
 export const isEntryExisting = allOf(hasCode('ResourceInUse'), hasMessage(/already (in use|exists)/i));
 
 /**
- * True if EKS does not find the role of a new access entry: "The specified principalArn is invalid: invalid principal". IAM
- * may not have shown a new role to EKS yet.
+ * True if EKS does not find the role of a new access entry: "The specified principalArn is invalid: invalid principal".
+ * IAM may not have shown a new role to EKS yet.
  */
 export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal/i));
 
@@ -103,8 +103,8 @@ export const isRolePropagating = anyOf(
 );
 
 /**
- * True if IAM does not find a role, even a role that IAM has just created or returned (eventual consistency). For a policy
- * that IAM does not find, the result is false.
+ * True if IAM does not find a role, even a role that IAM has just created or returned (eventual consistency). For a
+ * policy that IAM does not find, the result is false.
  */
 export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasMessage(/role with name .* cannot be found/i));
 
@@ -129,8 +129,8 @@ export const isThrottled = anyOf(
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
 /**
- * True if a region rejects credentials that AWS accepts in another region: the account has not enabled the region, or the
- * region belongs to another partition.
+ * True if a region rejects credentials that AWS accepts in another region: the account has not enabled the region, or
+ * the region belongs to another partition.
  */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
@@ -173,8 +173,8 @@ export const isAccessDenied: FailurePredicate = (failure) =>
 export const isUnavailable = anyOf(hasCode('NoAnswer'), (failure) => (failure.statusCode ?? 0) >= 500);
 
 /**
- * True if AWS has answered and refuses the call itself, for example for a missing permission. An expired session, a throttled
- * call and an answer of a proxy do not count.
+ * True if AWS has answered and refuses the call itself, for example for a missing permission. An expired session, a
+ * throttled call and an answer of a proxy do not count.
  */
 export const isRefused: FailurePredicate = (failure) => {
   const { code, statusCode = 0 } = failure;

@@ -7,7 +7,8 @@ export type AwsService = 'eks' | 'iam' | 'sts';
  * - `NoAnswer`: AWS did not respond within the deadline, or the connection broke; the effect of the call is unknown.
  * - `Undecodable`: the SDK or the codec of the call could not read the response.
  * - `NotDispatched`: this manager stopped the call before it was sent (rate limit, lease, abort); it has no effect.
- * - `NotPrepared`: the SDK refused or failed to build and sign the request, e.g. for a malformed region; it has no effect.
+ * - `NotPrepared`: the SDK refused or failed to build and sign the request, e.g. for a malformed region; it has no
+ *   effect.
  * - `NoCredentials`: there are no credentials to sign the call; it has no effect.
  */
 export interface AwsFailure {

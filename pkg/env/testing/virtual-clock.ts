@@ -6,20 +6,21 @@ interface Pending {
 }
 
 /**
- * How many turns of the event loop the virtual clock waits between two timers: enough for a few chained `setImmediate` calls
- * of the code under test.
+ * How many turns of the event loop the virtual clock waits between two timers: enough for a few chained `setImmediate`
+ * calls of the code under test.
  */
 const TURNS = 4;
 
 /**
- * The wall clock time at which a VirtualClock starts. The monotonic clock starts at 0, so code that mixes up the two clocks
- * fails.
+ * The wall clock time at which a VirtualClock starts. The monotonic clock starts at 0, so code that mixes up the two
+ * clocks fails.
  */
 const START = Date.UTC(2026, 10, 21, 3, 25);
 
 /**
- * A clock that stands still until a test moves it. Timers fire in the order of their due times; timers with the same due time
- * fire in the order in which they were armed. Between two timers all pending promise callbacks and immediates run.
+ * A clock that stands still until a test moves it. Timers fire in the order of their due times; timers with the same
+ * due time fire in the order in which they were armed. Between two timers all pending promise callbacks and immediates
+ * run.
  */
 export class VirtualClock implements Clock {
   private wall: Ms;
@@ -59,8 +60,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Returns, for each armed timer, in how many ms it fires, the shortest time first. A stopped component must leave no timer
-   * armed.
+   * Returns, for each armed timer, in how many ms it fires, the shortest time first. A stopped component must leave no
+   * timer armed.
    */
   pendingTimers(): readonly Ms[] {
     return this.timers.map(({ due }) => due - this.elapsed);
@@ -80,8 +81,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the clock from one timer to the next and fires each timer, until the function `predicate` returns true. Throws
-   * when the next timer is due more than `limitMs` ms after the call, or when no timer is armed any more.
+   * Moves the clock from one timer to the next and fires each timer, until the function `predicate` returns true.
+   * Throws when the next timer is due more than `limitMs` ms after the call, or when no timer is armed any more.
    */
   async runUntil(predicate: () => boolean | Promise<boolean>, options: { readonly limitMs: Ms }): Promise<void> {
     const end = this.elapsed + options.limitMs;

@@ -3,19 +3,19 @@ import { isExpired, isInterrupted, isNoAnswer, isUndecodable, KubeError } from '
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 
-// The states of a reflector. Each state stands for one operation: the Reflector in reflector.ts carries it out, and passes
-// its result to `step` as an input. `step` is a pure function, without clock, randomness or I/O.
+// The states of a reflector. Each state stands for one operation: the Reflector in reflector.ts carries it out, and
+// passes its result to `step` as an input. `step` is a pure function, without clock, randomness or I/O.
 //
 //   resolving ──▶ listing ──▶ watching ──▶ watching …
 //    ▲  │            │  ▲        │  ▲
 //    │  ▼            ▼  │        ▼  │
 //    unserved      backingOff ◀─▶ comparing
 //
-// After the backoff the reflector repeats the operation that failed. If a watch failed, the reflector goes to `comparing`
-// before it watches again, and checks that the API server still has every change that the store has seen. If only the
-// connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API server did not
-// answer at all, the reflector goes to `listing`: etcd may have been restored from a backup while the API server was down,
-// and may have passed the newest version of the store since.
+// After the backoff the reflector repeats the operation that failed. If a watch failed, the reflector goes to
+// `comparing` before it watches again, and checks that the API server still has every change that the store has seen.
+// If only the connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API
+// server did not answer at all, the reflector goes to `listing`: etcd may have been restored from a backup while the
+// API server was down, and may have passed the newest version of the store since.
 
 interface RetryCounts {
   /**
@@ -38,8 +38,8 @@ export interface Unserved extends RetryCounts {
 }
 
 /**
- * In this state the reflector lists the objects page by page. After the last page it replaces all objects of its store in
- * one step.
+ * In this state the reflector lists the objects page by page. After the last page it replaces all objects of its store
+ * in one step.
  */
 export interface ListingState extends RetryCounts {
   readonly kind: 'listing';
@@ -62,10 +62,10 @@ export interface Watching extends RetryCounts {
 }
 
 /**
- * In this state the reflector checks, after a failed watch, that the newest resourceVersion of the API server is not older
- * than the newest of the store. An API server whose etcd was restored from a backup accepts a watch from a newer
- * resourceVersion than its own, and sends nothing until etcd reaches that version. Until then the store would be wrong, and
- * every write would fail with a conflict.
+ * In this state the reflector checks, after a failed watch, that the newest resourceVersion of the API server is not
+ * older than the newest of the store. An API server whose etcd was restored from a backup accepts a watch from a newer
+ * resourceVersion than its own, and sends nothing until etcd reaches that version. Until then the store would be wrong,
+ * and every write would fail with a conflict.
  */
 export interface Comparing extends RetryCounts {
   readonly kind: 'comparing';
@@ -110,7 +110,10 @@ export interface Transition {
 
 /** How long a watch must run without a failure to reset the backoff: two minutes, as in client-go's reflector. */
 const HEALTHY_AFTER: Ms = 120_000;
-/** A watch that the API server closes within this time and without an event counts as failed: one second, as in client-go. */
+/**
+ * A watch that the API server closes within this time and without an event counts as failed: one second, as in
+ * client-go.
+ */
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0, misses: 0 };
@@ -159,8 +162,8 @@ function addPage(state: ListingState, page: KubeList, now: Ms): Transition {
 }
 
 /**
- * A list that the API server reads from etcd is not older than its earlier lists and watch events, unless etcd was restored
- * from a backup. After such a restore the reflector lists all objects again.
+ * A list that the API server reads from etcd is not older than its earlier lists and watch events, unless etcd was
+ * restored from a backup. After such a restore the reflector lists all objects again.
  */
 const resumeOrRelist = (state: Comparing, { resourceVersion }: KubeList, now: Ms): ListingState | Watching =>
   isOlder(resourceVersion, state.resourceVersion)
@@ -174,8 +177,8 @@ function failComparing(state: Comparing, error: unknown): Transition {
 
 function failListing(state: ListingState, error: unknown): Transition {
   if (isKindNotServed(error)) return toUnserved(state);
-  // When the continue token of a list has expired, the pages read so far are useless too: they show a resourceVersion that
-  // the API server no longer has.
+  // When the continue token of a list has expired, the pages read so far are useless too: they show a resourceVersion
+  // that the API server no longer has.
   const next = isExpired(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
@@ -202,7 +205,8 @@ function handleEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
     case 'ERROR': {
       const { code, reason, message } = event.status;
       const error = new KubeError(`watching: ${message}`, { status: code, reason });
-      // After an ERROR event of the watch some changes may be missing in the store, so the reflector lists the objects again.
+      // After an ERROR event of the watch some changes may be missing in the store, so the reflector lists the objects
+      // again.
       const counts = currentCounts(state, now);
       return { state: toBackingOff(counts, error, toListing(counts, state.resource)) };
     }
@@ -226,15 +230,18 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   const { resource, resourceVersion } = state;
   if (mustList) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
   const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
-  // Like client-go, the reflector does not back off after an interrupted watch: some load balancers cut a silent connection
-  // before HEALTHY_AFTER, so the number of failures would only grow.
+  // Like client-go, the reflector does not back off after an interrupted watch: some load balancers cut a silent
+  // connection before HEALTHY_AFTER, so the number of failures would only grow.
   return { state: isInterrupted(error) && !isTooShort(state, now) ? next : toBackingOff(counts, error, next) };
 }
 
 const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
-/** Whether the API server answered 404 for a collection, with or without a Status in the body: it does not serve the kind. */
+/**
+ * Whether the API server answered 404 for a collection, with or without a Status in the body: it does not serve the
+ * kind.
+ */
 const isKindNotServed = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures, misses }: RetryCounts): Transition => ({

@@ -12,25 +12,30 @@ import type { Store } from './store.ts';
 import { WatchOutage } from './watch-outage.ts';
 import type { KubeClient, Resource, WatchEvent } from '../types.ts';
 
-/** The timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle connection. */
+/**
+ * The timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle connection.
+ */
 const WATCH_TIMEOUT_SECONDS = 290;
 /**
- * The fraction by which the timeout of a watch varies randomly, so that watches that were opened at the same time do not end
- * at the same time.
+ * The fraction by which the timeout of a watch varies randomly, so that watches that were opened at the same time do
+ * not end at the same time.
  */
 const WATCH_TIMEOUT_JITTER = 0.05;
 /**
- * How long after the timeout of a watch the reflector waits for the API server to close the watch. If the API server has not
- * closed the watch by then, its connection counts as dead.
+ * How long after the timeout of a watch the reflector waits for the API server to close the watch. If the API server
+ * has not closed the watch by then, its connection counts as dead.
  */
 const IDLE_MARGIN: Ms = 15_000;
 /**
- * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to LAST_BACKOFF.
- * Both values, 0.8 s and 30 s, are client-go's.
+ * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to
+ * LAST_BACKOFF. Both values, 0.8 s and 30 s, are client-go's.
  */
 const FIRST_BACKOFF: Ms = 800;
 const LAST_BACKOFF: Ms = 30_000;
-/** How long the watch must have failed until {@link Reflector.outage} reports it: longer than a restart of the API server. */
+/**
+ * How long the watch must have failed until {@link Reflector.outage} reports it: longer than a restart of the API
+ * server.
+ */
 const REPORTED_OUTAGE: Ms = 180_000;
 /** The upper limit for a Retry-After: the reflector shortens a longer delay to this one. */
 const LONGEST_RETRY_AFTER: Ms = 60_000;
@@ -39,8 +44,8 @@ export interface ReflectorOptions {
   readonly client: KubeClient;
   readonly store: Store;
   /**
-   * Returns the kind with the version under which the API server serves it, or `undefined` when it does not serve the kind.
-   * The reflector calls this function at the start, and after a 404 until the kind is served.
+   * Returns the kind with the version under which the API server serves it, or `undefined` when it does not serve the
+   * kind. The reflector calls this function at the start, and after a 404 until the kind is served.
    */
   readonly resolve: (signal: AbortSignal) => Promise<Resource | undefined>;
   readonly clock: Clock;
@@ -60,9 +65,9 @@ interface OpenWatch {
 }
 
 /**
- * Keeps a store equal to the objects of one kind in the API server: lists them, then watches them, and lists them again when
- * necessary. `run` returns only when its signal aborts, and no failure of the API server makes it throw. The states of the
- * reflector and their order are in reflector-state.ts.
+ * Keeps a store equal to the objects of one kind in the API server: lists them, then watches them, and lists them again
+ * when necessary. `run` returns only when its signal aborts, and no failure of the API server makes it throw. The
+ * states of the reflector and their order are in reflector-state.ts.
  */
 export class Reflector {
   readonly name: string;
@@ -84,14 +89,17 @@ export class Reflector {
     return this.current;
   }
 
-  /** Resolves when the store has the first complete list, or the API server has answered that it does not serve the kind. */
+  /**
+   * Resolves when the store has the first complete list, or the API server has answered that it does not serve the
+   * kind.
+   */
   started(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstResult.promise);
   }
 
   /**
-   * Like {@link started}, but resolves also when the first attempt to list has failed, for callers that can begin without a
-   * list.
+   * Like {@link started}, but resolves also when the first attempt to list has failed, for callers that can begin
+   * without a list.
    */
   tried(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstAttempt.promise);
@@ -106,8 +114,8 @@ export class Reflector {
   }
 
   /**
-   * Returns the reason why the store is outdated, once the watch has failed for minutes; `undefined` otherwise, and while the
-   * API server does not serve the kind.
+   * Returns the reason why the store is outdated, once the watch has failed for minutes; `undefined` otherwise, and
+   * while the API server does not serve the kind.
    */
   outage(): string | undefined {
     const span = this.outdatedFor();
@@ -115,7 +123,9 @@ export class Reflector {
     return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
   }
 
-  /** Returns for how long the watch has not worked, in ms; 0 while it works or the API server does not serve the kind. */
+  /**
+   * Returns for how long the watch has not worked, in ms; 0 while it works or the API server does not serve the kind.
+   */
   outdatedFor(): Ms {
     return this.watchOutage.duration(this.current, this.options.clock.monotonic());
   }
@@ -158,8 +168,8 @@ export class Reflector {
             page: await this.options.client.list(state.resource, { ...this.scope(), limit: 1, signal }),
           };
         case 'unserved':
-          // A kind that is not served now is often served seconds later, while CRDs are installed or upgraded. So the first
-          // delays are short.
+          // A kind that is not served now is often served seconds later, while CRDs are installed or upgraded. So the
+          // first delays are short.
           await this.sleepUnlessAborted(this.backoffDelay(state.misses), signal);
           return { kind: 'due' };
         case 'backingOff':
@@ -222,8 +232,8 @@ export class Reflector {
 
   private backoffDelay(attempts: number): Ms {
     const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), LAST_BACKOFF);
-    // The delay is random in the upper half of its range, so that managers that lost the same API server do not reconnect at
-    // the same time.
+    // The delay is random in the upper half of its range, so that managers that lost the same API server do not
+    // reconnect at the same time.
     return ceiling * (0.5 + 0.5 * this.options.random.next());
   }
 
@@ -259,7 +269,8 @@ export class Reflector {
       const remedy = remedyOf(after.error);
       this.problem = remedy === undefined ? error : `${error}. ${remedy}`;
       const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
-      // After a watch was interrupted for some minutes an expired resourceVersion is normal, so the log line is no warning.
+      // After a watch was interrupted for some minutes an expired resourceVersion is normal, so the log line is no
+      // warning.
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }

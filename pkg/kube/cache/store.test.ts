@@ -235,7 +235,8 @@ describe('Store', () => {
     store.upsert(widget('a', '5001'));
     store.upsert(widget('b', '5002'));
     changes.length = 0;
-    // The list of an API server whose etcd was restored from a backup has an older resourceVersion than the list before it.
+    // The list of an API server whose etcd was restored from a backup has an older resourceVersion than the list before
+    // it.
     store.replaceAll([widget('a', '90')], '120');
     expect(store.lookup(keyFor('a'))).to.have.nested.property('object.metadata.resourceVersion', '90');
     expect(changes.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal([

@@ -7,8 +7,8 @@ import { isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 
 /**
- * The answer of the store for one object. `absent`: the API server has no such object. `unknown`: the API server does not
- * serve the kind, or the store has no complete list of the kind yet, so the object may exist.
+ * The answer of the store for one object. `absent`: the API server has no such object. `unknown`: the API server does
+ * not serve the kind, or the store has no complete list of the kind yet, so the object may exist.
  */
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
@@ -23,8 +23,8 @@ export type Change =
   | { readonly type: 'added'; readonly object: KubeObject; readonly isInInitialList: boolean }
   | { readonly type: 'updated'; readonly object: KubeObject; readonly previous: KubeObject }
   /**
-   * `object` is the last state of the object that the store saw. An object that was deleted while no watch was open may have
-   * had later states.
+   * `object` is the last state of the object that the store saw. An object that was deleted while no watch was open may
+   * have had later states.
    */
   | { readonly type: 'deleted'; readonly object: KubeObject };
 
@@ -50,8 +50,8 @@ export interface StoreOptions {
 }
 
 /**
- * A function that the store calls synchronously for every change, in the order of the changes. When a handler throws, the
- * store logs the error and calls the next handler.
+ * A function that the store calls synchronously for every change, in the order of the changes. When a handler throws,
+ * the store logs the error and calls the next handler.
  */
 export type ChangeHandler = (change: Change) => void;
 
@@ -67,11 +67,12 @@ export type Unsubscribe = () => void;
 /**
  * The objects of one kind as the API server last showed them, deeply frozen and without `metadata.managedFields`.
  *
- * The reflector writes the store, controllers read it. Before the first complete list, and while the API server does not
- * serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no deletion.
+ * The reflector writes the store, controllers read it. Before the first complete list, and while the API server does
+ * not serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no
+ * deletion.
  *
- * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next pass (one
- * reconcile) then sees the result of the write, even when the watch has not sent it yet.
+ * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next pass
+ * (one reconcile) then sees the result of the write, even when the watch has not sent it yet.
  */
 export class Store implements StoreReader {
   readonly name: string;
@@ -84,7 +85,10 @@ export class Store implements StoreReader {
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
-  /** The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete list. */
+  /**
+   * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
+   * list.
+   */
   private newestVersion: string | undefined;
   private unknownReason: string | undefined;
   private isKindServed = true;
@@ -102,8 +106,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Whether the API server serves the kind. Only discovery shows that it does not: a 404 for the collection may come from a
-   * load balancer.
+   * Whether the API server serves the kind. Only discovery shows that it does not: a 404 for the collection may come
+   * from a load balancer.
    */
   get served(): boolean {
     return this.isKindServed;
@@ -139,8 +143,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Calls `handler` with `true` whenever the answers of the store stop being `unknown`, because the store has a complete
-   * list, and with `false` whenever they become `unknown` again.
+   * Calls `handler` with `true` whenever the answers of the store stop being `unknown`, because the store has a
+   * complete list, and with `false` whenever they become `unknown` again.
    */
   onSync(handler: (synced: boolean) => void): Unsubscribe {
     this.syncHandlers.add(handler);
@@ -167,8 +171,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Stores the object that the API server returned for a write. The store then ignores watch events with an older version of
-   * this object.
+   * Stores the object that the API server returned for a write. The store then ignores watch events with an older
+   * version of this object.
    *
    * The answer to the write that removes the last finalizer shows the object with its resourceVersion from before the
    * deletion. If the watch has sent the deletion before that answer arrives, the object stays deleted.
@@ -181,13 +185,13 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector passes a complete list to the store, which removes its objects that are older than the list and not in
-   * the list. The content of the list counts even for an object of the same version: after etcd was restored from a backup,
-   * another object can have that version.
+   * The reflector passes a complete list to the store, which removes its objects that are older than the list and not
+   * in the list. The content of the list counts even for an object of the same version: after etcd was restored from a
+   * backup, another object can have that version.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
-    // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another API
-    // server answers.
+    // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
+    // API server answers.
     const isHistoryRewound = this.newestVersion !== undefined && isOlder(resourceVersion, this.newestVersion);
     const isInInitialList = this.newestVersion === undefined;
     const listed = new Set(items.map((item) => keyText(keyOf(item))));
@@ -204,8 +208,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector passes an added or modified object to the store, which ignores it when a write has already stored a newer
-   * version.
+   * The reflector passes an added or modified object to the store, which ignores it when a write has already stored a
+   * newer version.
    */
   upsert(object: KubeObject): void {
     this.tryPut(object);
@@ -223,8 +227,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector tells the store that the watch has reported every change up to this resourceVersion. The watch events of
-   * one kind come in the order of their resourceVersions.
+   * The reflector tells the store that the watch has reported every change up to this resourceVersion. The watch events
+   * of one kind come in the order of their resourceVersions.
    */
   advance(resourceVersion: string): void {
     if (this.newestVersion === undefined || isOlder(this.newestVersion, resourceVersion))
@@ -232,8 +236,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector tells the store that the API server answers 404 for the kind. Until the next complete list every answer of
-   * the store is `unknown`.
+   * The reflector tells the store that the API server answers 404 for the kind. Until the next complete list every
+   * answer of the store is `unknown`.
    */
   markUnknown(reason: string): void {
     this.setUnknown(reason);
@@ -265,8 +269,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Stores an object. If that fails, the answers for this one object are `unknown`, with the last good version in lists, and
-   * the store goes on with the others: an object that one user wrote must not end the watch of all.
+   * Stores an object. If that fails, the answers for this one object are `unknown`, with the last good version in
+   * lists, and the store goes on with the others: an object that one user wrote must not end the watch of all.
    */
   private tryPut(object: KubeObject, options?: PutOptions): void {
     const text = keyText(keyOf(object));

@@ -41,13 +41,14 @@ export interface TypedStoreReader<A> {
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
  *
- * - The view remembers the result of the decoder per object of the store (by identity): the store replaces the object with
- *   each new version, so a new version is decoded anew. The view remembers decoding problems like a decoded object.
+ * - The view remembers the result of the decoder per object of the store (by identity): the store replaces the object
+ *   with each new version, so a new version is decoded anew. The view remembers decoding problems like a decoded
+ *   object.
  * - All readers of one version get the same `decoded`. It is deeply frozen, as `object` is.
- * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can free the
- *   decoded object too.
- * - `decode` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing of
- *   all others.
+ * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can
+ *   free the decoded object too.
+ * - `decode` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing
+ *   of all others.
  *
  * Make one view per store, and share it: a second view of the same store decodes every object a second time.
  */

@@ -6,7 +6,9 @@ import type { ReflectorInput, ReflectorState } from './reflector-state.ts';
 export class WatchOutage {
   private since: Ms | undefined;
 
-  /** The reflector calls this method after each step, with the state before the step, the input and the state after it. */
+  /**
+   * The reflector calls this method after each step, with the state before the step, the input and the state after it.
+   */
   observe(before: ReflectorState, input: ReflectorInput, after: ReflectorState, now: Ms): void {
     if (after.kind === 'unserved' || provesWatch(before, input, after, now)) this.since = undefined;
     if (after.kind === 'backingOff') this.since ??= now;

@@ -1,18 +1,18 @@
 import type { Clock, Ms } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
 
-// The rules of client-go's EventCorrelator (tools/record/events_cache.go), which keep a controller from flooding etcd: the
-// EventCorrelator counts repeated events, combines similar events, and limits the events of each object.
+// The rules of client-go's EventCorrelator (tools/record/events_cache.go), which keep a controller from flooding etcd:
+// the EventCorrelator counts repeated events, combines similar events, and limits the events of each object.
 
 /**
- * From this number of different messages on, Events of one object, type and reason are combined into one Event. The messages
- * are counted anew when AGGREGATE_INTERVAL has passed since the last of them. Both values are client-go's.
+ * From this number of different messages on, Events of one object, type and reason are combined into one Event. The
+ * messages are counted anew when AGGREGATE_INTERVAL has passed since the last of them. Both values are client-go's.
  */
 const AGGREGATE_MAX_EVENTS = 10;
 const AGGREGATE_INTERVAL: Ms = 600_000;
 /**
- * How many Events of one type about one object may be written without a pause, and the time in ms after which one more is
- * allowed. Both values are client-go's.
+ * How many Events of one type about one object may be written without a pause, and the time in ms after which one more
+ * is allowed. Both values are client-go's.
  */
 const SPAM_BURST = 25;
 const SPAM_REFILL_PERIOD: Ms = 300_000;
@@ -69,7 +69,8 @@ export class EventCorrelator {
   }
 
   /**
-   * Remembers an Event that was written. Call this method after the API server has accepted the created or updated Event.
+   * Remembers an Event that was written. Call this method after the API server has accepted the created or updated
+   * Event.
    */
   updateState(id: string, recorded: RecordedEvent): void {
     this.recorded.set(id, recorded);

@@ -9,15 +9,19 @@ import { EventCorrelator, type CorrelationResult } from './event-correlator.ts';
 import { keyOf, keyText } from '../object-key.ts';
 import type { KubeClient, KubeObject, Resource } from '../types.ts';
 
-// The manager writes Events of core/v1, as Cluster API's managers do. `kubectl describe` finds them by involvedObject.uid.
+// The manager writes Events of core/v1, as Cluster API's managers do. `kubectl describe` finds them by
+// involvedObject.uid.
 const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
 
 /**
- * The maximum number of events in the EventWriter's queue; an event that comes while the queue is full is discarded. The
- * value is client-go's.
+ * The maximum number of events in the EventWriter's queue; an event that comes while the queue is full is discarded.
+ * The value is client-go's.
  */
 const MAX_QUEUED = 1000;
-/** How many times the EventWriter tries to write an Event, and the delay between two attempts. Both values are client-go's. */
+/**
+ * How many times the EventWriter tries to write an Event, and the delay between two attempts. Both values are
+ * client-go's.
+ */
 const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
 /** How long the EventWriter goes on writing queued events after the manager was told to stop. */
@@ -25,8 +29,8 @@ const FLUSH_DEADLINE: Ms = 5_000;
 /** The API server's limit for the message of an Event, in bytes. */
 const MAX_MESSAGE = 1024;
 /**
- * The maximum length of an object's name in the name of an Event: an Event name has at most 253 characters, and its suffix
- * takes 17.
+ * The maximum length of an object's name in the name of an Event: an Event name has at most 253 characters, and its
+ * suffix takes 17.
  */
 const MAX_OBJECT_NAME = 236;
 
@@ -118,8 +122,8 @@ export class EventWriter implements EventRecorder {
   }
 
   /**
-   * Waits until the queue has an event, removes the event from the queue and returns it; `undefined` when the signal has
-   * aborted and the queue is empty.
+   * Waits until the queue has an event, removes the event from the queue and returns it; `undefined` when the signal
+   * has aborted and the queue is empty.
    */
   private async takeNext(stop: AbortSignal): Promise<Queued | undefined> {
     while (this.queue.length === 0 && !stop.aborted) {
@@ -141,8 +145,8 @@ export class EventWriter implements EventRecorder {
     const { object, type, reason, message } = queued;
     const result = this.correlator.correlate({ objectId: idOf(object), type, reason, message });
     if (result.kind === 'skip') return;
-    // Every attempt to write an Event uses the same name: if only the response to an attempt was lost, the Event already
-    // exists.
+    // Every attempt to write an Event uses the same name: if only the response to an attempt was lost, the Event
+    // already exists.
     let eventName: string | undefined;
     const name = (): string => (eventName ??= this.newName(queued));
     for (let attempt = 1; ; attempt++) {
@@ -153,7 +157,8 @@ export class EventWriter implements EventRecorder {
         if (attempt === MAX_ATTEMPTS || stop.aborted || !isRetryable(error))
           return logger.error('Writing an event failed', error, keysOf(queued));
       }
-      // The first delay is random, so that managers that lost the same API server do not write to it again at the same time.
+      // The first delay is random, so that managers that lost the same API server do not write to it again at the same
+      // time.
       await sleep(clock, attempt === 1 ? RETRY_DELAY * random.next() : RETRY_DELAY, stop).catch(() => {});
     }
   }
@@ -199,9 +204,9 @@ export class EventWriter implements EventRecorder {
   }
 
   /**
-   * Makes the name of an Event, `name.<nanoseconds in hex>`, as client-go does. The digits below a millisecond are random,
-   * since JavaScript's clock does not have them. The number always grows, because `kubectl describe` sorts the Events of one
-   * second by name.
+   * Makes the name of an Event, `name.<nanoseconds in hex>`, as client-go does. The digits below a millisecond are
+   * random, since JavaScript's clock does not have them. The number always grows, because `kubectl describe` sorts the
+   * Events of one second by name.
    */
   private newName({ object, at }: Queued): string {
     const nanoseconds =

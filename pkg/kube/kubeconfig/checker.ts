@@ -54,8 +54,8 @@ export class Checker {
   }
 
   /**
-   * Checks a PEM field of a kubeconfig entry, e.g. `client-key`: the file that the field names, or the base64 data in the
-   * field with the suffix `-data`.
+   * Checks a PEM field of a kubeconfig entry, e.g. `client-key`: the file that the field names, or the base64 data in
+   * the field with the suffix `-data`.
    */
   pem(owner: 'cluster' | 'user', content: UnknownRecord, field: string): void {
     const path = textAt(content, field);
@@ -74,8 +74,8 @@ export class Checker {
   }
 
   /**
-   * Rejects impersonation fields that client-node ignores, since the manager would then act with other permissions, and exec
-   * plugins that need a terminal.
+   * Rejects impersonation fields that client-node ignores, since the manager would then act with other permissions, and
+   * exec plugins that need a terminal.
    */
   supported(user: UnknownRecord): void {
     if (textAt(fieldAt(user, 'exec'), 'interactiveMode') === 'Always')

@@ -8,8 +8,8 @@ import type { Kubeconfig } from './kubeconfig.ts';
 import { TokenFile } from './token-file.ts';
 
 /**
- * How long credentials for the API server are cached. A token or certificate file that was rotated is read again after this
- * time at the latest.
+ * How long credentials for the API server are cached. A token or certificate file that was rotated is read again after
+ * this time at the latest.
  */
 const CACHED_FOR: Ms = 10_000;
 /** The time limit for getting credentials: the 20 s of an exec plugin, plus time to read files. */
@@ -42,8 +42,8 @@ export class CredentialSource {
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
   /**
-   * How many times the kubeconfig was loaded. The number is the key of the SingleFlight, so that requests after a reload do
-   * not get credentials that are computed from the old kubeconfig.
+   * How many times the kubeconfig was loaded. The number is the key of the SingleFlight, so that requests after a
+   * reload do not get credentials that are computed from the old kubeconfig.
    */
   private reloads = 0;
 
@@ -63,14 +63,15 @@ export class CredentialSource {
   }
 
   /**
-   * Returns the credentials. Rejects with the reason of `signal`, or with the error of reading a file or running an exec
-   * plugin.
+   * Returns the credentials. Rejects with the reason of `signal`, or with the error of reading a file or running an
+   * exec plugin.
    */
   async get(signal: AbortSignal): Promise<KubeCredentials> {
     signal.throwIfAborted();
     const { cached } = this;
     if (cached !== undefined && this.clock.monotonic() - cached.at < CACHED_FOR) return cached.credentials;
-    // The signal of one request does not abort the computation, since the credentials are cached for later requests as well.
+    // The signal of one request does not abort the computation, since the credentials are cached for later requests as
+    // well.
     return untilAborted(signal, () =>
       this.flight.run(String(this.reloads), undefined, () => this.compute(this.kubeconfig)),
     );
@@ -78,8 +79,8 @@ export class CredentialSource {
 
   /**
    * Call this method after the API server has refused the credentials `used` with 401. Loads the kubeconfig again and
-   * returns its credentials, or `undefined` when they equal `used`. Loads the kubeconfig at most every ten seconds: an API
-   * server that refuses everything must not start an exec plugin for each request.
+   * returns its credentials, or `undefined` when they equal `used`. Loads the kubeconfig at most every ten seconds: an
+   * API server that refuses everything must not start an exec plugin for each request.
    */
   async refresh(used: KubeCredentials, signal: AbortSignal): Promise<KubeCredentials | undefined> {
     const now = this.clock.monotonic();

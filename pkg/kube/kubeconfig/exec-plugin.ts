@@ -8,18 +8,19 @@ import { parseTimestamp } from '../../env/timestamp.ts';
 export const EXEC_PROVIDER = 'exec-plugin';
 
 /**
- * The time limit of an exec plugin. A plugin that gets a token from a cloud needs a second or two; a plugin that hangs must
- * not block the manager for ever.
+ * The time limit of an exec plugin. A plugin that gets a token from a cloud needs a second or two; a plugin that hangs
+ * must not block the manager for ever.
  */
 const PLUGIN_DEADLINE: Ms = 20_000;
 /**
- * A credential is renewed in the background this long before it expires: the time limit of the plugin, plus time for a second
- * attempt.
+ * A credential is renewed in the background this long before it expires: the time limit of the plugin, plus time for a
+ * second attempt.
  */
 const RENEW_BEFORE: Ms = 60_000;
 /**
- * From this long before a credential expires, requests wait for its renewal: CredentialSource caches a credential for ten
- * seconds, requests take time, and clocks differ. When the renewal fails, the old credential is used until it expires.
+ * From this long before a credential expires, requests wait for its renewal: CredentialSource caches a credential for
+ * ten seconds, requests take time, and clocks differ. When the renewal fails, the old credential is used until it
+ * expires.
  */
 const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
@@ -47,8 +48,9 @@ interface Credential {
 }
 
 /**
- * Gets credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. Replaces client-node's authenticator for exec
- * plugins, which has no deadline, does not set KUBERNETES_EXEC_INFO, and reports only the stderr of a failed plugin.
+ * Gets credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. Replaces client-node's authenticator for
+ * exec plugins, which has no deadline, does not set KUBERNETES_EXEC_INFO, and reports only the stderr of a failed
+ * plugin.
  */
 export class ExecPlugin implements Authenticator {
   private readonly clock: Clock;
@@ -78,7 +80,8 @@ export class ExecPlugin implements Authenticator {
     if (cached !== undefined && this.remaining(cached) > RENEW_BEFORE) return cached;
     const renewal = this.renew(plugin);
     if (cached !== undefined && this.remaining(cached) > WAIT_BEFORE) {
-      // A failed renewal is repeated at the next request, and requests report the failure when they wait for the renewal.
+      // A failed renewal is repeated at the next request, and requests report the failure when they wait for the
+      // renewal.
       renewal.catch(() => {});
       return cached;
     }

@@ -23,7 +23,10 @@ export interface KubeconfigOptions {
   readonly serviceAccountDir?: string;
 }
 
-/** The part of a kubeconfig that the manager uses: the API server of the current context, and the user's credentials for it. */
+/**
+ * The part of a kubeconfig that the manager uses: the API server of the current context, and the user's credentials for
+ * it.
+ */
 export interface Kubeconfig {
   readonly config: KubeConfig;
   /** The origin of the configuration for messages, e.g. `kubeconfig /home/ann/.kube/config`. */
@@ -53,8 +56,8 @@ interface MergedKubeconfig {
 }
 
 /**
- * Loads the kubeconfig from the first of these that exists: `--kubeconfig`, `KUBECONFIG`, the pod's service account, and
- * `~/.kube/config`. This is the order of controller-runtime. Every call reads the files again.
+ * Loads the kubeconfig from the first of these that exists: `--kubeconfig`, `KUBECONFIG`, the pod's service account,
+ * and `~/.kube/config`. This is the order of controller-runtime. Every call reads the files again.
  *
  * @throws KubeconfigError
  */
@@ -108,8 +111,8 @@ function readFileIfExists(path: string): string | undefined {
 }
 
 /**
- * Merges kubeconfig files. When several files have an entry of the same name, the entry of the first such file is used, as
- * by kubectl.
+ * Merges kubeconfig files. When several files have an entry of the same name, the entry of the first such file is used,
+ * as by kubectl.
  */
 function merge(files: readonly KubeconfigFile[]): MergedKubeconfig {
   const parsed = files.map((file) => ({ file, document: parse(file) }));
@@ -160,7 +163,8 @@ const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
 /**
- * Uses only the cluster and the user of the current context, so that mistakes in other entries of the kubeconfig do no harm.
+ * Uses only the cluster and the user of the current context, so that mistakes in other entries of the kubeconfig do no
+ * harm.
  */
 function selectCurrentContext(
   { source, contexts, clusters, users, currentContext }: MergedKubeconfig,
@@ -219,15 +223,15 @@ function buildKubeconfig({ source, cluster, user, podNamespace, env }: Kubeconfi
 }
 
 /**
- * Turns `exec` and `tokenFile` of a user into auth providers of this package, since client-node does not support `tokenFile`
- * and has no deadline for exec plugins.
+ * Turns `exec` and `tokenFile` of a user into auth providers of this package, since client-node does not support
+ * `tokenFile` and has no deadline for exec plugins.
  */
 function withProviders(user: UnknownRecord, folder: string, execCluster: () => ExecCluster): UnknownRecord {
   const { exec, tokenFile, ...rest } = user;
   if (isRecord(exec)) {
     const command = textAt(exec, 'command') ?? '';
-    // As in client-go, the command of an exec plugin is looked up in PATH if it has no slash; otherwise it is relative to the
-    // kubeconfig.
+    // As in client-go, the command of an exec plugin is looked up in PATH if it has no slash; otherwise it is relative
+    // to the kubeconfig.
     const plugin = { ...exec, command: command.includes('/') ? resolve(folder, command) : command };
     const cluster = exec['provideClusterInfo'] === true ? execCluster() : undefined;
     return { ...rest, 'auth-provider': { name: EXEC_PROVIDER, config: { plugin, cluster } } };
@@ -239,8 +243,8 @@ function withProviders(user: UnknownRecord, folder: string, execCluster: () => E
 }
 
 /**
- * Makes the file paths in `fields` of a kubeconfig entry absolute. Removes a path when the entry has the data inline too,
- * since client-node would prefer the path.
+ * Makes the file paths in `fields` of a kubeconfig entry absolute. Removes a path when the entry has the data inline
+ * too, since client-node would prefer the path.
  */
 function withAbsolutePaths({ content, folder }: NamedEntry, fields: readonly string[]): UnknownRecord {
   const paths: UnknownRecord = Object.fromEntries(
@@ -265,7 +269,8 @@ function loadInCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigO
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const cluster = { server, 'certificate-authority': join(serviceAccountDir, 'ca.crt') };
   const namespaceFile = readFileIfExists(join(serviceAccountDir, 'namespace'))?.trim();
-  // A pod that mounts only a token has no namespace file. As in Cluster API's managers, POD_NAMESPACE then has the name.
+  // A pod that mounts only a token has no namespace file. As in Cluster API's managers, POD_NAMESPACE then has the
+  // name.
   const podNamespace = namespaceFile || env['POD_NAMESPACE'] || undefined;
   const entry = (name: string, content: UnknownRecord): NamedEntry => ({ name, content, folder: serviceAccountDir });
   const user = entry('service-account', { tokenFile });

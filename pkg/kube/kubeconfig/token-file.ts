@@ -10,11 +10,11 @@ type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
 /**
  * Reads a bearer token from a file that is rotated, e.g. by the kubelet for a service account. Replaces client-node's
- * authenticator for token files, which sends requests as `system:anonymous` for a minute after it has read an empty file, and
- * fails while the file is missing.
+ * authenticator for token files, which sends requests as `system:anonymous` for a minute after it has read an empty
+ * file, and fails while the file is missing.
  *
- * Like client-go (transport/token_source.go), TokenFile uses the last token while the file is empty or missing. After the API
- * server has refused a token, CredentialSource makes a new TokenFile, which does not have that last token.
+ * Like client-go (transport/token_source.go), TokenFile uses the last token while the file is empty or missing. After
+ * the API server has refused a token, CredentialSource makes a new TokenFile, which does not have that last token.
  */
 export class TokenFile implements Authenticator {
   private lastToken: string | undefined;
@@ -25,8 +25,8 @@ export class TokenFile implements Authenticator {
   }
 
   /**
-   * Reads the token file at each call. Throws when the file has no token, no earlier call found one, and the kubeconfig has
-   * none.
+   * Reads the token file at each call. Throws when the file has no token, no earlier call found one, and the kubeconfig
+   * has none.
    */
   async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
     const provider: unknown = user.authProvider;

@@ -1,6 +1,6 @@
 /**
- * A response body that a test writes while the client reads it. When the signal of the request aborts, the reader gets an
- * error.
+ * A response body that a test writes while the client reads it. When the signal of the request aborts, the reader gets
+ * an error.
  */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   private readonly chunks: Uint8Array[] = [];

@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, isNotServed, KubeError } from '../errors.ts';
 import type { KubeClient, KubeObject, Resource, WatchEvent } from '../types.ts';
 
-/** A client of a real or fake API server that serves the kind Widget: namespaced, any fields, status as a subresource. */
+/**
+ * A client of a real or fake API server that serves the kind Widget: namespaced, any fields, status as a subresource.
+ */
 export interface Subject {
   readonly client: KubeClient;
   readonly widgets: Resource;

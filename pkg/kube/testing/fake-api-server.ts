@@ -26,8 +26,8 @@ export interface FakeApiServerOptions {
 }
 
 /**
- * Replaces the response of the fake API server by another response, or by an error that the request throws. `undefined`: the
- * fake API server responds itself.
+ * Replaces the response of the fake API server by another response, or by an error that the request throws.
+ * `undefined`: the fake API server responds itself.
  */
 export type Intercept = (
   request: TransportRequest,
@@ -42,9 +42,9 @@ export interface LoggedRequest {
 }
 
 /**
- * An API server in the process of the test, as a Transport of the client. It has state and the semantics that controllers
- * rely on: resourceVersion and 409, generation, uid, status subresource, finalizers and deletionTimestamp, paged lists,
- * watches with bookmarks, 410, discovery. Its timers are timers of the injected clock.
+ * An API server in the process of the test, as a Transport of the client. It has state and the semantics that
+ * controllers rely on: resourceVersion and 409, generation, uid, status subresource, finalizers and deletionTimestamp,
+ * paged lists, watches with bookmarks, 410, discovery. Its timers are timers of the injected clock.
  *
  * It has no authentication, authorisation, server-side apply, strategic merge patch, schema validation (see
  * {@link FakeKind.refuse}) or garbage collection.
@@ -77,8 +77,8 @@ export class FakeApiServer implements Transport {
   }
 
   /**
-   * Returns the kind whose plural is `plural`. Tests pass it to the methods of {@link storage}, to write as another client
-   * would.
+   * Returns the kind whose plural is `plural`. Tests pass it to the methods of {@link storage}, to write as another
+   * client would.
    */
   kind(plural: string): FakeKind {
     const found = this.kinds.find((kind) => kind.plural === plural);
@@ -87,16 +87,16 @@ export class FakeApiServer implements Transport {
   }
 
   /**
-   * Makes the fake API server serve a new kind, or serve an existing kind under other versions than before. The objects and
-   * open watches of the kind stay.
+   * Makes the fake API server serve a new kind, or serve an existing kind under other versions than before. The objects
+   * and open watches of the kind stay.
    */
   serve(kind: FakeKind): void {
     this.kinds = [...this.kinds.filter((one) => one.plural !== kind.plural || one.group !== kind.group), kind];
   }
 
   /**
-   * Makes the fake API server stop serving a kind: it closes the kind's watches and answers requests for the kind with 404.
-   * The objects stay in the storage.
+   * Makes the fake API server stop serving a kind: it closes the kind's watches and answers requests for the kind with
+   * 404. The objects stay in the storage.
    */
   unserve(plural: string): void {
     const gone = this.kind(plural);

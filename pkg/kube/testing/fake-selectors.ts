@@ -1,8 +1,8 @@
 import type { KubeObject } from '../types.ts';
 
 /**
- * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector` (only
- * metadata.name and metadata.namespace) of a request.
+ * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector`
+ * (only metadata.name and metadata.namespace) of a request.
  */
 export function matchesSelector(parameters: URLSearchParams, { metadata }: KubeObject): boolean {
   const fields: Readonly<Record<string, string | undefined>> = {

@@ -19,7 +19,9 @@ export interface FakeKind {
   readonly status?: boolean;
   /** Sets the defaults of the kind's schema in the written object. Called at every write. */
   readonly prepare?: (object: FakeJson) => FakeJson;
-  /** Returns why the kind's schema refuses a written object (422 `Invalid`), or `undefined` when it accepts the object. */
+  /**
+   * Returns why the kind's schema refuses a written object (422 `Invalid`), or `undefined` when it accepts the object.
+   */
   readonly refuse?: (object: FakeJson, previous: KubeObject | undefined) => string | undefined;
 }
 
@@ -74,8 +76,8 @@ const FIRST_VERSION = 95;
 const SERVER_FIELDS = ['uid', 'creationTimestamp', 'generation', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 
 /**
- * Stores objects like etcd and the generic registry of kube-apiserver, without HTTP. Stored objects are never changed in
- * place.
+ * Stores objects like etcd and the generic registry of kube-apiserver, without HTTP. Stored objects are never changed
+ * in place.
  */
 export class FakeStorage {
   private readonly clock: Clock;
@@ -216,8 +218,8 @@ export class FakeStorage {
   }
 
   /**
-   * Applies the body of a write to the stored object: a write of the main resource keeps the status, a write of the status
-   * subresource keeps everything else.
+   * Applies the body of a write to the stored object: a write of the main resource keeps the status, a write of the
+   * status subresource keeps everything else.
    */
   private combine(kind: FakeKind, known: KubeObject, body: FakeJson, subresource: 'status' | undefined): FakeJson {
     if (subresource === 'status') return withField(known, 'status', body['status']);

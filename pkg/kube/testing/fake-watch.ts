@@ -62,7 +62,8 @@ export class FakeWatch {
   start(): boolean {
     const { storage } = this.options.server;
     const { parameters, target } = this.options;
-    // As in kube-apiserver's watch cache, an expired resourceVersion is an ERROR event of the watch, and not an HTTP error.
+    // As in kube-apiserver's watch cache, an expired resourceVersion is an ERROR event of the watch, and not an HTTP
+    // error.
     if (this.from > 0 && storage.isCompacted(this.from)) {
       this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
       this.body.end();
@@ -79,8 +80,8 @@ export class FakeWatch {
   }
 
   deliver(event: StoredEvent): void {
-    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets nothing until the server reaches
-    // it.
+    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets nothing until the server
+    // reaches it.
     if (Number(event.object.metadata.resourceVersion) <= this.from) return;
     const now = this.options.clock.monotonic();
     // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.
@@ -135,8 +136,8 @@ export class FakeWatch {
 }
 
 /**
- * Returns the event type (e.g. ADDED) of a change for a watch with a namespace and selectors; `undefined` when the watch
- * does not get the change.
+ * Returns the event type (e.g. ADDED) of a change for a watch with a namespace and selectors; `undefined` when the
+ * watch does not get the change.
  */
 function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
   const isSeen = (object: KubeObject | undefined): boolean =>

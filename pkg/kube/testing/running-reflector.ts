@@ -10,8 +10,8 @@ export interface RunningReflector extends FakeApiEnvironment {
   readonly reflector: Reflector;
   readonly logger: MemoryLogger;
   /**
-   * The changes that the store has reported: `+name` for added (`+name!` in the first list), `~name` for updated, `-name` for
-   * deleted.
+   * The changes that the store has reported: `+name` for added (`+name!` in the first list), `~name` for updated,
+   * `-name` for deleted.
    */
   readonly changes: string[];
   /** Stops the reflector, and waits until the reflector's `run` has returned. */

@@ -25,8 +25,8 @@ export interface TransportResponse {
 /**
  * Sends HTTP requests to the API server. All access of the manager to Kubernetes goes through a Transport.
  *
- * `send` resolves for every HTTP status, and rejects when there is no response. Reading the body throws when the connection
- * breaks. A Transport has no deadlines: callers set them with the signal.
+ * `send` resolves for every HTTP status, and rejects when there is no response. Reading the body throws when the
+ * connection breaks. A Transport has no deadlines: callers set them with the signal.
  */
 export interface Transport {
   /** `host:port` of the API server, for metrics and messages. */
@@ -54,15 +54,15 @@ export interface ObserveRequestsOptions {
 }
 
 /**
- * The maximum number of different warnings of the API server that are logged and remembered, so that a webhook with many
- * different warnings cannot fill the memory.
+ * The maximum number of different warnings of the API server that are logged and remembered, so that a webhook with
+ * many different warnings cannot fill the memory.
  */
 const MAX_WARNINGS = 200;
 
 /**
- * Adds the User-Agent to each request, counts requests, and logs each distinct Warning header of the API server once, since
- * the API server may send the same Warning for every write (KEP-4008). The API server uses the part of the User-Agent before
- * `/` as the field manager of writes.
+ * Adds the User-Agent to each request, counts requests, and logs each distinct Warning header of the API server once,
+ * since the API server may send the same Warning for every write (KEP-4008). The API server uses the part of the
+ * User-Agent before `/` as the field manager of writes.
  */
 export function observeRequests(transport: Transport, { userAgent, count, logger }: ObserveRequestsOptions): Transport {
   const { host } = transport;

@@ -133,7 +133,8 @@ describe('connect', () => {
   it('reuses its connections for later requests', async () => {
     open({ token: 'secret' });
     for (let i = 0; i < 50; i++) await ask();
-    // The test allows two connections: the pool sometimes gets the first connection back only after the response has been read.
+    // The test allows two connections: the pool sometimes gets the first connection back only after the response has
+    // been read.
     expect(connections).to.be.at.most(2);
   });
 

@@ -8,27 +8,27 @@ import type { ClosableTransport, Transport, TransportRequest, TransportResponse 
 /** The maximum number of connections to the API server. Each watch keeps one; the rest is for workers and Events. */
 const MAX_CONNECTIONS = 64;
 /**
- * The maximum number of connections for the Lease: one for the watch, one for a renewal, and two in place of connections
- * that a firewall has silently dropped.
+ * The maximum number of connections for the Lease: one for the watch, one for a renewal, and two in place of
+ * connections that a firewall has silently dropped.
  */
 const MAX_LEASE_CONNECTIONS = 4;
 /** How long TCP, TLS and a proxy may each take to connect. */
 const CONNECT_TIMEOUT: Ms = 10_000;
 /**
- * How long an idle connection stays open: less than the 90 s after which kube-apiserver closes it, so that no request is sent
- * while kube-apiserver closes its connection.
+ * How long an idle connection stays open: less than the 90 s after which kube-apiserver closes it, so that no request
+ * is sent while kube-apiserver closes its connection.
  */
 const IDLE_CONNECTION: Ms = 60_000;
 /**
- * The idle time after which TCP keep-alive begins, as in client-go: less than the minute after which some load balancers drop
- * a silent connection.
+ * The idle time after which TCP keep-alive begins, as in client-go: less than the minute after which some load
+ * balancers drop a silent connection.
  */
 const TCP_KEEP_ALIVE: Ms = 30_000;
 
 export interface ConnectOptions {
   /**
-   * Loads the kubeconfig. `connect` calls it at the start, and the transport calls it again when the API server refuses the
-   * credentials.
+   * Loads the kubeconfig. `connect` calls it at the start, and the transport calls it again when the API server refuses
+   * the credentials.
    */
   readonly load: () => Kubeconfig;
   readonly clock: Clock;
@@ -37,15 +37,15 @@ export interface ConnectOptions {
 /** The connections to one API server. */
 export interface ApiServerConnections extends ClosableTransport {
   /**
-   * Sends requests about the Lease on connections of their own. Requests of workers that hang, for example in a webhook, can
-   * occupy all other connections; the leader must renew its lease even then.
+   * Sends requests about the Lease on connections of their own. Requests of workers that hang, for example in a
+   * webhook, can occupy all other connections; the leader must renew its lease even then.
    */
   readonly forLease: Transport;
 }
 
 /**
- * Connects to the API server of a kubeconfig over HTTP/1.1. All requests share the credentials and, except for those about
- * the Lease, one pool of connections. A pool is replaced when the TLS material changes.
+ * Connects to the API server of a kubeconfig over HTTP/1.1. All requests share the credentials and, except for those
+ * about the Lease, one pool of connections. A pool is replaced when the TLS material changes.
  *
  * @throws KubeconfigError
  */

@@ -18,8 +18,8 @@ export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
 const READ = ['GET', 'HEAD'];
 
 /**
- * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in V8's
- * formats, which Chrome DevTools, Visual Studio Code and speedscope read, not in the format of Go.
+ * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in
+ * V8's formats, which Chrome DevTools, Visual Studio Code and speedscope read, not in the format of Go.
  */
 export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: DiagnosticsOptions): HttpHandler {
   const profiles = new ProfileHandlers(profiler, clock);

@@ -66,7 +66,9 @@ export function selfSignedCertificate(request: CertificateRequest, random: Rando
 const nameOf = (commonName: string): Buffer =>
   der.sequence(der.set(der.sequence(der.oid(OIDS.commonName), der.utf8String(commonName))));
 
-/** A serial number of 16 bytes, whose first byte is from 64 to 127, so that the number is positive and has no leading 0. */
+/**
+ * A serial number of 16 bytes, whose first byte is from 64 to 127, so that the number is positive and has no leading 0.
+ */
 function newSerial(random: Random): Buffer {
   const bytes = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);

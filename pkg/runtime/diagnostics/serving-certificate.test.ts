@@ -143,8 +143,8 @@ describe('ServingCertificate', () => {
 });
 
 /**
- * Lets `span` pass, and then waits until the certificate is checked, that is, until the next check is armed: files are read
- * without the virtual clock.
+ * Lets `span` pass, and then waits until the certificate is checked, that is, until the next check is armed: files are
+ * read without the virtual clock.
  */
 async function pass(clock: VirtualClock, span: number): Promise<void> {
   await clock.advance(span);

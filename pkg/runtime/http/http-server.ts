@@ -64,7 +64,9 @@ const MAX_CONNECTIONS = 64;
 const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
 
-/** The reason with which the signal of a request aborts. An abort without a reason would create an exception each time. */
+/**
+ * The reason with which the signal of a request aborts. An abort without a reason would create an exception each time.
+ */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 
 /** An HTTP server, or an HTTPS server if it has a {@link TlsSource}. */

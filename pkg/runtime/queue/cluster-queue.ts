@@ -157,7 +157,8 @@ export class ClusterQueue {
 
   /**
    * Ends the turn of an entry after EKS has rejected its change, or if the entry made no change. Does nothing for an
-   * entry without the turn. With `keepsPlace`, the entry waits again at its former place, because it makes its change soon.
+   * entry without the turn. With `keepsPlace`, the entry waits again at its former place, because it makes its change
+   * soon.
    */
   releaseTurn(entry: QueueEntry, { keepsPlace = false }: { readonly keepsPlace?: boolean } = {}): void {
     const queue = this.getQueue(entry.queue);

@@ -35,8 +35,8 @@ export interface ReadyKeysOptions {
  * The keys that are ready for a worker, and the choice of the next one:
  *
  * 1. A key whose region and identity use less than their share of the workers goes before all others.
- * 2. Higher priorities go first. Of four hand-outs, one is for the key that has been ready for the longest time, if that
- *    is longer than ten seconds.
+ * 2. Higher priorities go first. Of four hand-outs, one is for the key that has been ready for the longest time, if
+ *    that is longer than ten seconds.
  * 3. Within a priority, the namespaces take turns, and the clusters of a namespace take turns.
  * 4. Within a cluster, old keys go first, then the keys are sorted by their `order`.
  */

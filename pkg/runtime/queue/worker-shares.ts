@@ -11,8 +11,8 @@ export interface Backend {
 export type Claim = 'share' | 'spare' | 'none';
 
 /**
- * How many keys are processed at the same time at most, as multiples of the number of workers: in total, and of one region.
- * They bound the memory and the connections that many slow regions and accounts can take.
+ * How many keys are processed at the same time at most, as multiples of the number of workers: in total, and of one
+ * region. They bound the memory and the connections that many slow regions and accounts can take.
  */
 const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
@@ -41,9 +41,9 @@ interface Shares {
  * Divides the workers equally between the regions that have work, and the workers of a region equally between its
  * identities. A region that is alone may use all workers.
  *
- * A region or identity that has taken more workers than its share, before other work came, counts only with its share. So
- * the other work gets its share at once, from additional workers, and does not wait until a region that does not answer
- * gives workers back.
+ * A region or identity that has taken more workers than its share, before other work came, counts only with its share.
+ * So the other work gets its share at once, from additional workers, and does not wait until a region that does not
+ * answer gives workers back.
  */
 export class WorkerShares {
   /** The largest number of keys that are processed at the same time. */

@@ -33,8 +33,8 @@ export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
   /**
-   * The number of workers, which the workqueue divides between the regions and identities that have work. Undefined: every
-   * call of `get` gets a key as soon as a key is ready.
+   * The number of workers, which the workqueue divides between the regions and identities that have work. Undefined:
+   * every call of `get` gets a key as soon as a key is ready.
    */
   readonly workers?: number;
   /** Returns the place of a key. Called when the key becomes ready, and when a ready key is added again. */

@@ -30,8 +30,8 @@ export function disownAccessEntries(account: EmulatedAccount, principalArn: stri
 export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Finders) {
   return {
     /**
-     * Returns whether new pods of an ACTIVE profile can join the cluster: its access entry is bound to the role that exists
-     * now, or the ConfigMap aws-auth gives access.
+     * Returns whether new pods of an ACTIVE profile can join the cluster: its access entry is bound to the role that
+     * exists now, or the ConfigMap aws-auth gives access.
      */
     canPodsJoin: (which: AwsLocation & { cluster: string; name: string }): boolean => {
       const cluster = clusterOf(which, which.cluster);

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the profiles, roles, clusters and access entries that the product has created and not deleted. Resources of tests
- * and of foreign users are marked as `foreign` and not listed. An access entry that EKS has made for a role of the product is
- * one of the product; it goes with its cluster.
+ * Lists the profiles, roles, clusters and access entries that the product has created and not deleted. Resources of
+ * tests and of foreign users are marked as `foreign` and not listed. An access entry that EKS has made for a role of
+ * the product is one of the product; it goes with its cluster.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [

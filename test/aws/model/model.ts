@@ -114,7 +114,8 @@ export class Model {
 }
 
 /**
- * The identity policy of all principals, and the questions that the emulated AWS has asked about their EKS and IAM calls.
+ * The identity policy of all principals, and the questions that the emulated AWS has asked about their EKS and IAM
+ * calls.
  */
 export interface PolicyCheck {
   readonly policy: readonly PolicyStatement[];

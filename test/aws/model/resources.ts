@@ -54,8 +54,8 @@ export interface UpdateWindow {
 export interface EmulatedAccessEntry {
   readonly principalArn: string;
   /**
-   * The unique id that the role had when the entry was created; undefined for other principals. EKS shows this id nowhere.
-   * A role that is deleted and created again has another id, and the entry does not serve that role.
+   * The unique id that the role had when the entry was created; undefined for other principals. EKS shows this id
+   * nowhere. A role that is deleted and created again has another id, and the entry does not serve that role.
    */
   readonly principalId: string | undefined;
   readonly arn: string;

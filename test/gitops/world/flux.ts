@@ -34,7 +34,10 @@ export interface Flux {
   push(objects: readonly object[]): Promise<string>;
   /** Waits until the Kustomization has applied the revision and is Ready. */
   waitUntilReady(revision: string): Promise<void>;
-  /** Lets the Kustomization apply the folder once more, like `flux reconcile kustomization`, and waits until it is Ready. */
+  /**
+   * Lets the Kustomization apply the folder once more, like `flux reconcile kustomization`, and waits until it is
+   * Ready.
+   */
   reconcile(): Promise<void>;
   suspend(isSuspended: boolean): Promise<void>;
   kustomization(): Promise<RawObject>;

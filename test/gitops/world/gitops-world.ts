@@ -22,7 +22,9 @@ export interface GitopsWorld {
   readonly world: World;
   readonly clusterApi: ClusterApi;
   readonly cluster: ManagedCluster;
-  /** Creates the EKS cluster of the samples in AWS, as Cluster API Provider AWS would for their AWSManagedControlPlane. */
+  /**
+   * Creates the EKS cluster of the samples in AWS, as Cluster API Provider AWS would for their AWSManagedControlPlane.
+   */
   createEksCluster(): void;
   /** Writes what Cluster API Provider AWS writes into the objects of a cluster: network, endpoint, readiness. */
   actAsCapa(): Promise<void>;

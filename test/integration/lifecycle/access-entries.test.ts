@@ -8,8 +8,8 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /**
- * How long EKS takes for a change, in milliseconds. IAM gives times in whole seconds, so a role that is made again has a later
- * time than the access entry of the former role only if the deletion takes longer than a second.
+ * How long EKS takes for a change, in milliseconds. IAM gives times in whole seconds, so a role that is made again has
+ * a later time than the access entry of the former role only if the deletion takes longer than a second.
  */
 const SLOW = { createMs: 300, deleteMs: 1_300 };
 

@@ -60,8 +60,8 @@ describe('the scope of a manager', () => {
     it('keeps a role that an object of another namespace uses, although its cache has no objects of other namespaces', async () => {
       const share = { roleName: 'team-pods' };
       await world.apply(fargateProfile('theirs', share, { namespace: 'team-b', finalizers: [FINALIZER] }));
-      // This patch does what a manager of the namespace team-b would have done, if a control plane there named the same EKS
-      // cluster: it writes the AWS location to the status.
+      // This patch does what a manager of the namespace team-b would have done, if a control plane there named the same
+      // EKS cluster: it writes the AWS location to the status.
       const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: 'team-a_prod-control-plane' };
       await world.controlPlane.api.patch(`${pathOf('theirs', 'team-b')}/status`, { status });
       await world.apply(fargateProfile('ours', share, { namespace: 'team-a' }));

@@ -189,8 +189,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');
     expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
 
-    // A GitOps tool, or the deletion of the namespace, deletes an object during the drain. If the controller removed its
-    // finalizer now, no object would say later which profile blocks the deletion of the EKS cluster.
+    // A GitOps tool, or the deletion of the namespace, deletes an object during the drain. If the controller removed
+    // its finalizer now, no object would say later which profile blocks the deletion of the EKS cluster.
     await world.delete('pruned');
     await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
     expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');

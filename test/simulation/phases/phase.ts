@@ -52,7 +52,10 @@ export function isInPhase(world: SimulatedWorld, { until: [type, status, reason]
   return found?.status === status && (reason === undefined || found.reason === reason);
 }
 
-/** Brings the AWSFargateProfile {@link WEB} into the phase, and leaves it there for {@link Phase.readAfter}, at most `limit`. */
+/**
+ * Brings the AWSFargateProfile {@link WEB} into the phase, and leaves it there for {@link Phase.readAfter}, at most
+ * `limit`.
+ */
 export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
   const { arrange, until, readAfter = HOUR } = phase;
   await arrange(world);

@@ -6,7 +6,10 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 /** The time for which the manager's caches do not show a change. */
 const LAG = 5 * MINUTE;
 
-/** Makes a change that the manager's watches show only after {@link LAG}. Later changes of other kinds are shown at once. */
+/**
+ * Makes a change that the manager's watches show only after {@link LAG}. Later changes of other kinds are shown at
+ * once.
+ */
 function changeUnseen(world: SimulatedWorld, change: () => void): void {
   const { watchLag } = world.api;
   world.api.watchLag = LAG;

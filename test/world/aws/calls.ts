@@ -15,7 +15,10 @@ export interface Calls {
   mutations(): readonly CallRecord[];
   /** The calls with an input value that equals the given name, e.g. of a role, a Fargate profile or an EKS cluster. */
   about(name: string): readonly CallRecord[];
-  /** The failed calls as texts. A read of a Fargate profile, role or access entry that does not exist does not count as failed. */
+  /**
+   * The failed calls as texts. A read of a Fargate profile, role or access entry that does not exist does not count as
+   * failed.
+   */
   failures(): readonly string[];
 }
 

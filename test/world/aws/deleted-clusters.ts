@@ -9,8 +9,8 @@ export interface EksClusterOfTest {
 }
 
 /**
- * Removes the EKS clusters whose Cluster or control plane is being deleted or gone, as Cluster API Provider AWS does. The
- * access entries go with them. EKS deletes no cluster that has Fargate profiles.
+ * Removes the EKS clusters whose Cluster or control plane is being deleted or gone, as Cluster API Provider AWS does.
+ * The access entries go with them. EKS deletes no cluster that has Fargate profiles.
  */
 export async function removeEksClustersOfDeletedClusters(
   api: Pick<ApiClient, 'request'>,

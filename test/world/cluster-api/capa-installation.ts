@@ -17,8 +17,9 @@ const pathOfConfiguration = ({ kind, metadata }: Pick<CapaConfiguration, 'kind' 
   `${ADMISSION}/${kind.toLowerCase()}s/${metadata.name}`;
 
 /**
- * The CRD and the webhook configurations of the real Cluster API Provider AWS, and a server that answers the webhooks as its
- * manager does: it accepts every object, and answers 404 for AWSFargateProfiles while the feature gate EKSFargate is off.
+ * The CRD and the webhook configurations of the real Cluster API Provider AWS, and a server that answers the webhooks
+ * as its manager does: it accepts every object, and answers 404 for AWSFargateProfiles while the feature gate
+ * EKSFargate is off.
  */
 export interface CapaInstallation {
   /** Whether the feature gate EKSFargate is on; false at first. */
@@ -70,7 +71,8 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   });
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const caBundle = certificate?.toString('base64');
-  // No Service has endpoints in a test, so the webhooks have URLs. cert-manager adds the caBundle to a real installation.
+  // No Service has endpoints in a test, so the webhooks have URLs. cert-manager adds the caBundle to a real
+  // installation.
   const configurations = released.map((configuration) => ({
     ...configuration,
     webhooks: configuration.webhooks.map((webhook) => ({

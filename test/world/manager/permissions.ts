@@ -44,8 +44,8 @@ export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
   );
 
 /**
- * Creates the policy and the path of an audit log with all requests of one user. The API server writes the log if its flags
- * include `apiServerArgs`.
+ * Creates the policy and the path of an audit log with all requests of one user. The API server writes the log if its
+ * flags include `apiServerArgs`.
  */
 export async function auditPermissions(user: string): Promise<PermissionAudit> {
   const directory = await mkdtemp(join(tmpdir(), 'capaf-permissions-'));

@@ -8,8 +8,8 @@ import type { Service } from '../sts/principals.ts';
 import type { Question } from './policy.ts';
 
 /**
- * The services of which AWS passes one as `iam:PassedToService` when EKS uses a pod execution role. AWS does not document
- * which, so each must be allowed.
+ * The services of which AWS passes one as `iam:PassedToService` when EKS uses a pod execution role. AWS does not
+ * document which, so each must be allowed.
  */
 const PASSED_TO = ['eks.amazonaws.com', 'eks-fargate-pods.amazonaws.com'];
 const FARGATE_SERVICE = 'eks-fargate.amazonaws.com';
@@ -23,8 +23,8 @@ export interface AuthorizedCall {
 }
 
 /**
- * The questions that AWS asks IAM about a call: one about the operation itself, and further ones about what the operation
- * does besides. Source of actions and condition keys: the Service Authorization Reference of IAM and EKS.
+ * The questions that AWS asks IAM about a call: one about the operation itself, and further ones about what the
+ * operation does besides. Source of actions and condition keys: the Service Authorization Reference of IAM and EKS.
  */
 export function questionsAbout(call: AuthorizedCall, context: Context): readonly Question[] {
   const { service, operation, resource } = call;

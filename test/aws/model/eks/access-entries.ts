@@ -51,9 +51,9 @@ export function roleWithArn(account: EmulatedAccount, arn: string): EmulatedRole
 }
 
 /**
- * Adds the access of a pod execution role to the cluster, as EKS does for each new Fargate profile: an access entry if the
- * cluster uses access entries and the role has none, otherwise a line in the ConfigMap aws-auth. EKS leaves an existing
- * access entry as it is, even if the entry is bound to a deleted role of the same name.
+ * Adds the access of a pod execution role to the cluster, as EKS does for each new Fargate profile: an access entry if
+ * the cluster uses access entries and the role has none, otherwise a line in the ConfigMap aws-auth. EKS leaves an
+ * existing access entry as it is, even if the entry is bound to a deleted role of the same name.
  */
 export function admitPodExecutionRole(
   cluster: EmulatedCluster,
@@ -77,8 +77,8 @@ export function admitPodExecutionRole(
 }
 
 /**
- * Whether new pods of a profile with this role can join the cluster. An access entry decides if there is one; without one,
- * the ConfigMap aws-auth decides unless the cluster uses access entries alone.
+ * Whether new pods of a profile with this role can join the cluster. An access entry decides if there is one; without
+ * one, the ConfigMap aws-auth decides unless the cluster uses access entries alone.
  */
 export function canPodsJoin(cluster: EmulatedCluster, account: EmulatedAccount, roleArn: string): boolean {
   const role = roleWithArn(account, roleArn);
