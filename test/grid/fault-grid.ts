@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { MANAGER_NAMESPACE } from '../world/aws/identities.ts';
 import type { World } from '../world/world.ts';
 import { startWorld } from '../world/world.ts';
 import { GridSubject, nthCallText } from './subject.ts';
@@ -69,7 +68,6 @@ export class FaultGrid {
   static async start(): Promise<FaultGrid> {
     const world = await startWorld({ config: { eks: { createMs: NEVER, deleteMs: NEVER } } });
     try {
-      await world.createNamespace(MANAGER_NAMESPACE);
       const grid = new FaultGrid(world);
       await grid.#startManager();
       return grid;

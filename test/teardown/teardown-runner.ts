@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'mocha';
 import type { CallRecord } from '../aws/call-log.ts';
+import { MANAGER_ACCOUNT } from '../envtest/control-plane/pool.ts';
 import { eventually } from '../support/eventually.ts';
 import type { AuditLog, AuditEvent } from '../world/cluster-api/audit.ts';
 import { createAuditLog } from '../world/cluster-api/audit.ts';
 import { startClusterApi } from '../world/cluster-api/cluster-api.ts';
-import { MANAGER_NAMESPACE } from '../world/aws/identities.ts';
 import type { RunningManager } from '../world/manager/manager.ts';
 import { startManager } from '../world/manager/manager.ts';
 import type { World } from '../world/world.ts';
@@ -61,7 +61,6 @@ export class TeardownRunner {
     const world = await startWorld({ config: { eks: EKS }, apiServerArgs: audit.apiServerArgs });
     world.addCleanup(() => audit.close());
     try {
-      await world.createNamespace(MANAGER_NAMESPACE);
       await startClusterApi(world, test, accountOfControlPlane);
       return new TeardownRunner(world, audit);
     } catch (error) {
@@ -165,6 +164,7 @@ class Worker {
     const flags = ['--namespace', this.namespace, '--sync-period', '1h'];
     this.#manager = await startManager(controlPlane, {
       awsUrl,
+      kubeconfigPath: controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
       name: `manager-${this.namespace}`,
       flags,
       verbosity: 0,

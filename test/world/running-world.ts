@@ -12,7 +12,8 @@ import type { EksClusterOfTest } from './aws/deleted-clusters.ts';
 import { removeEksClustersOfDeletedClusters } from './aws/deleted-clusters.ts';
 import type { EmulatedAws } from './aws/emulated-aws.ts';
 import { REGION } from './aws/emulated-aws.ts';
-import type { ManagerProcessOptions, RunningManager } from './manager/manager.ts';
+import type { RunningManager } from './manager/manager.ts';
+import type { ManagerOptions } from './manager/managers.ts';
 import { Managers } from './manager/managers.ts';
 import type { Manifest } from './objects.ts';
 import {
@@ -71,7 +72,7 @@ export class RunningWorld implements World {
     };
   }
 
-  startManager(options: Partial<ManagerProcessOptions> = {}): Promise<RunningManager> {
+  startManager(options: Partial<ManagerOptions> = {}): Promise<RunningManager> {
     return this.#managers.start(options);
   }
 

@@ -9,12 +9,14 @@ import type { User } from '../envtest/control-plane/credentials.ts';
 import type { CrdManifest } from '../envtest/clients/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/clients/crds.ts';
 import type { SetUp } from '../envtest/control-plane/pool.ts';
-import { EMPTY_SET_UP, acquireControlPlane } from '../envtest/control-plane/pool.ts';
+import { EMPTY_SET_UP, MANAGER_USER, acquireControlPlane } from '../envtest/control-plane/pool.ts';
 import type { Exit } from '../envtest/control-plane/process.ts';
 import type { ProgramResult } from '../support/run-program.ts';
 import type { EmulatedAws } from './aws/emulated-aws.ts';
 import { startEmulatedAws } from './aws/emulated-aws.ts';
-import type { ManagerProcessOptions, RunningManager } from './manager/manager.ts';
+import type { RunningManager } from './manager/manager.ts';
+import type { ManagerOptions } from './manager/managers.ts';
+import { applyRbac } from './manager/rbac.ts';
 import { RunningWorld } from './running-world.ts';
 
 export { ACCOUNT, AWS_KEY, REGION } from './aws/emulated-aws.ts';
@@ -36,10 +38,18 @@ export interface EksClusterOptions {
 }
 
 /**
- * The CRD of AWSFargateProfile, and simplified CRDs of the kinds of Cluster API and Cluster API Provider AWS that the
- * manager reads.
+ * The permissions of the manager, the CRD of AWSFargateProfile, and simplified CRDs of the kinds of Cluster API and
+ * Cluster API Provider AWS that the manager reads.
  */
-export const WITH_CRDS: SetUp = { name: 'CRDs', apply: (api) => applyCrds(api, STAND_IN_CRDS, OUR_CRD) };
+export const WITH_CRDS: SetUp = {
+  name: 'CRDs',
+  apply: async (api) => {
+    await Promise.all([applyCrds(api, STAND_IN_CRDS, OUR_CRD), applyRbac(api)]);
+  },
+};
+
+/** The permissions of the manager, without any CRD. */
+const WITH_RBAC: SetUp = { name: 'RBAC', apply: applyRbac };
 
 export interface WaitOptions {
   readonly namespace?: string;
@@ -52,8 +62,10 @@ export interface StartWorldOptions {
   readonly config?: ConfigPatch;
   /** The CRDs that the API server serves; default: those of `WITH_CRDS`. */
   readonly crds?: readonly (string | CrdManifest)[];
+  /** Whether the service account of the manager exists and has its permissions; default true. Without it, `crds` is required. */
+  readonly hasRbac?: boolean;
   /**
-   * Users of the API server besides the administrator. With this option the world starts an API server of its own
+   * Users of the API server besides the administrator and the manager. With this option the world starts an API server of its own
    * instead of one from the pool.
    */
   readonly users?: readonly User[];
@@ -78,7 +90,7 @@ export interface World {
   readonly awsView: { profile(name: string): ProfileView | undefined; role(name: string): RoleView | undefined };
   /** The manager process that the test has started most recently. */
   readonly manager: RunningManager;
-  startManager(options?: Partial<ManagerProcessOptions>): Promise<RunningManager>;
+  startManager(options?: Partial<ManagerOptions>): Promise<RunningManager>;
   /**
    * Stops a manager with SIGTERM. Fails if the manager had a panic or does not exit with code 0. Default: the manager
    * that the test has started most recently.
@@ -140,13 +152,16 @@ export interface World {
 export async function startWorld({
   config = {},
   crds,
+  hasRbac = true,
   users = [],
   apiServerArgs = [],
   shareAwsWith,
 }: StartWorldOptions = {}): Promise<World> {
-  const setUp = crds === undefined ? WITH_CRDS : EMPTY_SET_UP;
+  const setUp = crds === undefined ? WITH_CRDS : hasRbac ? WITH_RBAC : EMPTY_SET_UP;
   const isShared = users.length === 0 && apiServerArgs.length === 0;
-  const controlPlane = await (isShared ? acquireControlPlane(setUp) : startControlPlane({ users, apiServerArgs }));
+  const controlPlane = await (isShared
+    ? acquireControlPlane(setUp)
+    : startControlPlane({ users: [MANAGER_USER, ...users], apiServerArgs }));
   const aws: EmulatedAws =
     shareAwsWith === undefined
       ? await startEmulatedAws(config)

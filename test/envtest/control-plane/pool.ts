@@ -20,14 +20,13 @@ const RESET_MS = 20_000;
  */
 const READ_FROM_CACHES = /^\/registry\/(validating|mutating|clusterrole|role)/;
 
-/**
- * The user name of the service account that `config/rbac` gives to the manager. Every control plane of the pool has
- * this user.
- */
+/** The user name of the service account that `config/rbac` gives to the manager. */
 export const MANAGER_ACCOUNT = 'system:serviceaccount:capaf-system:capaf-manager';
-const USERS: readonly User[] = [
-  { name: MANAGER_ACCOUNT, groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'] },
-];
+/** The service account of the manager as the API server authenticates it. Every control plane of the pool has this user. */
+export const MANAGER_USER: Required<User> = {
+  name: MANAGER_ACCOUNT,
+  groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'],
+};
 
 /**
  * Objects, e.g. CRDs, that a control plane of the pool has at the start of a test file, and keeps for the next test
@@ -96,7 +95,7 @@ async function takeIdle(setUp: SetUp): Promise<Pooled | undefined> {
 }
 
 async function start(): Promise<Pooled> {
-  const controlPlane = await startControlPlane({ users: USERS });
+  const controlPlane = await startControlPlane({ users: [MANAGER_USER] });
   await waitUntilInitialized(controlPlane.api);
   const fresh = await inventoryOf(controlPlane);
   return { controlPlane, setUp: EMPTY_SET_UP, inventory: fresh, fresh };

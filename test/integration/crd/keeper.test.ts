@@ -18,8 +18,7 @@ import { messageOf, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
-const CONFIG = fileURLToPath(new URL('../../../config', import.meta.url));
-const COMPONENT = `${CONFIG}/components/crd-keeper/rbac.yaml`;
+const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/rbac.yaml', import.meta.url));
 const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
@@ -35,17 +34,11 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [STAND_IN_CRDS],
-      users: [{ name: MANAGER_ACCOUNT }],
       apiServerArgs: audit.apiServerArgs,
     });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
-    for (const args of [
-      ['-k', `${CONFIG}/rbac`],
-      ['-f', COMPONENT],
-    ]) {
-      const { code, stderr } = await world.kubectl(['apply', '--server-side', ...args]);
-      expect(code, stderr).to.equal(0);
-    }
+    const { code, stderr } = await world.kubectl(['apply', '--server-side', '-f', COMPONENT]);
+    expect(code, stderr).to.equal(0);
   });
   after(() =>
     endAll(
@@ -57,7 +50,6 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   const start = (name: string, ...flags: readonly string[]) =>
     world.startManager({
       name,
-      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
       flags: ['--sync-period', '1s', ...flags],
     });
   const get = (path: string): Promise<RawObject> => world.controlPlane.api.get(path);

@@ -1,6 +1,6 @@
 import { createUnreachableWebhook } from '../../world/cluster-api/unreachable-webhooks.ts';
 import { expectDescribed } from '../../world/describe.ts';
-import { MANAGER_NAMESPACE, STATIC_IDENTITY, identity, keysSecret } from '../../world/aws/identities.ts';
+import { STATIC_IDENTITY, identity, keysSecret } from '../../world/aws/identities.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 import { HELD_MS } from '../operations.ts';
@@ -68,7 +68,6 @@ const PHASES: readonly Phase[] = [
     until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
     event: 'Warning IdentityNotAllowed',
     release: async (world, name) => {
-      await world.createNamespace(MANAGER_NAMESPACE);
       await world.apply(
         keysSecret(name, world.aws.admin.registerKey({ account: ACCOUNT })),
         identity(STATIC_IDENTITY, name, { secretRef: name, allowedNamespaces: { list: ['team-a', 'default'] } }),

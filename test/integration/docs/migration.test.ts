@@ -6,7 +6,6 @@ import { stringify } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
-import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
@@ -49,7 +48,7 @@ describe('docs/migration-from-capa.md', function () {
   const commands = [...COMMANDS];
 
   before(async function () {
-    world = await startWorld({ crds: [STAND_IN_CRDS] });
+    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
     controller = startCapaSimulatorIn(world);
     world.addCleanup(() => controller.stop());
@@ -96,7 +95,6 @@ describe('docs/migration-from-capa.md', function () {
     expect(code, stderr).to.equal(0);
     // No kubelet runs the Deployment.
     await world.startManager({
-      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
       flags: ['--manage-crd=true'],
     });
 

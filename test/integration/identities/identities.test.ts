@@ -3,7 +3,6 @@ import { eventually } from '../../support/eventually.ts';
 import { sideBySide } from '../../support/side-by-side.ts';
 import {
   CONTROLLER_IDENTITY,
-  MANAGER_NAMESPACE,
   ROLE_IDENTITY,
   STATIC_IDENTITY,
   createStaticIdentity,
@@ -28,7 +27,6 @@ describe('identities', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
-    await world.createNamespace(MANAGER_NAMESPACE);
     await world.startManager({ verbosity: 10, env: { AWS_SECRET_ACCESS_KEY: MANAGER_SECRET } });
   });
   after(() => world.finish());

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
-import { MANAGER_NAMESPACE, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
+import { STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
 import { messageOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
@@ -14,7 +14,6 @@ describe('identities whose CRDs are installed later', () => {
   before(async () => {
     const crds = (await loadCrds(STAND_IN_CRDS)).filter(({ metadata }) => !metadata.name.startsWith('awscluster'));
     world = await startWorld({ crds: [...crds, OUR_CRD] });
-    await world.createNamespace(MANAGER_NAMESPACE);
     await world.startManager();
   });
   after(() => world.finish());

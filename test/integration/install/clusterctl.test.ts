@@ -6,7 +6,6 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import type { CrdManifest } from '../../envtest/clients/crds.ts';
 import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
-import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -49,7 +48,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
     repository = await createClusterctlRepository(directory).catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
-    world = await startWorld({ crds: [...capa, CERT_MANAGER] });
+    world = await startWorld({ crds: [...capa, CERT_MANAGER], hasRbac: false });
   });
   after(async () => {
     await world.stop();
@@ -64,7 +63,6 @@ describe('the real clusterctl, with a release of this provider in a local reposi
   const startManager = (name: string) =>
     world.startManager({
       name,
-      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
       flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
     });
 

@@ -9,9 +9,9 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 const LEASE_MS = 4_000;
+/** The Lease and its Events are in the namespace of the manager. */
+const OF_MANAGER = { namespace: 'capaf-system' };
 const FLAGS = [
-  '--leader-elect-namespace',
-  'default',
   '--leader-elect-lease-duration',
   `${LEASE_MS}ms`,
   '--leader-elect-renew-deadline',
@@ -126,7 +126,7 @@ describe('leader election of two managers', function () {
       expect(await answer.text()).to.contain('[+]leaderElection ok');
     }
     expect(follower.calls()).to.deep.equal([]);
-    await world.event('capaf-leader-election', `Normal LeaderElection: ${leader.identity} became leader`);
+    await world.event('capaf-leader-election', `Normal LeaderElection: ${leader.identity} became leader`, OF_MANAGER);
   });
 
   it('after the leader is killed during a create and a delete: the follower waits for the lease to expire and completes both', async () => {
@@ -169,7 +169,7 @@ describe('leader election of two managers', function () {
     expect(code).to.equal(1);
     expect(thawed.manager.tail()).to.contain('"Manager failed" err="leader election lost: ');
     expect(mutations(thawed.calls(since))).to.deep.equal([]);
-    await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`);
+    await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`, OF_MANAGER);
   });
 
   it('after the leader is frozen between two calls and thawed without a network: it changes nothing and exits', async () => {
@@ -249,7 +249,11 @@ describe('leader election of two managers', function () {
     world.aws.faults.remove(slow);
     await world.ready('handed');
     expect(createsOf('handed')).to.deep.equal(oneCreateEach('handed'));
-    await world.event('capaf-leader-election', `Normal LeaderElection: ${stopped.identity} stopped leading`);
+    await world.event(
+      'capaf-leader-election',
+      `Normal LeaderElection: ${stopped.identity} stopped leading`,
+      OF_MANAGER,
+    );
   });
 
   it('no manager ever makes a mutating call outside its lease', () => {

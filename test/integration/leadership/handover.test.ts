@@ -30,8 +30,7 @@ describe('two managers with the default flags of leader election', function () {
   });
   after(() => world.finish());
 
-  const addContender = (name: string): Promise<Candidate> =>
-    startCandidate(world, name, ['--leader-elect-namespace', 'default']);
+  const addContender = (name: string): Promise<Candidate> => startCandidate(world, name, []);
 
   const waitForLeaseWatch = (contender: Candidate): Promise<unknown> =>
     eventually(() => /"Listed and watching".* resource="leases\./.test(contender.manager.log()), {

@@ -40,7 +40,6 @@ describe('a leader whose writes all hang, as in a webhook without an answer', fu
       kubeconfigPath,
       flags: [
         '--leader-elect',
-        '--leader-elect-namespace=default',
         `--leader-elect-lease-duration=${LEASE_MS}ms`,
         '--leader-elect-renew-deadline=4s',
         '--leader-elect-retry-period=250ms',

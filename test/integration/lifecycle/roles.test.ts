@@ -13,7 +13,7 @@ import type { RoleView } from '../../aws/admin/views.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
-import { MANAGER_NAMESPACE, STATIC_IDENTITY, createStaticIdentity } from '../../world/aws/identities.ts';
+import { STATIC_IDENTITY, createStaticIdentity } from '../../world/aws/identities.ts';
 import { triggerReconcile } from '../../world/trigger-reconcile.ts';
 import { eventually } from '../../support/eventually.ts';
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
@@ -174,7 +174,6 @@ describe('the pod execution role', () => {
       await remove('ours');
       expect(world.awsView.role('everywhere')).to.equal(undefined);
 
-      await world.createNamespace(MANAGER_NAMESPACE);
       await createStaticIdentity(world, 'abroad', account);
       await ready('theirs');
       expect(roleOf('everywhere').account).to.equal(account);

@@ -16,7 +16,7 @@ import { ACCOUNT, OUR_CRD, fargateProfile, startWorld } from '../../world/world.
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
 const OWN_NAMESPACE = ['--manager-namespace', 'capaf-system'];
 /** A user whom the API server authenticates, but who has no permissions. */
-const UNPRIVILEGED_USER = 'system:serviceaccount:capaf-system:capaf-manager';
+const UNPRIVILEGED_USER = 'system:serviceaccount:default:unprivileged';
 const NO_CREDENTIALS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, HOME: '/nonexistent' };
 
 /** Invalid command lines of the manager, each with the error message that the manager prints. */
@@ -251,7 +251,8 @@ describe('the manager in a bad environment', () => {
   });
 
   describe('before CRDs are installed', () => {
-    before(() => world.startManager({ waitUntilReady: false }));
+    // A restarted API server forbids requests until it has read the roles, and one of the tests restarts the API server.
+    before(() => world.startManager({ waitUntilReady: false, mayBeForbidden: true }));
 
     it('runs, is not ready, and reports that AWSFargateProfiles are not served', async () => {
       await eventually(

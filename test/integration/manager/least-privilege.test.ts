@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { UntagResourceCommand } from '@aws-sdk/client-eks';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
@@ -12,12 +11,12 @@ import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } 
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { PermissionAudit } from '../../world/manager/permissions.ts';
 import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
-const CONFIG = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
 const TAG = 'kubernetes.io/cluster/prod';
-const ROLES = parseAllDocuments(readFileSync(`${CONFIG}/role.yaml`, 'utf8')).map(
+const ROLES = parseAllDocuments(readFileSync(`${RBAC_DIRECTORY}/role.yaml`, 'utf8')).map(
   (document) => document.toJS() as { readonly rules: Parameters<typeof permissionsOf>[0] },
 );
 
@@ -29,12 +28,9 @@ describe('the permissions of config/rbac', () => {
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
-      users: [{ name: MANAGER_ACCOUNT }],
       // With this plugin, the API server lets only some users change owner references.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
-    const applied = await world.kubectl(['apply', '-k', CONFIG]);
-    expect(applied.code, applied.stderr).to.equal(0);
     stranger = createOtherClient(world);
     const manager = await startManager('first');
     await startManager('second');
@@ -52,7 +48,6 @@ describe('the permissions of config/rbac', () => {
   const startManager = (name: string) =>
     world.startManager({
       name,
-      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
       flags: [
         '--leader-elect',
         '--leader-elect-namespace=capaf-system',

@@ -2,12 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { startHttpProxy, type HttpProxy } from '../../support/http-proxy.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 /**
- * Starts a TCP proxy to the API server, with which a test can cut the connections of a manager. Writes a kubeconfig
- * that connects through the proxy.
+ * Starts a TCP proxy to the API server, with which a test can cut the connections of a manager. Writes a kubeconfig of
+ * the manager's service account that connects through the proxy.
  */
 export async function startApiTcpProxy(
   controlPlane: ControlPlane,
@@ -19,7 +20,7 @@ export async function startApiTcpProxy(
 
 /**
  * Starts an HTTP proxy to the API server, with which a test can delay single requests of a manager. Writes a kubeconfig
- * that connects through the proxy.
+ * of the manager's service account that connects through the proxy.
  */
 export async function startApiHttpProxy(
   controlPlane: ControlPlane,
@@ -30,12 +31,15 @@ export async function startApiHttpProxy(
 }
 
 async function writeKubeconfig(
-  { kubeconfigPath, dir }: ControlPlane,
+  controlPlane: ControlPlane,
   proxied: { readonly server: string; readonly 'insecure-skip-tls-verify'?: boolean },
 ): Promise<string> {
-  const kubeconfig = parse(await readFile(kubeconfigPath, 'utf8')) as { clusters: { cluster: object }[] };
+  const { kubeconfigPath } = controlPlane.user(MANAGER_ACCOUNT);
+  const kubeconfig = parse(await readFile(kubeconfigPath, 'utf8')) as {
+    clusters: { cluster: object }[];
+  };
   for (const { cluster } of kubeconfig.clusters) Object.assign(cluster, proxied);
-  const path = join(dir, `proxied-${new URL(proxied.server).port}.kubeconfig`);
+  const path = join(controlPlane.dir, `proxied-${new URL(proxied.server).port}.kubeconfig`);
   await writeFile(path, stringify(kubeconfig), { mode: 0o600 });
   return path;
 }

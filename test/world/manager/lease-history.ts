@@ -42,7 +42,10 @@ export interface LeaseHistory {
   stop(): Promise<void>;
 }
 
-export function leaseHistoryOf({ controlPlane }: Pick<World, 'controlPlane'>, namespace = 'default'): LeaseHistory {
+export function leaseHistoryOf(
+  { controlPlane }: Pick<World, 'controlPlane'>,
+  namespace = 'capaf-system',
+): LeaseHistory {
   const versions: LeaseVersion[] = [];
   const stopping = new AbortController();
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;

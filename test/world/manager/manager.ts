@@ -23,7 +23,10 @@ export interface ManagerProcessOptions {
    */
   readonly flags?: readonly string[];
   readonly accessKeyId?: string;
-  /** The path of the kubeconfig of the manager; default: the kubeconfig of the administrator. */
+  /**
+   * The path of the kubeconfig of the manager; default: the kubeconfig of the administrator, and in a world the
+   * kubeconfig of the manager's service account.
+   */
   readonly kubeconfigPath?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The verbosity of the log of the manager; default 4, which logs each pass (one reconcile) and each AWS call. */

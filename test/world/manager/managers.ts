@@ -1,11 +1,19 @@
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import type { Exit } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { ManagerProcessOptions, RunningManager } from './manager.ts';
 import { startManager } from './manager.ts';
 
-/** Log messages that show a defect of the manager, e.g. a panic. */
+/** Texts in the log that show a defect of the manager, e.g. a panic. */
 const DEFECTS = ['"Observed a panic"', '"Unhandled error"'];
+/** The text of the API server when config/rbac lacks a permission that the manager uses. */
+const FORBIDDEN = `is forbidden: User \\"${MANAGER_ACCOUNT}\\"`;
+
+export interface ManagerOptions extends ManagerProcessOptions {
+  /** Whether the test takes permissions away from the manager; default: a request that RBAC forbids fails the test. */
+  readonly mayBeForbidden?: boolean;
+}
 
 /**
  * All managers that a test has started. `finish` fails if a manager had a panic, or if a manager exited although the
@@ -15,6 +23,7 @@ export class Managers {
   readonly #controlPlane: ControlPlane;
   readonly #awsUrl: string;
   readonly #started: RunningManager[] = [];
+  readonly #mayBeForbidden = new Set<RunningManager>();
   /** Managers that the test has stopped, or for whose exit the test has waited. */
   readonly #exited = new Set<RunningManager>();
 
@@ -30,9 +39,11 @@ export class Managers {
     return last;
   }
 
-  async start(options: Partial<ManagerProcessOptions>): Promise<RunningManager> {
-    const manager = await startManager(this.#controlPlane, { awsUrl: this.#awsUrl, ...options });
+  async start({ mayBeForbidden = false, ...options }: Partial<ManagerOptions>): Promise<RunningManager> {
+    const { kubeconfigPath } = this.#controlPlane.user(MANAGER_ACCOUNT);
+    const manager = await startManager(this.#controlPlane, { awsUrl: this.#awsUrl, kubeconfigPath, ...options });
     this.#started.push(manager);
+    if (mayBeForbidden) this.#mayBeForbidden.add(manager);
     return manager;
   }
 
@@ -57,7 +68,7 @@ export class Managers {
 
   /**
    * Stops all running managers. Fails if a manager exited although the test neither stopped it nor waited for its exit,
-   * or if the log of a manager shows a defect.
+   * if the log of a manager shows a defect, or if the API server has forbidden a request of a manager.
    */
   async finish(): Promise<void> {
     for (const manager of this.#started.filter((each) => !this.#exited.has(each))) {
@@ -66,7 +77,8 @@ export class Managers {
     }
     for (const manager of this.#started) {
       const log = manager.log();
-      const defect = DEFECTS.map((message) => log.indexOf(message)).find((at) => at >= 0);
+      const defects = this.#mayBeForbidden.has(manager) ? DEFECTS : [...DEFECTS, FORBIDDEN];
+      const defect = defects.map((text) => log.indexOf(text)).find((at) => at >= 0);
       if (defect !== undefined) throw new Error(`${manager.name}: ${log.slice(defect, defect + 2_000)}`);
     }
   }
