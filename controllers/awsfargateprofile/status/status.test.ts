@@ -26,7 +26,7 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
-import { CREATE_PROFILE } from '../testing/mutations.ts';
+import { CREATE_PROFILE, CREATE_ROLE } from '../testing/mutations.ts';
 import {
   MINUTE,
   READY,
@@ -336,6 +336,29 @@ describe('statusAfter', () => {
 
     it('is kept while an earlier create is unconfirmed', () => {
       expect(after({ kind: 'clusterUpdating' }, true)).to.equal(CREATED_AT);
+    });
+  });
+
+  describe('status.role.attachedPolicies, recorded before the role is created,', () => {
+    const object = anObject({ status: { role: { name: ROLE, attachedPolicies: [POD_EXECUTION_POLICY] } } });
+    const policiesAfter = (outcome: Step['outcome']) => {
+      const steps = [{ mutation: CREATE_ROLE, outcome }];
+      const pass = { object, desired: desiredOf(object), seen: observed({}), end: stop(sibling), steps };
+      return statusAfter(observedPass(pass)).role?.attachedPolicies;
+    };
+
+    it('are dropped when IAM refused the role, because a missing role has no policies', () => {
+      expect(policiesAfter({ kind: 'failed', failure: aFailure({ code: 'LimitExceeded', statusCode: 409 }) })).to.equal(
+        undefined,
+      );
+    });
+
+    it('stay when the role may have been created', () => {
+      const outcomes: readonly Step['outcome'][] = [
+        { kind: 'failed', failure: aFailure({ code: 'ServiceFailure', statusCode: 500 }) },
+        { kind: 'nameTaken' },
+      ];
+      for (const outcome of outcomes) expect(policiesAfter(outcome)).to.deep.equal([POD_EXECUTION_POLICY]);
     });
   });
 });

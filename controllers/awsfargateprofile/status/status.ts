@@ -79,7 +79,7 @@ const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 
 
 /** The status with its AWS fields replaced by the observed state. A field that AWS no longer reports is removed. */
 function observedStatus(
-  { end }: CompletedPass,
+  pass: CompletedPass,
   {
     profileARN,
     profileStatus: _status,
@@ -90,6 +90,7 @@ function observedStatus(
   desired: Desired,
   observed: PartiallyObserved,
 ): AWSFargateProfileStatus {
+  const { end } = pass;
   const { wanted, recorded, identity, place } = desired;
   const differing = end.kind === 'stopped' && end.reason.name === 'SpecDiffers' ? end.reason.facts.name : undefined;
   const name =
@@ -107,7 +108,7 @@ function observedStatus(
   // The subnets of a provisioned profile stay in status: if spec.subnetIDs is empty, they are the wanted subnets.
   const keepsSubnets =
     differing !== undefined || (before.initialization?.provisioned === true && (before.subnets ?? []).length > 0);
-  const role = roleStatus(before.role, end, desired, observed);
+  const role = roleStatus(before.role, pass, desired, observed);
   return {
     ...withoutRequest,
     ...request,
@@ -147,14 +148,16 @@ function strippedProfileName(end: PassEnd): string | undefined {
  */
 function roleStatus(
   before: StatusRole | undefined,
-  end: PassEnd,
+  { end, steps }: CompletedPass,
   desired: Desired,
   { roles }: PartiallyObserved,
 ): StatusRole | undefined {
   const { wanted, recorded, identity } = desired;
   const name = wanted?.role.name ?? recorded.roleName;
   const role = roles === undefined || name === undefined ? undefined : findRole(roles, name);
-  if (roles === undefined || role === undefined) return before;
+  if (roles === undefined || role === undefined) {
+    return before !== undefined && isRoleRefused(steps) ? withoutPolicies(before) : before;
+  }
   const isNamed = wanted?.role.kind !== 'existing' || role.arn === wanted.role.arn;
   const isFormerLeft =
     recorded.isRoleManaged !== false &&
@@ -176,6 +179,14 @@ function roleStatus(
     ...(attachedPolicies && { attachedPolicies }),
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
   };
+}
+
+/** Whether IAM refused to create the role: then it has none of the policies that were recorded before. */
+const isRoleRefused = (steps: CompletedPass['steps']): boolean =>
+  steps.some(({ mutation, outcome }) => mutation.kind === 'createRole' && isWithoutEffect(outcome));
+
+function withoutPolicies({ attachedPolicies: _attached, ...role }: StatusRole): StatusRole {
+  return role;
 }
 
 /** The permissions boundary of a managed role, if this controller has put it on the role or the spec names it. */

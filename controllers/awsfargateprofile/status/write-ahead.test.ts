@@ -37,6 +37,9 @@ const WHERE = { region: 'eu-west-1', account: '111122223333', eksClusterName: 't
 const OUTDATED_ACCESS_ENTRY = { ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' } as const;
 const OUR_KEYS = [CAPA_TAG, EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG].toSorted();
 
+/** The record of a role that is about to be created. */
+const NEW_ROLE = { name: ROLE, attachedPolicies: [POD_EXECUTION_POLICY] };
+
 const statusBefore = (
   mutation: Mutation,
   status: AWSFargateProfileStatus = {},
@@ -67,10 +70,10 @@ describe('writeAheadStatus', () => {
     expect(before()).not.to.have.property('identityRef');
   });
 
-  it('records the names of profile and role before the role is created', () => {
+  it('records the names of profile and role, and the policies of the role, before the role is created', () => {
     expect(statusBefore(CREATE_ROLE)).to.deep.include({
       profileName: PROFILE,
-      role: { name: ROLE },
+      role: NEW_ROLE,
       tagKeys: OUR_KEYS,
     });
   });
@@ -88,7 +91,7 @@ describe('writeAheadStatus', () => {
     const policyArn = 'arn:aws:iam::111122223333:policy/bound';
     const status = { role: { name: ROLE, id: 'AROAEXAMPLE', permissionsBoundary: 'arn:aws:iam::aws:policy/former' } };
     const create = { ...CREATE_ROLE, role: { ...CREATE_ROLE.role, permissionsBoundary: policyArn } };
-    expect(statusBefore(create).role).to.deep.equal({ name: ROLE, permissionsBoundary: policyArn });
+    expect(statusBefore(create).role).to.deep.equal({ ...NEW_ROLE, permissionsBoundary: policyArn });
     expect(statusBefore({ kind: 'setBoundary', name: ROLE, policyArn }, status).role).to.deep.equal({
       name: ROLE,
       id: 'AROAEXAMPLE',
@@ -98,12 +101,12 @@ describe('writeAheadStatus', () => {
 
   it('drops the record of a role with another name', () => {
     const status = { role: { name: RoleName.of('former'), managed: true, id: 'AROAFORMER', attachedPolicies: ['x'] } };
-    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE });
+    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal(NEW_ROLE);
   });
 
-  it('keeps only the id of a role of the name that another owner had, because the access entry is bound to it', () => {
+  it('keeps of a role of the name that another owner had only the id, because the access entry is bound to it', () => {
     const status = { role: { name: ROLE, managed: false, id: 'AROATHEIRS', attachedPolicies: ['x'] } };
-    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal({ name: ROLE, id: 'AROATHEIRS' });
+    expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal({ ...NEW_ROLE, id: 'AROATHEIRS' });
   });
 
   it('drops the record of a profile with another name', () => {

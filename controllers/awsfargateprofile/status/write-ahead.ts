@@ -37,7 +37,11 @@ export function writeAheadStatus(
   };
   switch (mutation.kind) {
     case 'createRole':
-      return withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary);
+      // The policies of a new role are recorded with its name, because their attachment follows at once.
+      return withPolicies(
+        withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary),
+        desired,
+      );
     case 'setBoundary':
       return withBoundary(withRole(withProfile(record, desired), desired), mutation.policyArn);
     case 'tagRole':

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { isRecord } from '../../api/record.ts';
+import { SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import type { KubeWrite } from './world/trace.ts';
+
+/** A world in which EKS takes `createMs` for a creation and every call to AWS takes 20 ms. */
+async function startManager(createMs: Ms): Promise<SimulatedWorld> {
+  const world = new SimulatedWorld({ aws: { eks: { createMs, deleteMs: createMs }, latencyMs: [20, 20] } });
+  world.start();
+  await world.clock.advance(30 * SECOND);
+  return world;
+}
+
+/** The writes about one AWSFargateProfile and its control plane, each as one line with its content in brief. */
+const linesFor = (world: SimulatedWorld, name: string): readonly string[] =>
+  world.writes.filter((write) => isAbout(write, name)).map(describeWrite);
+
+function isAbout({ path, body }: KubeWrite, name: string): boolean {
+  if (path.includes('/awsmanagedcontrolplanes/')) return true;
+  if (!path.endsWith('/events')) return path.includes(`/awsfargateprofiles/${name}`);
+  const involved = asRecord(asRecord(JSON.parse(body))['involvedObject']);
+  return involved['name'] === name;
+}
+
+function describeWrite({ path, body }: KubeWrite): string {
+  const patch = asRecord(JSON.parse(body));
+  if (path.endsWith('/events')) return `event ${String(patch['reason'])}`;
+  if (path.includes('/awsmanagedcontrolplanes/')) return 'control plane finalizer';
+  if (path.endsWith('/status')) return `status ${describeStatus(asRecord(patch['status']))}`;
+  const { resourceVersion: _precondition, ...metadata } = asRecord(patch['metadata']);
+  return `metadata ${Object.keys(metadata).toSorted().join(', ')}`;
+}
+
+/** The reason of Ready; without conditions, the fields that are recorded before a change in AWS. */
+function describeStatus(status: Readonly<Record<string, unknown>>): string {
+  const conditions = Array.isArray(status['conditions']) ? status['conditions'].map(asRecord) : [];
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return ready === undefined ? Object.keys(status).toSorted().join(', ') : String(ready['reason']);
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
+
+describe('the writes to the API server', () => {
+  it('of a creation without a wait are these', async () => {
+    const world = await startManager(60 * SECOND);
+    world.apply('a');
+    await world.ready('a');
+    await world.clock.advance(SECOND);
+    expect(linesFor(world, 'a')).to.deep.equal([
+      // From now on the API server keeps a deleted object until AWS has nothing of it.
+      'metadata annotations, finalizers, labels, ownerReferences',
+      // Once for all profiles of a cluster.
+      'control plane finalizer',
+      // The location, when EKS has shown the cluster and before AWS is changed.
+      'metadata annotations',
+      // Names, policies and tag keys, before the role is created.
+      'status account, eksClusterName, profileName, region, role, tagKeys',
+      // Before the profile is created.
+      'status createRequestedAt',
+      // For users.
+      'status Creating',
+      'event SuccessfulIAMRoleCreation',
+      'event InitiatedCreateEKSFargateProfile',
+      'status Ready',
+      'event SuccessfulCreateEKSFargateProfile',
+    ]);
+    await world.deleteAndFinish('a');
+  });
+
+  it('of a creation that waits in line are these', async () => {
+    const world = await startManager(60 * SECOND);
+    world.apply('a');
+    await world.clock.advance(SECOND);
+    world.apply('b');
+    await world.ready('a', 'b');
+    await world.clock.advance(SECOND);
+    expect(linesFor(world, 'b')).to.deep.equal([
+      'control plane finalizer',
+      'metadata annotations, finalizers, labels, ownerReferences',
+      'metadata annotations',
+      'status account, eksClusterName, profileName, region, role, tagKeys',
+      'status WaitingForSibling',
+      'event SuccessfulIAMRoleCreation',
+      'status createRequestedAt, role',
+      'status Creating',
+      'event InitiatedCreateEKSFargateProfile',
+      'status Ready',
+      'event SuccessfulCreateEKSFargateProfile',
+    ]);
+    await world.deleteAndFinish('a', 'b');
+  });
+});
