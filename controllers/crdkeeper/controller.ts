@@ -25,7 +25,8 @@ export interface CrdKeeperControllerOptions {
   readonly caches: { readonly profiles: StoreReader };
   readonly schema: ServedSchema;
   /**
-   * The namespace of the ConfigMap with the record of the keeper, and of the dry run that creates an AWSFargateProfile.
+   * The namespace of the ConfigMap in which this controller stores its record. The dry run that creates an
+   * AWSFargateProfile uses the same namespace.
    */
   readonly recordNamespace: string;
   /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
@@ -39,8 +40,9 @@ export interface CrdKeeperControllerOptions {
 }
 
 /**
- * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS. The flag --manage-crd adds
- * it to the manager. The caches only trigger it; its passes read the API server.
+ * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS, called the keeper of the
+ * CRD. The flag --manage-crd adds the controller to the manager. The caches only trigger its passes, which read the API
+ * server.
  */
 export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;

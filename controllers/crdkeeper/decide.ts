@@ -7,10 +7,13 @@ import { addRestoration } from './record.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * How long an answer must last before it counts. `served`: an API server asks a new webhook only after a moment, so an
- * accepted dry run proves nothing at once. `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and
- * webhooks of Cluster API Provider AWS, and creates them again some seconds later. `notServed` needs no time: a manager
- * of controller-runtime registers all its webhooks before it answers the first request.
+ * How long an answer must last before it counts.
+ *
+ * - `served`: an API server asks a new webhook only after a moment, so one accepted dry run proves nothing yet.
+ * - `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of Cluster API Provider AWS,
+ *   and creates them again some seconds later.
+ * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the
+ *   first request.
  */
 const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
   served: 2 * SECOND,
@@ -19,7 +22,7 @@ const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
   noWebhook: 60 * SECOND,
 };
 
-/** The last answer, and since when (monotonic) each answer has been the same. */
+/** The last answer, and the time (monotonic) since which all answers have been the same. */
 export interface Hearing {
   readonly answer: Answer;
   readonly since: Ms;
@@ -28,7 +31,7 @@ export interface Hearing {
 export const hear = (before: Hearing | undefined, answer: Answer, now: Ms): Hearing =>
   before?.answer.kind === answer.kind ? { answer, since: before.since } : { answer, since: now };
 
-/** What the keeper does now. */
+/** What the keeper of the CRD does now. */
 export type Decision =
   /** Everything is as this provider needs it. */
   | { readonly kind: 'rest' }
@@ -36,9 +39,9 @@ export type Decision =
   | { readonly kind: 'yield'; readonly webhook: string }
   /** `after`: when to ask again; undefined: rarely. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
-  /** `parts` must be restored, and `record` written before. */
+  /** The keeper of the CRD must write `record` and then restore `parts`. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
-  /** Another client has reverted the keeper too often. */
+  /** Another client has undone the changes of the keeper of the CRD too often. */
   | { readonly kind: 'stop'; readonly parts: readonly Part[] };
 
 export interface Situation {
@@ -51,7 +54,10 @@ export interface Situation {
   readonly now: Ms;
 }
 
-/** Decides from what the API server has, what Cluster API Provider AWS answers, and what the keeper has done so far. */
+/**
+ * Decides what the keeper of the CRD does. The decision depends on the state in the API server, on the answer of
+ * Cluster API Provider AWS, and on the record of the keeper's earlier changes.
+ */
 export function decide({ observation, hearing, record, elapsed, now }: Situation): Decision {
   const foreign = foreignParts(observation);
   if (foreign.length === 0) return { kind: 'rest' };

@@ -13,8 +13,8 @@ export interface Loss {
 }
 
 /**
- * Remembers which fields each AWSFargateProfile had before a foreign CRD was served. The memory does not survive a
- * restart; then the annotations of the object must do.
+ * Remembers which fields each AWSFargateProfile had before a foreign CRD was served. A restart of the manager loses
+ * this memory. Then only the annotations of an object tell which fields it had.
  */
 export class FieldCensus {
   /** UID of the object → paths of its fields. */

@@ -5,7 +5,8 @@ import { CRDS, OUR_CRD } from '../shared/served-schema.ts';
 import { compareSchema } from '../shared/crd-schema.ts';
 
 /**
- * A part of what the keeper restores: the CRD, or the webhook for AWSFargateProfiles in one of CAPA's configurations.
+ * A part that the keeper of the CRD restores: the CRD, or the webhook for AWSFargateProfiles in one of CAPA's
+ * configurations.
  */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
@@ -38,7 +39,7 @@ export interface WebhookEntry {
   readonly configuration: KubeObject;
 }
 
-/** What the API server has of the parts that the keeper restores. */
+/** The state in the API server of the parts that the keeper of the CRD restores. */
 export interface Observation {
   readonly crd: KubeObject | undefined;
   /** A CRD that does not exist, or that is being deleted, is `absent`: an uninstallation must succeed. */

@@ -7,13 +7,14 @@ import { PROFILES } from '../shared/live-profiles.ts';
 import type { WebhookEntry } from './observe.ts';
 
 /**
- * The answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles.
+ * The answer to the question whether Cluster API Provider AWS (CAPA) serves AWSFargateProfiles.
  *
- * - `served`: it answers its webhooks for them.
- * - `notServed`: its manager runs and has no such webhook, because its feature gate EKSFargate is off.
- * - `notInstalled`: the Service of its webhooks does not exist.
- * - `noWebhook`: its configurations have no webhook for AWSFargateProfiles, so there is nothing to ask.
- * - `unclear`: `because` of another error, for example while its manager restarts. It may serve them afterwards.
+ * - `served`: CAPA answers its webhooks for AWSFargateProfiles.
+ * - `notServed`: the manager of CAPA runs and has no such webhook, because its feature gate EKSFargate is off.
+ * - `notInstalled`: the Service of CAPA's webhooks does not exist.
+ * - `noWebhook`: CAPA's configurations have no webhook for AWSFargateProfiles, so there is no webhook to ask.
+ * - `unclear`: `because` of another error, for example while the manager of CAPA restarts. The manager may serve
+ *   AWSFargateProfiles afterwards.
  */
 export type Answer =
   | { readonly kind: 'served'; readonly webhook: string }
@@ -24,8 +25,8 @@ export type Answer =
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
 /**
- * Asks with a dry run of a write whether Cluster API Provider AWS answers its webhooks. If there is no
- * AWSFargateProfile to patch, it creates one in `namespace`, which is a dry run too.
+ * Asks with a dry run of a write whether Cluster API Provider AWS answers its webhooks. The dry run patches an
+ * AWSFargateProfile. If there is none, the dry run creates one in `namespace`.
  */
 export async function askWebhooks(
   client: KubeClient,

@@ -23,9 +23,11 @@ import * as reports from './report.ts';
 import { restore } from './restore.ts';
 import { writersOf } from './writers.ts';
 
-/** How often the keeper looks although no watch reports a change. A look is three requests. */
+/** How often the keeper of the CRD looks although no watch reports a change. A look takes three requests. */
 const WHILE_AT_REST: Ms = 5 * 60_000;
-/** How often the keeper asks CAPA's webhooks again, and reads the record of a stopped keeper. */
+/**
+ * How often the keeper of the CRD asks CAPA's webhooks again. A stopped keeper of the CRD reads its record as often.
+ */
 const WHILE_FOREIGN: Ms = 15_000;
 /** How long the API server may need until it serves a changed CRD and asks the changed webhooks. */
 const PROPAGATION: Ms = 2_000;
@@ -54,11 +56,11 @@ export class CrdKeeper {
   private readonly census = new FieldCensus();
   private hearing: Hearing | undefined;
   private state: KeeperState | undefined;
-  /** The time (monotonic) at which the API server serves the keeper's last change. */
+  /** The time (monotonic) from which the API server serves the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
   /** The last report of a state that lasts. */
   private told: string | undefined;
-  /** Whether the record may name fields that a replaced CRD dropped: an earlier process may have noted them. */
+  /** Whether the record may name fields that a replaced CRD dropped. An earlier process may have noted such fields. */
   private mayHaveUnlistedFields = true;
 
   constructor(options: CrdKeeperOptions) {
@@ -84,15 +86,15 @@ export class CrdKeeper {
   };
 
   /**
-   * Takes note of the AWSFargateProfiles as the cache has them when a watch reports a foreign CRD: the cache may still
-   * show the fields that the foreign CRD hides.
+   * Takes note of the AWSFargateProfiles in the cache when a watch reports a foreign CRD. The cache may still show the
+   * fields that the foreign CRD hides.
    */
   readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // Watches report the keeper's own changes at once.
+    // Watches report the changes of this controller at once, before the API server serves them.
     const untilServed = this.servedAt - clock.monotonic();
     if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
@@ -171,7 +173,8 @@ export class CrdKeeper {
     { because, after: delay }: { readonly because: string; readonly after?: Ms },
     context: ReconcileContext,
   ) {
-    // A manager of CAPA that serves AWSFargateProfiles and restarts will serve them afterwards.
+    // If the manager of CAPA serves AWSFargateProfiles and restarts, it serves them again afterwards. So this state
+    // stays.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
     this.tell(because, () => context.logger.info('The keeper of the CRD waits', { because }));
     return after(delay ?? WHILE_FOREIGN, because);
@@ -212,7 +215,7 @@ export class CrdKeeper {
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
     this.mayHaveUnlistedFields ||= noted !== next;
     const writers = writersOf(observation, parts);
-    // The record comes first, so that no crash makes the keeper forget a restoration.
+    // The record is written first, so that a restoration is on record even after a crash.
     await records.write(noted, signal);
     try {
       await restore(client, observation, parts, signal);
@@ -236,7 +239,7 @@ export class CrdKeeper {
     this.options.schema.setKeeper(state);
   }
 
-  /** Reports a state that lasts only once. */
+  /** Reports a state once, however long the state lasts. */
   private tell(what: string, report: () => void): void {
     if (this.told === what) return;
     this.told = what;

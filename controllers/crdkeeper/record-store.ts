@@ -4,15 +4,18 @@ import type { KeeperRecord } from './record.ts';
 import { EMPTY_RECORD, formatRecord, parseRecord } from './record.ts';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The field manager of every write of the keeper. */
+/** The field manager of every write of the keeper of the CRD. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
-/** The name of the ConfigMap with the record. An operator deletes it to make a stopped keeper go on. */
+/**
+ * The name of the ConfigMap with the record. To make a stopped keeper of the CRD go on, an operator deletes the
+ * ConfigMap.
+ */
 export const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
 /**
- * Keeps the record in a ConfigMap of the manager's namespace. The CRD itself is no place for it, because a client that
- * replaces the CRD as a whole would remove it.
+ * Keeps the record in a ConfigMap of the manager's namespace. The record cannot be on the CRD itself: a client that
+ * replaces the whole CRD would remove the record.
  */
 export class RecordStore {
   readonly key: ObjectKey;
@@ -23,7 +26,7 @@ export class RecordStore {
     this.key = { namespace, name: RECORD_NAME };
   }
 
-  /** Returns `undefined` if the ConfigMap has another content than the keeper writes. */
+  /** Returns `undefined` if the content of the ConfigMap is not a record of the keeper of the CRD. */
   async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
     const text = textAt(found?.['data'], DATA_KEY);

@@ -6,18 +6,18 @@ import type { Part } from './observe.ts';
 
 const HOUR: Ms = 3_600_000;
 /**
- * The time in which another client may undo the changes of the keeper {@link MOST_REVERTS} times; then the keeper
+ * If another client undoes the changes of the keeper of the CRD {@link MOST_REVERTS} times within this time, the keeper
  * stops.
  */
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**
- * How long after its beginning a restoration may go on with further parts. The CRD and the webhooks are restored one
- * after the other.
+ * The CRD and the webhooks are restored one after the other. Parts that are restored within this time after the first
+ * part belong to the same restoration.
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 
-/** One time at which the keeper restored parts that another client had replaced. */
+/** A restoration of parts that another client had replaced. */
 export interface Restoration {
   /** The wall clock time of the first restored part, in ms since 1970. */
   readonly at: Ms;
@@ -28,14 +28,14 @@ export interface Restoration {
   readonly lost?: readonly string[];
 }
 
-/** Why the keeper has stopped: another client has reverted it {@link MOST_REVERTS} times. */
+/** Why the keeper of the CRD has stopped: another client has undone its changes {@link MOST_REVERTS} times. */
 export interface Stop {
   readonly at: Ms;
   /** The field managers that replaced the parts, from metadata.managedFields. */
   readonly writers: readonly string[];
 }
 
-/** What the keeper remembers when the manager restarts. */
+/** The facts that the keeper of the CRD needs after a restart of the manager. */
 export interface KeeperRecord {
   readonly restorations: readonly Restoration[];
   readonly stopped?: Stop;
@@ -69,8 +69,8 @@ export const formatRecord = (record: KeeperRecord): string => JSON.stringify(rec
 
 /**
  * Adds the restoration of parts to a record, before the parts are restored. Parts that the last restoration does not
- * have yet belong to it. Returns `undefined` if the restoration would be one too many: another client has reverted the
- * last {@link MOST_REVERTS} restorations within {@link WINDOW}.
+ * have yet are added to that restoration if it is recent. Returns `undefined` if another client has undone the last
+ * {@link MOST_REVERTS} restorations within {@link WINDOW}, so that the keeper of the CRD must stop.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);

@@ -28,7 +28,7 @@ const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'Validat
 /** The API server sends single objects with their kind; a fake of a test may not. */
 const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
 
-/** The Events about parts that the keeper has restored. */
+/** The Events about parts that the keeper of the CRD has restored. */
 export function eventsOfRestoration(
   { crd, entries }: Observation,
   parts: readonly Part[],
