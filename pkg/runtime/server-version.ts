@@ -65,7 +65,7 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {
-      // An API server that answers, but not with its version, does not tell that it is too old.
+      // The API server has answered, but not with its version. Nothing shows that the API server is too old.
       return error instanceof KubeError && error.status !== 0 ? 'done' : RETRY_DELAY;
     }
   }

@@ -53,11 +53,12 @@ export interface Runnable {
   hindrance?(): string | undefined;
   /**
    * Returns the error that has kept this part from working for minutes since it has started, in words for an operator;
-   * `undefined` while it works. The manager is then not ready.
+   * `undefined` while the part works. With such an error the manager is not ready.
    */
   outage?(): string | undefined;
   /**
-   * Returns for how long this cache has not been kept up to date, in ms; 0 while it is. Only caches have this method.
+   * Returns for how long this cache has not been kept up to date, in ms; 0 while the cache is up to date. Only caches
+   * have this method.
    */
   outdatedFor?(): Ms;
 }

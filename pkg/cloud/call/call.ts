@@ -39,7 +39,7 @@ export interface CallContext {
    */
   readonly polling: boolean;
   readonly logger: Logger;
-  /** Called with the failure of each failed AWS call. Returns the failure with what else is known about it. */
+  /** Called with the failure of each failed AWS call. Returns the failure, completed with further facts. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
 }
 

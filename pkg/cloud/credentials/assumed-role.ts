@@ -55,8 +55,8 @@ export interface AssumedRoleRequest {
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
 /**
- * How long assuming a role may take. Longer than fetching the base credentials may take, and longer than the deadlines
- * of an AWS call together, so that the errors of these steps are reported.
+ * How long assuming a role may take. This time is longer than the time limit for the base credentials, and longer than
+ * all deadlines of an AWS call together, so that the errors of these steps are reported.
  */
 const FETCH_DEADLINE: Ms = 40_000;
 

@@ -151,9 +151,8 @@ export class CallerAccounts {
   }
 
   /**
-   * A region of the partition to which the credentials belong, which is enabled in each account: the region of the
-   * manager, or else the default region of that partition. `failed`: the region in which AWS has rejected the
-   * credentials.
+   * A region that is enabled in every account of the partition of the credentials: the region of the manager, or else
+   * the default region of that partition. `failed`: the region in which AWS has rejected the credentials.
    */
   private homeRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;

@@ -174,7 +174,8 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
   );
 
 /**
- * Credentials that were not used for this long are removed from the cache, or later if objects are resynced less often.
+ * Credentials that were not used for this long are removed from the cache. If objects are resynced less often, this
+ * time is longer.
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 

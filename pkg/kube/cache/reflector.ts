@@ -124,7 +124,8 @@ export class Reflector {
   }
 
   /**
-   * Returns for how long the watch has not worked, in ms; 0 while it works or the API server does not serve the kind.
+   * Returns for how long the watch has not worked, in ms; 0 while the watch works or the API server does not serve the
+   * kind.
    */
   outdatedFor(): Ms {
     return this.watchOutage.duration(this.current, this.options.clock.monotonic());

@@ -14,7 +14,7 @@ export class WatchOutage {
     if (after.kind === 'backingOff') this.since ??= now;
   }
 
-  /** Returns for how long the watch has not worked; 0 while it works. */
+  /** Returns for how long the watch has not worked; 0 while the watch works. */
   duration(state: ReflectorState, now: Ms): Ms {
     return this.since === undefined || isOpen(state, now) ? 0 : now - this.since;
   }

@@ -2,7 +2,7 @@ import { Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ClusterQueueMetrics } from './cluster-queue.ts';
 
-/** From an immediate turn to eight hours: EKS takes some minutes for each profile that goes first. */
+/** The buckets reach from an immediate turn to eight hours: EKS takes some minutes for each profile that goes first. */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 /** Registers the metrics of the queues of profile changes. */

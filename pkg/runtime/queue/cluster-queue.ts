@@ -168,8 +168,8 @@ export class ClusterQueue {
       const now = this.clock.monotonic();
       queue.waiting.set(entry.id, { ...entry, waitsSince: now, requestedAt: now });
     }
-    // The waiting entries were told to wait for this entry. They must request their turn again, to be told what they
-    // now wait for.
+    // The waiting entries know only that they wait for this entry. They must request their turn again to learn for
+    // which change they wait now.
     if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
       for (const id of queue.waiting.keys()) this.wake(id);
     } else this.wakeNext(queue);

@@ -3,7 +3,7 @@ import type { Claim } from './worker-shares.ts';
 
 /**
  * An item that has been ready for this long is old. A pass takes well under a second, and a pass that waits for AWS
- * ends after about ten.
+ * ends after about ten seconds.
  */
 const OLD_AFTER: Ms = 10_000;
 
@@ -23,8 +23,8 @@ export const isOld = ({ readySince }: RoundRobinItem, now: Ms): boolean => now -
 
 /**
  * The ready items of one priority. The namespaces take turns, and within a namespace its clusters take turns, so that
- * many items of one namespace or cluster do not delay those of another. The items of a cluster are one group; only
- * while a cluster moves to another region or identity are they two.
+ * many items of one namespace or cluster do not delay those of another. The items of a cluster are one group. They are
+ * two groups only while the cluster moves to another region or identity.
  */
 export class RoundRobin<Item extends RoundRobinItem> {
   /** The items by namespace, group and ID. A namespace or group that had its turn moves to the end of its Map. */

@@ -12,7 +12,7 @@ export type Claim = 'share' | 'spare' | 'none';
 
 /**
  * How many keys are processed at the same time at most, as multiples of the number of workers: in total, and of one
- * region. They bound the memory and the connections that many slow regions and accounts can take.
+ * region. These limits bound the memory and the connections that many slow regions and accounts can take.
  */
 const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
@@ -26,7 +26,7 @@ interface Use {
 interface RegionShares {
   readonly perIdentity: number;
   readonly running: number;
-  /** The running keys, of which those beyond the share of an identity or of the region do not count. */
+  /** The number of running keys, without the keys beyond the share of an identity or of the region. */
   readonly counted: number;
 }
 
