@@ -47,8 +47,8 @@ export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/delet
  */
 export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';
 /**
- * The annotation with the ARN of the role whose EKS access entry this controller has deleted or is about to delete. If
- * the manager crashes before the entry is made anew, the next process makes it. `clusterctl move` drops the status of
- * an object and keeps its annotations.
+ * The annotation with the ARN of a role whose EKS access entry this controller has deleted or is about to delete. If
+ * the manager crashes before it recreates the entry, the next process recreates the entry. `clusterctl move` drops the
+ * status of an object and keeps its annotations.
  */
 export const ACCESS_ENTRY_DELETED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-deleted';

@@ -155,7 +155,10 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
   return end;
 }
 
-/** Whether EKS has to choose the subnets of a new profile, which it does with the permissions of the caller for EC2. */
+/**
+ * Whether AWS denies the choice of the subnets of a new profile. EKS chooses the subnets with the EC2 permissions of
+ * the caller.
+ */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&

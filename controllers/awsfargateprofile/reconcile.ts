@@ -58,7 +58,7 @@ export interface ReconcilerOptions {
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
   readonly roles: KeyedMutex;
   readonly retryStore: RetryStore;
-  /** Whether the object is the next of its Cluster that changes something in EKS. */
+  /** Whether the object is the first of its cluster that has to change something in EKS. */
   readonly isClusterHead: (key: ObjectKey) => boolean;
   readonly leadership: Leadership;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
@@ -145,8 +145,8 @@ export class Reconciler {
   }
 
   /**
-   * Decides again with the live Cluster and control plane before the finalizer is removed. After an outdated answer of the
-   * caches, no object would tell which profile blocks the deletion of its EKS cluster.
+   * Decides again with the live Cluster and control plane before the finalizer is removed. If the caches were outdated
+   * and the object disappeared too early, no object would name the profile that blocks the deletion of its EKS cluster.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;

@@ -98,8 +98,9 @@ async function takeStep(
 }
 
 /**
- * Whether the pass continues after AWS has refused a permissions boundary: only the operator's limits ask for the
- * boundary, and an ACTIVE profile uses the role. The other corrections are made, and the object stays Ready.
+ * Whether the pass continues after AWS has refused to set a permissions boundary. The pass continues if only the
+ * operator's limits require the boundary and an ACTIVE profile uses the role. It then makes the other corrections, and
+ * the object stays Ready.
  */
 const isTolerable = (
   { desired, observed }: PassState,
@@ -145,8 +146,8 @@ async function readAccessEntry(
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 
 /**
- * Sends a mutation if no guard holds it back. The object gives its turn in the queue of profile changes of the EKS
- * cluster back, unless EKS has accepted the mutation.
+ * Sends a mutation unless a check or a preparation holds the mutation back. If EKS has not accepted the mutation, the
+ * object gives up its turn in the queue of profile changes of the EKS cluster.
  */
 async function tryMutation(
   pass: PassState,
@@ -155,7 +156,8 @@ async function tryMutation(
 ): Promise<Attempt> {
   const { queueEntry, session, target } = pass;
   let isAccepted = false;
-  // After a conflict, for example, the next pass makes the same change, and later objects must not overtake it.
+  // Whether the object keeps its place in the queue. After a conflict, for example, the next pass sends the same
+  // mutation, and later objects must not overtake this object.
   let keepsPlace = false;
   try {
     recordProfileFailure(pass, mutation, clock);

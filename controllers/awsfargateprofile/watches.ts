@@ -121,7 +121,8 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
 }
 
 /**
- * Enqueues an object after a change. The object that its cluster waits for goes before the objects that wait for it.
+ * Enqueues an object after a change. The object that comes first in its cluster gets high priority, because the other
+ * objects wait for it.
  */
 function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, key: ObjectKey): void {
   queue.add(key, isClusterHead(caches.profiles, key) ? 'high' : 'normal');

@@ -34,8 +34,9 @@ export interface ProfileDeleterOptions {
 }
 
 /**
- * The maximum number of profiles that one pass deletes. Each takes three requests, so a pass ends within seconds, and
- * one large cluster does not keep the teardowns of others from the workers of this controller.
+ * The maximum number of profiles that one pass deletes. Each deletion takes three requests, so a pass ends within
+ * seconds. Otherwise one large cluster would occupy a worker of this controller, and the teardowns of other clusters
+ * would wait.
  */
 const BATCH = 50;
 

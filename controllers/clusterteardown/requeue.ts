@@ -18,10 +18,12 @@ export const API_REJECTED: Requeue = {
  */
 export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profile may not be deleted now' };
 
-/** The requeue after a part of the profiles of a large cluster, so that other Clusters have their turn in between. */
+/**
+ * The requeue after one batch of the profiles of a large cluster, so that other Clusters have their turn in between.
+ */
 export const NEXT_BATCH: Requeue = { kind: 'after', delay: 0, reason: 'the cluster has more profiles to delete' };
 
-/** The requeue after the last part, if the cache still shows profiles of an earlier part. */
+/** The requeue after the last batch, if the cache still shows profiles of an earlier batch. */
 export const NEXT_ROUND: Requeue = { kind: 'after', delay: 2_000, reason: 'the cache does not show all deletions yet' };
 
 export const LEFT_TO_OTHERS: Requeue = {

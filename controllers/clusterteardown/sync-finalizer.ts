@@ -36,7 +36,8 @@ export class FinalizerSync {
   /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
   private readonly persistentErrors: PersistentErrors;
   /**
-   * Key of a control plane that is being deleted → uid of the profile for which its finalizer stayed in the last pass.
+   * Key of a control plane that is being deleted → uid of the profile because of which the control plane has kept its
+   * finalizer in the last pass.
    */
   private readonly awaited = new Map<string, string>();
 

@@ -30,7 +30,10 @@ const CREDENTIALS_TTL: Ms = 60_000;
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
-/** The time without use after which a Secret is no longer polled, or later if objects are resynced less often. */
+/**
+ * A Secret that was not used for this time is no longer polled. If objects are resynced less often, this time is
+ * longer.
+ */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last answer of the API server. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;

@@ -195,7 +195,10 @@ export interface ClusterIndex {
   readonly value: string;
 }
 
-/** Where the cache has this AWSFargateProfile and its siblings; `undefined` if its spec names no cluster. */
+/**
+ * The index and the index value under which the cache finds this AWSFargateProfile and the others of its cluster;
+ * `undefined` if its spec names no cluster.
+ */
 export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
   const [cluster] = clusterOf(object);
   if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };

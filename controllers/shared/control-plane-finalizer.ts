@@ -73,10 +73,12 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or a
-   * control plane that is being deleted. The API server rejects new finalizers on an object that is being deleted, so
-   * no profile is created after a teardown has begun. The profile that needs the finalizer must have its own finalizer
-   * before: then this process does not remove the finalizer of the control plane any more.
+   * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or
+   * may not show yet that the control plane is being deleted. The API server rejects new finalizers on an object that
+   * is being deleted, so no profile is created after a teardown has begun.
+   *
+   * The profile that needs the control plane finalizer must already have its own finalizer. Then this process does not
+   * remove the control plane finalizer any more.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);

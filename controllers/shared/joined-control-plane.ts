@@ -4,7 +4,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
-/** The fields of an AWSFargateProfile that tell whether it is in the EKS cluster of a control plane. */
+/** The fields of an AWSFargateProfile that tell whether the profile is in the EKS cluster of a control plane. */
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
 /**

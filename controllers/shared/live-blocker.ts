@@ -7,10 +7,11 @@ import { PROFILES } from './live-profiles.ts';
 import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 /**
- * Why nothing may be deleted for the object now, in the API server or in AWS; `undefined` if it may be deleted. The API
- * server is asked for the object and its Cluster, because the caches may not show a new pause yet. `clusters` is the
- * version in which the API server serves Clusters; `undefined` if it serves none. `cluster`: the Cluster of the object;
- * default: the one that its spec names.
+ * Why nothing may be deleted for the object now, in the API server or in AWS; `undefined` if deletions are allowed. The
+ * function asks the API server for the object and its Cluster, because the caches may not show a new pause yet.
+ *
+ * `clusters` is the version in which the API server serves Clusters; `undefined` if the API server serves none.
+ * `cluster`: the Cluster of the object; default: the Cluster that its spec names.
  */
 export async function findLiveBlocker(
   client: KubeClient,

@@ -6,8 +6,8 @@ import type { ApiRejection } from './api-rejections.ts';
 import { describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors must last until users are told. This is longer than the restart of an API server takes, and longer
- * than a client takes that writes an object in many small steps.
+ * How long errors must last until users are told. The restart of an API server is shorter, and so is the work of a
+ * client that writes an object in many small steps.
  */
 const PATIENCE: Ms = 60_000;
 
@@ -18,7 +18,7 @@ const CONFLICT: ApiRejection = {
 
 /**
  * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need
- * not know about them. For each object this class remembers since when every attempt has failed.
+ * not know about them. For each object, this class remembers since when all attempts have failed.
  */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;

@@ -20,8 +20,9 @@ export interface ProfileWriterOptions {
 }
 
 /**
- * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so it never
- * overwrites the change of another client. The answer goes into the cache at once, so the next pass sees the write.
+ * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which the patch is based. So a
+ * patch never overwrites the change of another client. The answer goes into the cache at once, so the next pass sees
+ * the write.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
@@ -103,8 +104,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Decodes the object that the API server returned for a write. If the cache has this version of the object, its copy is
-   * decoded, so that the next pass finds this version decoded.
+   * Decodes the object that the API server returned for a write. If the cache has the same version of the object, this
+   * function decodes the copy in the cache, so that the next pass finds the copy decoded.
    */
   private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
     const { profiles } = this.options;

@@ -28,9 +28,12 @@ export const FOREIGN_SCHEMA_REMEDY =
 
 /**
  * What the keeper of the CRD (controllers/crdkeeper) does about the served CRD and the webhooks of Cluster API Provider
- * AWS. `restoring`: it applies the CRD of this provider again as soon as it may. `stopped`: another client has reverted
- * that too often; `problem` and `remedy` say so in sentences without the closing full stop. `capaServes`: Cluster API
- * Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
+ * AWS.
+ *
+ * - `restoring`: the keeper applies the CRD of this provider again as soon as possible.
+ * - `stopped`: another client has undone the changes of the keeper too often. `problem` and `remedy` tell this in
+ *   sentences without the closing full stop.
+ * - `capaServes`: Cluster API Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
  */
 export type KeeperState =
   | { readonly kind: 'restoring' }
@@ -52,14 +55,15 @@ export type ServedSchemaState =
     })
   /** The manager has no permission to read the CRD. */
   | { readonly kind: 'unreadable'; readonly reason: string }
-  /** Whatever the schema is, the controller of Cluster API Provider AWS reconciles AWSFargateProfiles. */
+  /** The controller of Cluster API Provider AWS reconciles AWSFargateProfiles, whatever the served schema is. */
   | CapaServes;
 
 /** What {@link ServedSchema} reads from the API server. */
 type Verdict = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
 /**
- * Whether this provider must leave AWSFargateProfiles alone: their fields are hidden, or another controller has them.
+ * Whether this provider must leave AWSFargateProfiles alone: the served CRD hides some of their fields, or another
+ * controller reconciles them.
  */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
@@ -103,8 +107,8 @@ export class ServedSchema {
   }
 
   /**
-   * Tells what the keeper of the CRD does. `undefined`: the keeper has nothing to do. After a change, the next check
-   * reads the CRD, because the keeper has seen or made a change.
+   * Tells what the keeper of the CRD does; `undefined`: the keeper of the CRD has nothing to do. After a change of this
+   * state, the next check reads the CRD, because the keeper has seen or made a change.
    */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)

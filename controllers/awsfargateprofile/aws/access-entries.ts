@@ -9,11 +9,14 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
 
 /**
- * How long the authentication mode of an EKS cluster counts as known. It changes at most twice in the life of a
- * cluster.
+ * How long the authentication mode of an EKS cluster stays in the cache. A user changes the mode at most twice in the
+ * life of a cluster.
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
-/** The number of EKS clusters whose authentication mode is kept; a further one is asked for again. */
+/**
+ * The maximum number of EKS clusters whose authentication mode is cached. For a cluster beyond this number, the oldest
+ * mode leaves the cache.
+ */
 const MOST_MODES = 1_000;
 
 interface KnownMode {
@@ -37,8 +40,8 @@ export class AccessEntryReader {
 
   /**
    * Reads the access entry of a role. A call that AWS refuses is part of the result, because the controller needs no
-   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask for the
-   * authentication mode although it is known.
+   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask EKS for the
+   * authentication mode although the cache has the mode.
    */
   async read(
     session: Reader,
@@ -73,7 +76,8 @@ export class AccessEntryReader {
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // The call of another pass may have failed for reasons of that pass, such as its identity.
+    // If another pass made the shared call, the call may have failed because of the identity of that pass. So this pass
+    // makes a call of its own.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }

@@ -118,8 +118,8 @@ export function apply(observed: Observed, mutation: Mutation, outcome: AppliedOu
 const withoutProfile = ({ name }: ObservedProfile): ObservedProfile => ({ name, found: undefined });
 
 /**
- * Marks a role as used by something else, so that the pass does not delete the role. `inUseBy` names the user of the
- * role.
+ * Marks a role as used by another object or profile, so that the pass does not delete the role. `inUseBy` names this
+ * user of the role.
  */
 export function markRoleInUse(observed: Observed, name: FoundRole['name'], inUseBy: string): Observed {
   return withRole(observed, name, (found) => found && { ...found, inUseBy });

@@ -34,7 +34,7 @@ const PART_OF: Readonly<Record<AwsFailure['service'], ConditionPart>> = {
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
-  /** Whether spec.eksCluster of the object names the EKS cluster, and not a control plane. */
+  /** Whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
@@ -43,7 +43,7 @@ export interface CallContext {
    * credentials.
    */
   readonly identity: IdentityRef | undefined;
-  /** How a user can end the deletion of the object without credentials. */
+  /** How a user can end the deletion of the object while the controller has no credentials. */
   readonly abandonment?: Abandonment | undefined;
 }
 

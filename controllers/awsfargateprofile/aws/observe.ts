@@ -22,7 +22,7 @@ export interface AwsReader {
 /** The state of the EKS cluster and of the object's profiles, as EKS describes them. */
 export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 
-/** The result of reading AWS: the whole state, or the profiles alone if they decide that the pass stops. */
+/** The result of reading AWS: the whole state, or only the profiles if the pass stops because of the profiles. */
 export type Observation =
   /**
    * `desired` is the desired state. If the existing profile uses a role with another name than the computed one,
@@ -136,7 +136,8 @@ type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 const NOTHING: Call<readonly string[]> = TE.right([]);
 
 /**
- * Reads the managed policies of a role. If the role is to be deleted, it also reads what makes IAM refuse the deletion.
+ * Reads the managed policies of a role. For a role that the controller is going to delete, this function also reads the
+ * inline policies and the instance profiles, because IAM deletes no role that has them.
  */
 function observeAttachments(
   { roles }: AwsReader,

@@ -18,15 +18,18 @@ import { findRole, isRecreated } from './compare.ts';
  */
 const FARGATE_TYPE = 'FARGATE_LINUX';
 /**
- * The precision of the time at which IAM says that a role was created. An entry of the same second may be older than
+ * The precision of the time that IAM gives for the creation of a role. An entry of the same second may be older than
  * the role.
  */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * The next step before a profile is created: deletes an access entry that is older than a role of this controller, so
- * that EKS makes a new one. `undefined` if the profile can be created. An entry whose ARN a live profile uses is not
- * deleted here, but after the creation, by {@link ensureAccessEntry}.
+ * The next step before a profile is created: if the access entry of the role is older than the role, the entry is
+ * deleted, so that EKS makes a new one. This applies only to a role of this controller. `undefined` if the profile can
+ * be created.
+ *
+ * If a live profile uses the role, the entry is not deleted here, but by {@link ensureAccessEntry} after the creation
+ * of the profile.
  */
 export function prepareAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = managedRole(desired, observed);
@@ -39,8 +42,9 @@ export function prepareAccessEntry(desired: Desired, observed: Observed): Decisi
 }
 
 /**
- * The next step after the profile is ACTIVE, so that its role has an access entry that is bound to the role's present
- * unique id; `undefined` if there is none. Each role is checked once: status records the id of the role.
+ * The next step for the access entry of the role after the profile is ACTIVE: the entry must be bound to the present
+ * unique id of the role. `undefined` if there is no such step. Each role is checked once: status records the id of the
+ * role.
  */
 export function ensureAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
@@ -70,9 +74,9 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
 }
 
 /**
- * The next step before a role of this controller is deleted: deletes its access entry; `undefined` if there is none. In
- * a teardown the entry goes with the EKS cluster, which CAPA deletes as soon as its last profile is gone: a call for
- * the entry could then fail.
+ * The next step before a role of this controller is deleted: deletes its access entry; `undefined` if there is no
+ * entry. In a teardown the entry disappears with the EKS cluster. CAPA deletes the EKS cluster as soon as its last
+ * profile is gone, so a call for the entry could fail then.
  */
 export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
   if (observed.cluster === 'gone' || desired.isClusterLeaving) return undefined;

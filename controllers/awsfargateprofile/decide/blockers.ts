@@ -182,8 +182,9 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * The differences from the spec that keep adoptionPolicy `Always` from adopting a profile that no tag assigns to an
- * owner. `undefined`: the profile may not be adopted at all.
+ * For a profile that no tag assigns to an owner: the differences from the spec because of which the controller does not
+ * adopt the profile under adoptionPolicy `Always`. `undefined`: another adoptionPolicy is set, or a tag names another
+ * owner.
  */
 function findAdoptionObstacles(
   desired: Desired,
@@ -196,8 +197,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if no value
- * would do, because a tag names another owner.
+ * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if a tag
+ * names another owner, so that the controller adopts the profile with no value.
  */
 function adoptionPolicyFor(
   desired: Desired,

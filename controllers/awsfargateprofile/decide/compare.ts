@@ -75,9 +75,9 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
 }
 
 /**
- * Whether the profile has the wanted subnets. If EKS chooses them, any subnets are right. Without spec.subnetIDs, any
- * subnets are right for an existing profile of this controller: EKS cannot change them, and the control plane can list
- * other subnets later.
+ * Whether the profile has the wanted subnets. If EKS chooses the subnets, any subnets are right. If spec.subnetIDs is
+ * absent, an existing profile of this controller may also have any subnets: the control plane can list other subnets
+ * later, and EKS cannot change the subnets of a profile.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||

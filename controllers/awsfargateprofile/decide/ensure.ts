@@ -40,8 +40,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
       : stopWith(desired.creationBlocker);
   }
   if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
-  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless something
-  // else uses the role. So a role with another path is in use here.
+  // Before this step, `removeUnwanted` deletes a role whose path differs from `spec.rolePath`, unless another object or
+  // profile uses the role. So a role that still has another path here is in use.
   return hasOtherPath(role, found)
     ? stopWith(
         newReason('RoleSettingsConflict', {
@@ -54,8 +54,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
 }
 
 /**
- * The next step to correct a managed role. The owner tag is set before any other correction, because it makes the role
- * belong to this controller.
+ * The next step to correct a managed role. The owner tag comes before any other correction, because the role belongs to
+ * this controller only with this tag.
  */
 function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole): Decision | undefined {
   const { name } = found;

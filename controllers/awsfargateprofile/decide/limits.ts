@@ -37,8 +37,8 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
 }
 
 /**
- * The desired state without the permissions boundary that only the operator's limits ask for. It applies to the role of
- * an ACTIVE profile alone: no role and no profile is created without the boundary.
+ * The desired state without the permissions boundary that only the operator's limits require. Only the role of an
+ * ACTIVE profile may lack the boundary: the controller creates no role and no profile without the boundary.
  */
 export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
   const { wanted } = desired;
@@ -51,7 +51,10 @@ export function withoutBoundaryFromLimits(desired: Desired, observed: Observed):
   return { ...desired, wanted: { ...wanted, role } };
 }
 
-/** A foreign role that spec.roleName names is used as it is, like the role of spec.roleARN. */
+/**
+ * The values that the operator's limits for role ARNs do not allow, for a foreign role that spec.roleName names. The
+ * controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
+ */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
   const found = findRole(observed.roles, wanted.role.name);

@@ -114,15 +114,15 @@ function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * What uses the role, in words. A role is not deleted while a profile uses it, even a foreign profile: the pods of the
- * profile stop working without the role.
+ * Names the object or profile that uses the role; `undefined` if the role is not in use. A role is not deleted while a
+ * profile uses it, even a foreign profile: the pods of the profile stop working without the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
   const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
   return found.inUseBy ?? (profile && `Fargate profile "${profile.name}"`);
 }
 
-/** The unwanted roles of this controller that are not deleted, because something else uses them. */
+/** The unwanted roles of this controller that are not deleted, because another object or profile uses them. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,

@@ -15,8 +15,8 @@ import { isRecorded, ownershipOf } from './compare.ts';
 
 // Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes
 // a profile or role without its tag, because the records in Kubernetes prove no ownership. But an object that records
-// exactly this resource must not forget the resource either: the resource would stay in AWS without an owner, and a
-// profile would block the deletion of its cluster.
+// such a profile or role must stay. Otherwise the profile or role would stay in AWS without an owner, and a profile
+// would block the deletion of its cluster.
 
 /**
  * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The

@@ -130,9 +130,11 @@ function desiredUnderName(
 
 /**
  * Replaces the computed role name by the name of the role that the existing profile uses, because EKS cannot change the
- * role of a profile. It does so for a name that Cluster API Provider AWS computed: before v2.7.0 CAPA derived role
- * names from the name of the EKS cluster. It also does so for the name that status of a provisioned object records: a
- * client has then removed spec.roleName.
+ * role of a profile. The name is replaced in two cases:
+ *
+ * - Cluster API Provider AWS computed the name in use. Before v2.7.0, CAPA derived role names from the name of the EKS
+ *   cluster.
+ * - Status of a provisioned object records the name in use. Then a client has removed spec.roleName.
  */
 export function withCurrentRoleName(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
   const { wanted, identity, place, recorded } = desired;
@@ -174,8 +176,9 @@ function identityOf(
 }
 
 /**
- * The names that Cluster API Provider AWS computes from namespace and name of the object. A client that may write the
- * status of an object of one namespace cannot choose the names of another namespace.
+ * The names that Cluster API Provider AWS computes from namespace and name of the object. Each name contains the
+ * namespace. So a client that may write only the status of objects in one namespace cannot choose names of another
+ * namespace.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
@@ -259,7 +262,7 @@ function namesOnDeletion(
   };
 }
 
-/** The names without repetitions: IAM takes names in upper and lower case for the same name. */
+/** The names without repetitions. IAM does not distinguish upper and lower case in names. */
 const distinctRoles = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   distinct(names).filter((name, index, all) => all.findIndex((each) => isSameRoleName(each, name)) === index);
 

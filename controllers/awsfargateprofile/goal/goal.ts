@@ -110,9 +110,9 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
 }
 
 /**
- * Whether the EKS cluster is going to be deleted, which EKS refuses as long as the cluster has profiles: the control
- * plane is being deleted, or Cluster API deletes the control plane after it has drained the workers of the deleted
- * Cluster.
+ * Whether the EKS cluster is going to be deleted: the control plane or the Cluster is being deleted. After the deletion
+ * of a Cluster, Cluster API drains the workers and then deletes the control plane. EKS refuses to delete a cluster that
+ * has profiles.
  */
 function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;

@@ -37,7 +37,10 @@ export interface ReconcileInputs {
    * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster.
    */
   readonly clusterApiVersion: string;
-  /** The control plane that `spec.controlPlaneRef` of the Cluster names, or whose EKS cluster spec.eksCluster names. */
+  /**
+   * The control plane that `spec.controlPlaneRef` of the Cluster names. For an object with spec.eksCluster: the control
+   * plane of that EKS cluster.
+   */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
@@ -105,8 +108,8 @@ function withoutCluster(
 }
 
 /**
- * The control plane of the namespace whose EKS cluster spec.eksCluster names. While the cache has no list of control
- * planes, maybe because Cluster API Provider AWS is not installed, there is none.
+ * The control plane in the namespace of the object that has the EKS cluster in spec.eksCluster. There is none while the
+ * cache has not listed the control planes, for example because Cluster API Provider AWS is not installed.
  */
 function joinedControlPlane(
   object: AWSFargateProfile,
@@ -138,7 +141,7 @@ function namedEksCluster(
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);
-  // The region of the manager may change; the profile stays where it is.
+  // The region of the manager, the default, may change. A profile stays in its region.
   const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });

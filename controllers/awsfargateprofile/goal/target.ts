@@ -155,7 +155,9 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/** The region, EKS cluster and identity in status, where they are written before the first change in AWS. */
+/**
+ * The region, EKS cluster and identity in status. The controller writes these fields before the first change in AWS.
+ */
 export function recordedTarget(object: AWSFargateProfile): Target | undefined {
   const { region, eksClusterName, identityRef } = object.status ?? {};
   if (region === undefined || eksClusterName === undefined) return undefined;
@@ -200,8 +202,9 @@ function changedField(
 }
 
 /**
- * The region, EKS cluster and identity recorded in status. If the control plane or spec.eksCluster names the same
- * region and EKS cluster, the identity that it names is used instead, because the user may have corrected it.
+ * The region, EKS cluster and identity recorded in status. A user may have corrected the identity in the control plane
+ * or in spec.eksCluster. So if the control plane or spec.eksCluster names the same region and EKS cluster as status,
+ * the identity comes from there.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,

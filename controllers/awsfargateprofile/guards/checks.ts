@@ -109,7 +109,7 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 
 /**
  * A check that prevents the deletion of an outdated access entry before a profile is created, if another live profile
- * of the EKS cluster uses the role. The entry is then made anew at once, after this profile is ACTIVE.
+ * of the EKS cluster uses the role. The controller then recreates the entry after the new profile is ACTIVE.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

@@ -26,8 +26,8 @@ export async function holdControlPlane(
 
 /**
  * Before the creation of a role or profile, confirms with the API server that the control plane has the control plane
- * finalizer, or adds it. The cache is not enough: it may still show the finalizer of a control plane whose deletion
- * goes on without it, and then EKS would refuse to delete the cluster because of the new profile.
+ * finalizer, or adds the finalizer. The cache may be outdated: it may show the finalizer although the control plane has
+ * lost the finalizer and is being deleted. A profile that is created then would make EKS refuse to delete the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,

@@ -20,7 +20,7 @@ export interface RoleInCluster {
   readonly location: KnownLocation;
 }
 
-/** Who uses a role besides one AWSFargateProfile, as the other AWSFargateProfiles tell. */
+/** The users of a role besides one AWSFargateProfile, according to the other AWSFargateProfiles. */
 export interface RoleUsers {
   /**
    * The key (`namespace/name`) of another AWSFargateProfile that has this controller's finalizer and uses the role;
@@ -35,8 +35,8 @@ export interface RoleUsers {
 }
 
 /**
- * Checks that ask the API server instead of a cache, because after an outdated answer something would be deleted for
- * good.
+ * Checks that ask the API server instead of a cache, because an outdated answer could lead to a deletion that cannot be
+ * undone.
  */
 export interface LiveChecks {
   /** Why the controller may delete nothing in AWS for the object now; `undefined` if the controller may delete. */
@@ -95,8 +95,8 @@ interface RoleUser {
 }
 
 /**
- * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list:
- * an object that it has in the same version is not decoded again.
+ * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list.
+ * An object with the same resourceVersion in `known` is not decoded again.
  */
 async function listRoleUsers(
   client: KubeClient,
@@ -120,7 +120,7 @@ function toRoleUser(item: KubeObject): RoleUser {
   return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
 }
 
-/** For an object that cannot be decoded: it may use a role if the role's name occurs anywhere in it. */
+/** An object that cannot be decoded counts as a user of each role whose name occurs anywhere in the object. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -130,10 +130,11 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * Whether the status of an object names the EKS cluster for whose profiles a role was created. An object of another
- * namespace counts as a user of the role only then: its spec and its annotations may name any role, and would keep the
- * role for ever. The trust policy of a managed role admits the profiles of its own EKS cluster alone, and EKS is asked
- * about these profiles.
+ * Whether the status of an object names the EKS cluster for whose profiles a role was created.
+ *
+ * An object of another namespace counts as a user of the role only if its status names this EKS cluster: its spec and
+ * its annotations may name any role, and would keep the role for ever. No user is missed: the trust policy of a managed
+ * role admits only profiles of its own EKS cluster, and the controller asks EKS about these profiles.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -162,7 +163,7 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * EKS cannot change the role of a profile, so the role in status stays true as long as status has the ARN of the
+ * EKS cannot change the role of a profile, so the role in status is correct as long as status has the ARN of the
  * profile. The status of an object in another namespace is not used, because another team writes it.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {

@@ -16,9 +16,9 @@ export interface InputResources {
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * Makes a function that reads the Cluster and the control plane from the API server, because the caches may not show
- * yet that these are being deleted or are paused. Of a kind that the API server does not serve, the answer of the cache
- * stays.
+ * Makes a function that reads the Cluster and the control plane from the API server. The caches may not show yet that
+ * one of them is paused or is being deleted. If the API server does not serve a kind, the object from the cache is
+ * used.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>

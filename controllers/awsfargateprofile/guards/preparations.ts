@@ -71,8 +71,8 @@ export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices,
 }
 
 /**
- * Writes into status, before a mutation, what the next manager process needs to find the change in AWS if this process
- * crashes right after the mutation.
+ * Writes status before a mutation. If this process crashes right after the mutation, the next process finds the change
+ * in AWS by this status.
  */
 export function writeAhead({
   profileWriter,
@@ -107,8 +107,8 @@ export function takeTurn({
     if (!isQueuedMutation(mutation)) return undefined;
     const { queueEntry, target } = pass;
     const described: readonly string[] = unobservedProfiles(queueEntry.queue, pass.object);
-    // If EKS does not tell the status of a profile, the mutation is sent all the same: EKS refuses a mutation while it
-    // creates or deletes another profile of the cluster.
+    // If EKS does not tell the status of a profile, the mutation is sent all the same. EKS itself refuses a mutation
+    // while it creates or deletes another profile of the cluster.
     for (const name of described) await refreshQueue(clusterQueue, pass, name);
     let turn = clusterQueue.requestTurn(queueEntry);
     if (turn.kind === 'wait' && turn.isUnverified && !described.includes(turn.ahead)) {

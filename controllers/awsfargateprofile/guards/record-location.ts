@@ -15,9 +15,11 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the location has to be recorded. As long as AWS has nothing of the object and the pass creates nothing, the
- * mark that nothing was created stays. With a location on record and no status, as after `clusterctl move`, a profile
- * of the same name without tags would count as a profile of this object whose tags were removed.
+ * Whether the pass has to record the AWS location of the object. While AWS has nothing of the object and the pass
+ * creates nothing, the annotation `provisioned-in: nowhere` stays.
+ *
+ * A location that is recorded too early does harm after `clusterctl move` has dropped status: a profile with the same
+ * name and without tags would count as a profile of this object that has lost its tags.
  */
 export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;

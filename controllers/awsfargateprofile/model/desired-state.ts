@@ -139,8 +139,8 @@ export interface Desired {
    */
   readonly creationBlocker: Reason | undefined;
   /**
-   * The reason to stop if an older object shares the managed role and has other settings for it. It does not stop an
-   * object whose role is foreign, because this controller sets nothing on a foreign role.
+   * The reason to stop if an older object shares the managed role and has other settings for the role. This reason does
+   * not stop an object whose role is foreign, because this controller sets nothing on a foreign role.
    */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;

@@ -18,9 +18,14 @@ export interface Target {
 }
 
 /**
- * What names the target of a pass. `controlPlane`: the AWSManagedControlPlane. `unreadyControlPlane`: an
- * AWSManagedControlPlane that is not ready. `record`: only the status of the object. A client that may write these
- * objects may have chosen the target, unless the control plane is ready.
+ * The origin of the target of a pass.
+ *
+ * - `controlPlane`: the AWSManagedControlPlane, or spec.eksCluster.
+ * - `unreadyControlPlane`, only for a deletion: an AWSManagedControlPlane that is not ready, or a spec.eksCluster that
+ *   the operator's limits do not allow.
+ * - `record`, only for a deletion: the status of the object.
+ *
+ * With the last two, a client that may write these objects may have chosen any EKS cluster as the target.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 

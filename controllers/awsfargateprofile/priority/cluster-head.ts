@@ -6,8 +6,8 @@ import { hasPausedAnnotation } from '../../shared/object-state.ts';
 import { orderInCluster } from './placement.ts';
 
 /**
- * Whether the object is the next of its Cluster that changes something in EKS. EKS changes one profile of a cluster at
- * a time, so the passes of the other objects would only find out that they must wait.
+ * Whether the object is the first of its cluster that has to change something in EKS. EKS changes one profile of a
+ * cluster at a time, so a pass over a later object would only find out that this object must wait.
  */
 export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
   const lookup = profiles.lookup(key);

@@ -7,10 +7,10 @@ import type { Caches } from '../../shared/caches.ts';
 import { clusterIndexOf, clusterOf, controlPlaneOf } from '../../shared/caches.ts';
 
 /**
- * The place of an AWSFargateProfile among the other work: its Cluster, its place in the queue of the EKS cluster, and
- * the region and identity with which a pass calls AWS. The control plane or spec.eksCluster names region and identity;
- * where the control plane is gone, or spec.eksCluster has no region, status does. Fields are read without decoding,
- * because this function runs at each watch event.
+ * The place of an AWSFargateProfile in the workqueue: its Cluster, its place in the queue of the EKS cluster, and the
+ * region and identity with which a pass calls AWS. Region and identity come from the control plane or from
+ * spec.eksCluster. If the control plane is gone, or spec.eksCluster has no region, they come from status. Fields are
+ * read without decoding, because this function runs at each watch event.
  */
 export function placementOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,

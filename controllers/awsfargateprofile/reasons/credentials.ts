@@ -34,7 +34,7 @@ const noCredentials = (
     remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
 });
 
-/** Like {@link noCredentials}, for credentials, identities, Secrets and permissions that may come soon. */
+/** Like {@link noCredentials}, for credentials, identities, Secrets and permissions that a user may create soon. */
 const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
   ...noCredentials(...args),
   patience: MISSING_PATIENCE,

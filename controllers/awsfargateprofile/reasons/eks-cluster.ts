@@ -12,7 +12,7 @@ import {
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Reasons about the EKS cluster that spec.eksCluster names, which the controller finds in Kubernetes. */
+/** Reasons about the EKS cluster in spec.eksCluster, for problems that the controller finds in Kubernetes objects. */
 export const EKS_CLUSTER_NAME_REASONS = {
   /** `provisionedIn`: the AWS location that the object records. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
@@ -48,7 +48,7 @@ export const EKS_CLUSTER_NAME_REASONS = {
   }),
 } as const;
 
-/** Reasons about the EKS cluster that spec.eksCluster names, which AWS tells. */
+/** Reasons about the EKS cluster in spec.eksCluster, for problems that the controller finds in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
   /** `status`: the status of the EKS cluster in EKS. */
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({

@@ -112,7 +112,7 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-/** A part of the facts of a reason whose remedy is a change of the spec. */
+/** A part of the facts of a problem that a user solves by a change of the spec. */
 export type SpecChangeable = {
   /** Whether the API server refuses changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
@@ -125,8 +125,8 @@ export const REPLACE_OBJECT = `Create ${replaceObject}`;
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
- * The patience for a missing identity, Secret or permission: tools such as GitOps apply them in any order, and IAM
- * takes up to two minutes to make a new permission visible everywhere.
+ * The time until `Stalled` becomes True if an identity, a Secret or a permission is missing. Tools such as GitOps apply
+ * these objects in any order, and IAM takes up to two minutes to make a new permission visible everywhere.
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
 

@@ -3,8 +3,9 @@ import type { Reason } from './reasons.ts';
 import { newReason } from './reasons.ts';
 
 /**
- * The reason for which nothing is changed under the CRD that the API server serves, or beside the controller of Cluster
- * API Provider AWS; `undefined` if there is none.
+ * The reason for which the controller changes nothing: the API server serves the CRD of another provider, the
+ * controller of Cluster API Provider AWS reconciles AWSFargateProfiles, or the CRD cannot be read. `undefined` if there
+ * is no such reason.
  */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {

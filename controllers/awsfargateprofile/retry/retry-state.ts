@@ -14,8 +14,8 @@ export interface RetryState {
   /** The reason for which the object waits, and since when it has waited for that reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
   /**
-   * The mutations that AWS refused, the last one last. After a refusal that a pass tolerates, AWS may refuse another
-   * one.
+   * The mutations that AWS refused, the last one last. The pass tolerates some refusals and continues, and AWS may then
+   * refuse another mutation.
    */
   readonly refused?: readonly Refusal[];
   /** The time since which EKS has rejected the trust policy of the role, for this generation of the spec. */
@@ -157,8 +157,8 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 }
 
 /**
- * The time from which the mutation that this reason holds back may be sent again; `undefined` if no backoff holds it
- * back.
+ * The controller holds back a mutation for this reason: the time from which it may send the mutation again. `undefined`
+ * if no backoff is running.
  */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
@@ -170,8 +170,8 @@ export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
   confirmedCreate === undefined ? NO_RETRY_STATE : { confirmedCreate };
 
 /**
- * The state after a pass that found AWS as desired but for the mutation that AWS refused for the reason `notice`. The
- * mutation is still held back, and the wait for it continues, so that its backoff grows.
+ * The state after a pass that found AWS as desired, except for a mutation that AWS refused for the reason `notice`. The
+ * controller still holds this mutation back. The wait for the mutation continues, so that its backoff grows.
  */
 export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
   const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);

@@ -60,8 +60,8 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
 
 /**
  * The nature of a reason, as conditions show it. A retry that has failed for a long time is shown as `human`, so that
- * `Stalled` becomes True. The controller continues to retry. In return, a reason of nature `human` with a patience is
- * shown as `retry` until its patience is over.
+ * `Stalled` becomes True. The controller continues to retry. A reason of nature `human` that has a `patience`, the time
+ * until `Stalled` becomes True, is shown as `retry` until this time is over.
  */
 function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
@@ -90,7 +90,7 @@ function stalledUpdate(
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** The notice of a settled pass if a user must act; a notice about a wait ends without a user. */
+/** The problem that a pass reports although AWS is as desired, if only a user can solve the problem. */
 const noticeForUser = (notice: Reason | undefined): Reason | undefined =>
   notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
 

@@ -17,8 +17,8 @@ import type { CompletedPass } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
- * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and words are the
- * same.
+ * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, the reason and the words are
+ * those of Cluster API Provider AWS.
  */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
@@ -69,8 +69,10 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
 
 /**
  * The event about an object that is being deleted without this controller's finalizer, although AWS may have its
- * profile. No event if the user wants the profile to stay, or if the controller has begun the deletion in AWS: then the
- * controller, or a user whom a condition had told how, removed the finalizer.
+ * profile.
+ *
+ * There is no event if the user wants the profile to stay, or if the controller has begun the deletion in AWS. In the
+ * second case the controller has removed the finalizer, or a user has done so as a condition advised.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const location = locationOf(object);
@@ -193,8 +195,8 @@ function failureOf(kind: Step['mutation']['kind'], subject: string, failure: Aws
 }
 
 /**
- * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about that
- * says the same.
+ * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about
+ * `RoleRecreated` already says the same.
  */
 function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly EventSpec[] {
   if (end.kind === 'stopped' && end.reason.name === 'RoleRecreated') return [];
@@ -210,7 +212,10 @@ function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly E
   );
 }
 
-/** The events about roles of this controller that stay in AWS after the pass, because something else uses them. */
+/**
+ * The events about roles of this controller that stay in AWS after the pass, because another object or profile uses
+ * them.
+ */
 function eventsOfKeptRoles({ end, desired, observed }: CompletedPass): readonly EventSpec[] {
   if (end.kind !== 'settled' || desired === undefined || observed?.roles === undefined) return [];
   return keptRoles(desired, { ...observed, roles: observed.roles }).map(({ name, usedBy }) =>

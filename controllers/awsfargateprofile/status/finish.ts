@@ -37,7 +37,7 @@ export interface FinishOptions {
   readonly retryStore: RetryStore;
   /** Why nothing may be deleted for the object now; `undefined` if it may be deleted. Asks the API server. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
-  /** Whether the object is the next of its Cluster that changes something in EKS. */
+  /** Whether the object is the first of its cluster that has to change something in EKS. */
   readonly isClusterHead: (key: ObjectKey) => boolean;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */

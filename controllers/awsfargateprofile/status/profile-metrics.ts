@@ -20,7 +20,10 @@ interface PhaseLabels {
   readonly reason: string;
 }
 
-/** From half a minute, the time of one profile, to eight hours, e.g. for an object that waited for its cluster. */
+/**
+ * The buckets reach from half a minute, the time of one profile, to eight hours, for example for an object that waited
+ * for its cluster.
+ */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 export interface ProfileMetricsSource {
@@ -97,7 +100,10 @@ const boundedReason = (reason: string): string =>
     ? reason
     : 'Other';
 
-/** How long the object took to become Ready, in ms, if this change shows for the first time that it is. */
+/**
+ * How long the object took to become Ready, in ms; `undefined` if this change is not the first one that shows the
+ * object as Ready.
+ */
 function timeToReadyOf(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
     return undefined;
