@@ -82,7 +82,7 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   world.patch(PLURAL, 'web', { spec: { additionalTags: { team: null, stage: 'b' }, roleAdditionalPolicies: null } });
   changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { trustPolicy: CAPA_TRUST });
   admin.removeRole({ name: `${CLUSTER}-default_adopted_fargate` });
-  // EKS has an access entry for this role, which is made anew with the role.
+  // EKS has an access entry for this role. The entry is created again together with the role.
   admin.removeRole({ name: 'shared_fargate' });
   for (const name of ['adopted', 'shared']) world.triggerReconcile(name);
   await world.clock.advance(20 * MINUTE);

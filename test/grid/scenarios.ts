@@ -116,7 +116,7 @@ export const SCENARIOS: readonly GridScenario[] = [
     needsResync: true,
   },
   {
-    // The access entry belongs to the deleted role, so the manager makes the entry anew.
+    // The access entry belongs to the deleted role, so the manager recreates the entry.
     name: 'recovery of a lost role',
     prepare: createReady(),
     trigger: async (subject) => {

@@ -64,7 +64,7 @@ describe('The passes of an object in any environment', () => {
       const role = awsBefore.roles.get(mutation.name.toLowerCase()) ?? expect.fail('the role is gone');
       expect(isOurRole(role, spec), 'our role').to.equal(true);
       const isServed = awsBefore.accessEntries.get(mutation.principal)?.roleId === role.id;
-      // A guard, which this simulation leaves out, asks EKS for profiles with other names.
+      // A check before the mutation asks EKS for profiles with other names. This simulation leaves the check out.
       const isUsed = observed.profiles.some(({ found }) => found?.podExecutionRoleArn === mutation.principal);
       expect(isUsed && isServed, 'used and served').to.equal(false);
     });

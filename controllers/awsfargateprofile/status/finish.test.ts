@@ -177,7 +177,7 @@ describe('PassFinisher', () => {
     ] as const)
       it(`reports the rejection only in events, with a growing backoff, when ${situation}`, async () => {
         const first = await finishRejected(write);
-        // In this loop, no pass can write its status.
+        // None of these passes can write status.
         for (let minute = 0; minute < 10; minute++) {
           await clock.advance(60_000);
           await finish(creating, write);

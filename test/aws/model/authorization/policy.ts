@@ -63,7 +63,10 @@ function readStatement(value: unknown, index: number): PolicyStatement {
   };
 }
 
-/** Whether the policy allows what the question asks for. Without a statement that allows it, it is denied. */
+/**
+ * Whether the policy allows the action of the question. Without a statement that allows the action, the action is
+ * denied.
+ */
 export function isAllowed(policy: readonly PolicyStatement[], question: Question): boolean {
   const matching = policy.filter((statement) => appliesTo(statement, question));
   return matching.some(({ effect }) => effect === 'Allow') && matching.every(({ effect }) => effect === 'Allow');
