@@ -1,10 +1,10 @@
 import type { Flag } from './flag.ts';
 
 /**
- * Flags of Cluster API's managers that have no meaning for this manager: it has no webhooks, no feature gates, no
- * choice of key exchanges by Go's numbers, and no client with a request limit. Manifests, the customiser of
- * cluster-api-operator, and scripts that set flags on all managers of a management cluster pass them. So the manager
- * accepts and ignores them.
+ * Flags of Cluster API's managers that have no meaning for this manager: the manager has no webhooks, no feature gates,
+ * no choice of key exchanges by Go's numbers, and no client with a request limit. But manifests, the customiser of
+ * cluster-api-operator, and scripts that set flags on all managers of a management cluster pass these flags. So the
+ * manager accepts and ignores the flags.
  */
 export const IGNORED_FLAGS: readonly Flag[] = [
   ...[

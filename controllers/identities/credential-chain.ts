@@ -41,7 +41,7 @@ export interface CredentialChain {
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
    * The roles to assume, in this order. The first role is assumed with the credentials of the static identity or the
-   * manager, every other role with those of the role before it.
+   * manager, every later role with the session of the role before it.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }

@@ -98,15 +98,16 @@ export class Actions {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The cache is behind, or --watch-filter hides the AWSFargateProfile.
+      // The cache is behind the API server, or --watch-filter hides the AWSFargateProfile.
       const found = await client.get(PROFILES, keyOf(group), { signal });
       throw found === undefined || isOwnedBy(found, group) ? new Conflict() : new NameTaken(found);
     }
   }
 
   /**
-   * Deletes the AWSFargateProfile, unless one of the two objects has been paused, moved or separated from the other meanwhile.
-   * The API server is asked, because the caches may not show that yet.
+   * Deletes the AWSFargateProfile, unless the InstanceGroup has been paused or moved meanwhile, or the InstanceGroup
+   * does not own the AWSFargateProfile any more. The function asks the API server, because the caches may not show such
+   * a change yet.
    */
   private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.options;
@@ -144,7 +145,11 @@ export class Actions {
 
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
 
-/** Without `blockOwnerDeletion`, which would need a permission for the finalizers of InstanceGroups: the finalizer does that. */
+/**
+ * The owner reference of an AWSFargateProfile. It does not need `blockOwnerDeletion`, for which the manager would need
+ * a permission for the finalizers of InstanceGroups: the finalizer of this controller already blocks the deletion of
+ * the InstanceGroup.
+ */
 const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
   apiVersion,
   kind: INSTANCE_GROUP_KIND,

@@ -34,7 +34,7 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** The AWSFargateProfile of an InstanceGroup has its namespace and name. */
+/** The AWSFargateProfile of an InstanceGroup has the namespace and the name of the InstanceGroup. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
@@ -53,8 +53,8 @@ const CREATING: GroupState = {
 };
 
 /**
- * Decides the next step for one InstanceGroup; `undefined` if this controller leaves it alone: another provisioner, paused, or
- * on its way to another management cluster.
+ * Decides the next step for one InstanceGroup. Returns `undefined` for an InstanceGroup that this controller leaves
+ * alone: the InstanceGroup has another provisioner, is paused, or is being moved to another management cluster.
  */
 export function decide({ group, profile }: GroupInputs): Decision | undefined {
   if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;
@@ -69,7 +69,8 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
-    // keiko's finalizer keeps the InstanceGroup too. This controller's finalizer says that it has taken the InstanceGroup over.
+    // The finalizer of keiko keeps the InstanceGroup too. The finalizer of this controller shows that this controller
+    // has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -119,7 +120,8 @@ function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullab
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };
   }
-  // Without this controller's finalizer, keiko's finalizer outlives the AWSFargateProfile.
+  // AWS may still have a Fargate profile that keiko has made. So this controller removes its own finalizer first. The
+  // finalizer of keiko then keeps the InstanceGroup even after the AWSFargateProfile is gone.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
   return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };

@@ -73,7 +73,10 @@ function messageOf(
   return `${name}: ${withFieldsOfGroup(message)}${hint}`;
 }
 
-/** https://go.dev/blog/loopvar-preview: keiko took the address of a loop variable, and Go 1.22 changed loop variables. */
+/**
+ * The cause of the bug: keiko stored the address of a loop variable. Since Go 1.22, each round of a loop has a variable
+ * of its own: https://go.dev/blog/loopvar-preview
+ */
 const BUG_OF_KEIKO =
   'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +
   'namespace into each selector of the InstanceGroup.';

@@ -36,8 +36,8 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * The merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if it does. Region
- * and identity of spec.eksCluster stay.
+ * The merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if the
+ * spec already does. Region and identity of spec.eksCluster stay.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};

@@ -27,7 +27,7 @@ function basePackages(architecture: Architecture): Packages {
   return { node: { name, version, integrity }, debian: base.packages[architecture] };
 }
 
-/** The files of Debian packages that the image has: libraries, and what names the release and the licences. */
+/** The files of Debian packages that the image has: libraries, and files about the release and the licences. */
 const KEPT = [
   /^usr\/lib(64)?\/([^/]+\/)?[^/]+\.so[.\d]*$/,
   /^usr\/lib\/os-release$/,
@@ -59,7 +59,10 @@ const MERGED: readonly Entry[] = [
   { kind: 'directory', path: 'usr/lib64' },
 ];
 
-/** The directories in which a container runtime mounts file systems. It cannot create them on a read-only root. */
+/**
+ * The directories in which a container runtime mounts file systems. The runtime cannot create these directories on a
+ * read-only root file system.
+ */
 const MOUNT_POINTS: readonly Entry[] = ['dev', 'proc', 'sys', 'tmp', 'run', 'var'].map((path) => ({
   kind: 'directory',
   path,

@@ -39,8 +39,8 @@ const configOf = (version: string): ImageConfig => ({
 });
 
 /**
- * Builds the image of the manager for all architectures. Nothing in the image is executed for that, so every machine
- * can build all of them.
+ * Builds the image of the manager for all architectures. The build executes no program of the image, so every machine
+ * can build the image of every architecture.
  * @returns an OCI archive, and the digest of its image index
  */
 export async function buildImage({ root, version, repository }: ImageRequest): Promise<{

@@ -23,7 +23,10 @@ interface Entry<A> {
  */
 export class Lru<A> {
   private readonly options: LruOptions;
-  /** The entries, the longest unused first: a Map keeps the order of insertion, and each use inserts the entry anew. */
+  /**
+   * The entries, the longest unused first: a Map keeps the order of insertion, and each use removes and inserts the
+   * entry.
+   */
   private readonly byLastUse = new Map<string, Entry<A>>();
 
   constructor(options: LruOptions) {

@@ -31,7 +31,7 @@ export function monitorEventLoop(interval: Ms): EventLoopMonitor {
 
 /**
  * Reads the delays from a histogram of Node.js, which holds the times between two runs of the timer in nanoseconds. So
- * each of them contains the interval of the timer.
+ * each of these times contains the interval of the timer.
  */
 export function newEventLoopMonitor(histogram: Histogram, interval: Ms): EventLoopMonitor {
   const late = (ns: number): Ms => Math.max(0, ns / 1e6 - interval);

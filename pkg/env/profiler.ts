@@ -1,6 +1,7 @@
 import type { Session } from 'node:inspector/promises';
 /**
- * Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects.
+ * Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if this promise
+ * rejects.
  */
 export interface Profiler {
   /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */

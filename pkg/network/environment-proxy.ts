@@ -50,7 +50,9 @@ function firstSet(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/** Whether the text begins with a scheme and a host. `proxy:3128` has none: there, `proxy` is the host. */
+/**
+ * Whether the text begins with a scheme and a host. In `proxy:3128` the text before the colon is a host, not a scheme.
+ */
 const hasScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text);
 
 const LOOPBACK = new BlockList();

@@ -4,5 +4,5 @@ export const parseHttpUrl = (text: string): URL | undefined => {
   return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
 };
 
-/** Replaces the user and the password in the text of a URL, which may be malformed. The last `@` ends them. */
+/** Replaces the user and the password in the text of a URL, which may be malformed. Both stand before the last `@`. */
 export const withoutPassword = (url: string): string => url.replace(/^([^/]*\/\/)?.*@/s, '$1***@');

@@ -9,9 +9,9 @@ import { newReason } from '../reasons/reasons.ts';
 import { findRole, isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique id of a role, and shows only when the entry was created. When EKS creates a
-// Fargate profile, it makes an entry for the role's ARN only if there is none. It neither corrects nor deletes an
-// entry. So after a role was deleted and created again with the same name, new pods cannot join the cluster until the
-// entry is made anew.
+// Fargate profile, EKS makes an entry for the ARN of the role only if there is none. EKS neither corrects nor deletes
+// an entry. So after a role was deleted and created again with the same name, new pods cannot join the cluster until a
+// client recreates the entry.
 
 /**
  * The type of the access entries that EKS makes for Fargate profiles. This controller touches no entry of another type.

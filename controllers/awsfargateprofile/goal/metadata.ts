@@ -94,7 +94,10 @@ export function deletionRequestedPatch(
   });
 }
 
-/** The merge patch that records that the access entry of the role is deleted, so that it has to be made anew. */
+/**
+ * The merge patch that records that the access entry of the role is deleted, so that the controller has to recreate the
+ * entry.
+ */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {
     ...metadata,

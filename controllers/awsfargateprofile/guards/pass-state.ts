@@ -11,7 +11,7 @@ import type { RetryHandle } from '../retry/retry-store.ts';
 
 export type RoleUsage =
   | { readonly kind: 'unused' }
-  /** Something else uses the role; `by` names the user. */
+  /** Another object or profile uses the role; `by` names this user. */
   | { readonly kind: 'used'; readonly by: string }
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
@@ -28,7 +28,7 @@ export interface PassState {
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly queueEntry: QueueEntry;
-  /** Role name → whether something else uses the role. A pass checks each role only once. */
+  /** Role name → whether another object or profile uses the role. A pass checks each role only once. */
   readonly roleUsage: Map<RoleName, RoleUsage>;
   readonly signal: AbortSignal;
 }

@@ -59,8 +59,9 @@ export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profi
 }
 
 /**
- * Records in an annotation, before the access entry of a role that stays is deleted, that the entry has to be made anew. A
- * crash or a `clusterctl move` between deletion and creation would otherwise leave a profile whose pods cannot start.
+ * Before the access entry of a role that stays is deleted: records in an annotation that the controller has to recreate
+ * the entry. Otherwise a crash or a `clusterctl move` between deletion and creation would leave a profile whose pods
+ * cannot start.
  */
 export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {

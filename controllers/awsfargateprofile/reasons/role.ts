@@ -106,7 +106,7 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
-  /** `refusal`: the words of AWS, if AWS does not allow the controller to make the access entry anew. */
+  /** `refusal`: the words of AWS, if AWS does not allow the controller to recreate the access entry. */
   RoleRecreated: defineReason<
     Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }
   >({
