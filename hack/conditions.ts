@@ -132,6 +132,7 @@ const EXAMPLES: Facts = {
   RoleNotFound: { name: 'my-role', isProvisioned: false },
   RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document', ours: false },
   RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
+  WaitingForRoleDeletion: { name: 'my-role', other: 'AWSFargateProfile default/older' },
   RoleRecreated: {
     name: ROLE,
     arn: ROLE_ARN,

@@ -23,6 +23,7 @@ import { isClusterHead } from './priority/cluster-head.ts';
 import { onlyUnderOurSchema } from './foreign-schema.ts';
 import { newLiveChecks } from './guards/live-checks.ts';
 import { newLiveInputs } from './guards/live-inputs.ts';
+import { newReadRoleSharers } from './guards/role-sharers.ts';
 import type { ProfileMetrics } from './status/profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry/retry-store.ts';
@@ -40,6 +41,8 @@ export interface AWSFargateProfileControllerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
+  /** The value of the watch-filter label that this manager's objects have; undefined: the manager reconciles all objects. */
+  readonly watchFilter?: string;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
   readonly leadership: Leadership;
@@ -88,6 +91,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     random,
     profileWriter,
     live: newLiveChecks(client, caches.clusterResource),
+    readRoleSharers: newReadRoleSharers(client, options.watchFilter),
     readLiveInputs: newLiveInputs(client, {
       clusters: caches.clusterResource,
       controlPlanes: caches.controlPlaneResource,

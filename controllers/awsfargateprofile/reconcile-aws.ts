@@ -15,6 +15,7 @@ import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import type { Observation, ObservedProfiles } from './aws/observe.ts';
 import { completeObservation, observeProfiles, observeRolesEarly } from './aws/observe.ts';
 import { openSession } from './aws/session.ts';
+import type { DesiredInputs } from './goal/desired.ts';
 import { desiredFor, withProfileNameInUse } from './goal/desired.ts';
 import {
   queueEntryFor,
@@ -88,7 +89,7 @@ export class AwsReconciler {
     const facts = held && (await completeEksClusterFacts(session.right, object, goal.target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
     const controlPlaneFacts = facts?.right;
-    const desired = desiredFor(object, {
+    const inputs: DesiredInputs = {
       target: goal.target,
       targetSource: goal.targetSource,
       controlPlaneFacts,
@@ -98,7 +99,8 @@ export class AwsReconciler {
       limits,
       roleSharers,
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
-    });
+    };
+    const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
     // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may share one
@@ -109,7 +111,8 @@ export class AwsReconciler {
     // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as a
     // user of the role.
     return roles.run(roleKeys, signal, async () => {
-      const result = await this.observeAndMutate(object, goal, session.right, desired.right, context);
+      const wish = { desired: desired.right, inputs };
+      const result = await this.observeAndMutate(object, goal, session.right, wish, context);
       const { end: how, observed } = result;
       return observed === undefined && canReleaseUnasked(object, goal, how)
         ? finisher.releaseWithoutCredentials(object, how.reason, context)
@@ -121,7 +124,7 @@ export class AwsReconciler {
     before: AWSFargateProfile,
     { target, controlPlaneFacts }: PursueGoal,
     session: Session,
-    asked: Desired,
+    { desired: asked, inputs }: { readonly desired: Desired; readonly inputs: DesiredInputs },
     context: ReconcileContext,
   ): Promise<PassResult> {
     const { retryStore } = this.options;
@@ -149,6 +152,10 @@ export class AwsReconciler {
       retry: retryStore.handleFor(object),
       queueEntry: queueEntryFor(object, queueOf(session, target), desired),
       roleUsage: new Map(),
+      roleConflictWith: (roleSharers) => {
+        const shared = desiredFor(object, { ...inputs, roleSharers });
+        return E.isRight(shared) ? shared.right.roleConflict : undefined;
+      },
       signal,
     };
     return this.runSteps(pass, context);

@@ -98,6 +98,7 @@ describe('Reconciler', () => {
       }),
       live: newLiveChecks(client, () => CLUSTERS),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
+      readRoleSharers: async () => ({ remover: undefined, sharers: [] }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {

@@ -28,6 +28,7 @@ import { unobservedProfiles } from './guards/cluster-queue.ts';
 import { mutationTimeLeft } from './guards/lease-time.ts';
 import type { LiveChecks } from './guards/live-checks.ts';
 import type { ReadLiveInputs } from './guards/live-inputs.ts';
+import type { ReadRoleSharers } from './guards/role-sharers.ts';
 import { newPreparations } from './guards/preparations.ts';
 import type { Goal } from './model/goal-kinds.ts';
 import { stoppedBy } from './model/pass.ts';
@@ -48,6 +49,7 @@ export interface ReconcilerOptions {
   readonly profileWriter: ProfileWriter;
   readonly live: LiveChecks;
   readonly readLiveInputs: ReadLiveInputs;
+  readonly readRoleSharers: ReadRoleSharers;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;

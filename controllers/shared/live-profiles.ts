@@ -12,12 +12,12 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
 const PAGE_SIZE = 50;
 
 /**
- * Lists the AWSFargateProfiles of a namespace, or of all namespaces, from the API server: without cache and without watch
- * filter.
+ * Lists the AWSFargateProfiles of a namespace, or of all namespaces, from the API server: without cache and without the watch
+ * filter of the manager.
  */
 export async function* listLiveProfiles(
   client: KubeClient,
-  scope: { readonly namespace?: string },
+  scope: { readonly namespace?: string; readonly labelSelector?: string },
   signal: AbortSignal,
 ): AsyncGenerator<KubeObject> {
   let next: string | undefined;

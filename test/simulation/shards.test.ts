@@ -1,12 +1,10 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { CLUSTER } from './world/cluster.ts';
+import { CLUSTER, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
-
-/** Starts a manager with leader election for the objects with this label value. */
-const startShard = (world: SimulatedWorld, filter: string) => world.start('--leader-elect', '--watch-filter', filter);
+const ROLE = 'shared-pods';
 
 /** Creates an AWSFargateProfile of a shard. Its name is the name of the shard, a hyphen and any text. */
 function create(world: SimulatedWorld, name: string, spec: object = {}): void {
@@ -17,10 +15,31 @@ function create(world: SimulatedWorld, name: string, spec: object = {}): void {
   });
 }
 
-describe('two managers with different watch filters in one namespace', () => {
-  it('have a Lease each, and both lead', async () => {
-    const world = new SimulatedWorld();
-    for (const filter of ['blue', 'green']) startShard(world, filter);
+/** A world with a manager for the objects with the filter `blue`, and one for those with the filter `green`. */
+function newShards(): SimulatedWorld {
+  const world = new SimulatedWorld({ aws: { latencyMs: 20, eks: { createMs: 2 * SECOND, deleteMs: 2 * SECOND } } });
+  for (const filter of ['blue', 'green']) world.start('--leader-elect', '--watch-filter', filter);
+  return world;
+}
+
+const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
+
+/** Records each moment at which EKS has a profile whose role is missing or has lost its policy. */
+function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
+  const broken = new Set<string>();
+  const { onChange } = world;
+  world.onChange = () => {
+    onChange();
+    const isUsed = world.aws.admin.profiles().some(({ podExecutionRoleArn: arn }) => arn.endsWith(`/${ROLE}`));
+    const policies = roleOf(world)?.attachedPolicies.length;
+    if (isUsed && policies !== 1) broken.add(policies === undefined ? 'no role' : `a role with ${policies} policies`);
+  };
+  return broken;
+}
+
+describe('two managers with different watch filters', () => {
+  it('have a Lease each in one namespace, and both lead', async () => {
+    const world = newShards();
     create(world, 'blue-web');
     create(world, 'green-web');
     await world.ready('blue-web', 'green-web');
@@ -29,5 +48,59 @@ describe('two managers with different watch filters in one namespace', () => {
       'capaf-leader-election.filter-green',
     ]);
     await world.deleteAndFinish('blue-web', 'green-web');
+  });
+
+  describe('with one role', () => {
+    it('keep the role while an object of either has it, and delete it with the last one', async () => {
+      const world = newShards();
+      create(world, 'blue-web', { roleName: ROLE });
+      create(world, 'green-web', { roleName: ROLE });
+      await world.ready('blue-web', 'green-web');
+      world.delete('blue-web');
+      await world.gone('blue-web');
+      expect(roleOf(world)?.attachedPolicies).to.have.length(1);
+      await world.deleteAndFinish('green-web');
+    });
+
+    // The first manager has found that no object uses the role, and its request to IAM takes long. Between the two, an object
+    // of the second manager begins, and finds the role complete.
+    it('do not use a role that the other one is deleting', async () => {
+      const world = newShards();
+      create(world, 'blue-web', { roleName: ROLE });
+      await world.ready('blue-web');
+      const broken = recordBrokenRoles(world);
+      world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:9000', times: 1 });
+      world.delete('blue-web');
+      await world.until('the question to EKS, who uses the role', () =>
+        world.aws.admin.calls({}).some(({ operation }) => operation === 'ListFargateProfiles'),
+      );
+      expect(roleOf(world)?.attachedPolicies).to.have.length(1);
+      create(world, 'green-web', { roleName: ROLE });
+      await world.until(
+        'the wait',
+        () => world.condition('green-web')?.reason === 'WaitingForRoleDeletion',
+        5 * SECOND,
+      );
+      await world.ready('green-web');
+      expect(world.profile('blue-web'), 'the object that deletes the role').to.equal(undefined);
+      expect([...broken]).to.deep.equal([]);
+      await world.deleteAndFinish('green-web');
+    });
+
+    it('do not undo the settings of the other one: the younger object gets RoleSettingsConflict', async () => {
+      const world = newShards();
+      create(world, 'blue-web', { roleName: ROLE, additionalTags: { team: 'a' } });
+      await world.ready('blue-web');
+      create(world, 'green-web', { roleName: ROLE, additionalTags: { team: 'b' } });
+      await world.until('Stalled', () => world.condition('green-web', 'Stalled')?.status === 'True');
+      expect(world.condition('green-web')?.reason).to.equal('RoleSettingsConflict');
+      expect(world.condition('green-web')?.message).to.contain('AWSFargateProfile default/blue-web');
+      expect(roleOf(world)?.tags['team']).to.equal('a');
+      world.delete('blue-web');
+      await world.gone('blue-web');
+      await world.ready('green-web');
+      expect(roleOf(world)?.tags['team']).to.equal('b');
+      await world.deleteAndFinish('green-web');
+    });
   });
 });

@@ -8,6 +8,7 @@ import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../retry/retry-store.ts';
+import type { RoleSharers } from './role-sharers.ts';
 
 export type RoleUsage =
   | { readonly kind: 'unused' }
@@ -30,5 +31,9 @@ export interface PassState {
   readonly queueEntry: QueueEntry;
   /** Role name → whether another object or profile uses the role. A pass checks each role only once. */
   readonly roleUsage: Map<RoleName, RoleUsage>;
+  /** The objects of other managers that share the wanted role; `undefined`: the pass has not read them. */
+  roleSharers?: RoleSharers;
+  /** The reason to stop if one of these objects, of other managers, is older and has other settings for the wanted role. */
+  readonly roleConflictWith: (sharers: readonly AWSFargateProfile[]) => Reason | undefined;
   readonly signal: AbortSignal;
 }

@@ -16,12 +16,15 @@ import { newDeletionChecks } from './checks.ts';
 import type { Check, Obstacle, Preparation } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
+import type { ReadRoleSharers } from './role-sharers.ts';
+import { roleShareable } from './role-sharers.ts';
 
 export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
+  readonly readRoleSharers: ReadRoleSharers;
   /**
    * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry for
    * them.
@@ -40,6 +43,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services),
+    // A list request, which an object that waits for its turn would send again and again.
+    roleShareable(services),
     ...newDeletionChecks(services).map(afterTurn),
     writeAhead(services),
   ];

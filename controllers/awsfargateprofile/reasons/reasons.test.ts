@@ -100,6 +100,7 @@ const FACTS: Facts = {
     other: 'AWSFargateProfile team-a/api',
     settings: ['rolePath', 'additionalTags["team"]'],
   },
+  WaitingForRoleDeletion: { name: 'shared', other: 'AWSFargateProfile team-a/api' },
   RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
   NotAllowedByOperator: {
     about: 'IAMFargateRolesReady',

@@ -106,6 +106,16 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
+  /** `other`: the object of another manager that has the role and is being deleted, or gets another role. */
+  WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, 30 * SECOND),
+    describe: ({ name, other }) =>
+      `${other} has IAM role ${quoted(name)}, and is being deleted or gets another role. So the manager that reconciles that object may be deleting the role now`,
+    remedy: () =>
+      `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
+  }),
   /** `refusal`: the words of AWS, if AWS does not allow the controller to recreate the access entry. */
   RoleRecreated: defineReason<
     Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_RENEWED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
 import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
@@ -142,6 +142,24 @@ export const ROLES: readonly Phase[] = [
     },
     until: ['Stalled', 'True', 'RoleSettingsConflict'],
     remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
+  },
+  {
+    name: 'role-of-another-manager-leaving',
+    title: 'a role that an object of another manager has and does not want any more',
+    arrange: async (world) => {
+      const filter = 'cluster.x-k8s.io/watch-filter';
+      const former = world.start('--watch-filter', 'green');
+      world.applyWith('older', { roleName: 'shared-pods' });
+      world.patch(PLURAL, 'older', { metadata: { labels: { [filter]: 'green' } } });
+      await world.ready('older');
+      await world.stop(former);
+      world.delete('older');
+      world.start('--watch-filter', 'blue');
+      world.applyWith(WEB, { roleName: 'shared-pods' });
+      patchWeb(world, { metadata: { labels: { [filter]: 'blue' } } });
+    },
+    until: ['Reconciling', 'True', 'WaitingForRoleDeletion'],
+    remedy: (world) => void world.start('--watch-filter', 'green'),
   },
   {
     name: 'role-restored',

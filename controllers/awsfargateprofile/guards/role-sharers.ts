@@ -1,0 +1,114 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { jsonEqual } from '../../../pkg/kube/patches.ts';
+import type { KubeClient } from '../../../pkg/kube/types.ts';
+import { clusterIndexOf } from '../../shared/caches.ts';
+import { listLiveProfiles } from '../../shared/live-profiles.ts';
+import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
+import { findProfile, findRole } from '../decide/compare.ts';
+import type { Mutation } from '../model/mutation.ts';
+import { isRoleRemoval } from '../model/mutation.ts';
+import { roleNameOf } from '../model/names.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { Check } from './guards.ts';
+import type { RoleInCluster } from './live-checks.ts';
+import type { PassState } from './pass-state.ts';
+
+/** The AWSFargateProfiles of the namespace that other managers reconcile and that share a role with one object. */
+export interface RoleSharers {
+  /** The key of an AWSFargateProfile whose manager may be deleting the role now; `undefined` if there is none. */
+  readonly remover: string | undefined;
+  /** The AWSFargateProfiles of the same cluster that want the role. */
+  readonly sharers: readonly AWSFargateProfile[];
+}
+
+export type ReadRoleSharers = (
+  object: AWSFargateProfile,
+  role: RoleInCluster,
+  signal: AbortSignal,
+) => Promise<RoleSharers>;
+
+/**
+ * Reads the role sharers of other managers from the API server. `watchFilter` is that of this manager. A manager without watch
+ * filter has all objects of the namespace in its cache, and the locks of roles keep its passes apart, so it reads nothing.
+ */
+export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
+  if (watchFilter === undefined) return async () => ({ remover: undefined, sharers: [] });
+  const labelSelector = `${WATCH_FILTER_LABEL}!=${watchFilter}`;
+  return async (object, role, signal) => {
+    const others: AWSFargateProfile[] = [];
+    const scope = { namespace: object.metadata.namespace, labelSelector };
+    for await (const item of listLiveProfiles(client, scope, signal)) {
+      const decoded = decodeAWSFargateProfile(item);
+      if (isRight(decoded) && item.metadata.uid !== object.metadata.uid) others.push(decoded.right);
+    }
+    const remover = others.find((other) => mayRemove(other, object, role));
+    return {
+      remover: remover && keyText(keyOf(remover)),
+      sharers: others.filter((other) => isInClusterOf(other, object) && wants(other, role.name)),
+    };
+  };
+}
+
+const isInClusterOf = (other: AWSFargateProfile, object: AWSFargateProfile): boolean =>
+  jsonEqual(clusterIndexOf(other), clusterIndexOf(object));
+
+const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
+  !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
+
+/** Whether the manager of `other` may be deleting the role: `other` has this role of its manager and does not want it any more. */
+function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
+  if (!hasFinalizer(other) || wants(other, name)) return false;
+  const { account, region, eksClusterName, role } = other.status ?? {};
+  const isInCluster =
+    account === undefined
+      ? isInClusterOf(other, object)
+      : account === location.account && region === location.region && eksClusterName === location.eksCluster;
+  const own = [roleNameOf(other), ...(role?.managed === false ? [] : [role?.name])];
+  return isInCluster && own.some((each) => isSameRoleName(each, name));
+}
+
+/**
+ * A check that no other manager is deleting the role, and that no older object of another manager has other settings for it. The
+ * lock of a role keeps only passes of one process apart.
+ *
+ * This object has had its finalizer before the list. A manager that deletes the role has listed the users of the role after the
+ * deletion of its object began. So at least one of the two lists has the other object: the role stays, or this object waits.
+ */
+export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
+  return async (mutation, pass) => {
+    const { object, target, desired, signal } = pass;
+    const name = roleNeededFor(mutation, pass);
+    if (name === undefined) return undefined;
+    const { account, region } = desired.place;
+    const role = { name, location: { account, region, eksCluster: target.eksCluster } };
+    const { remover, sharers } = (pass.roleSharers ??= await readRoleSharers(object, role, signal));
+    if (remover !== undefined && !hasProfile(pass)) {
+      const other = `AWSFargateProfile ${remover}`;
+      return { kind: 'stop', reason: newReason('WaitingForRoleDeletion', { name, other }) };
+    }
+    const reason = pass.roleConflictWith(sharers);
+    return reason && { kind: 'stop', reason };
+  };
+}
+
+/** The wanted role, if the mutation creates or changes the role or creates a profile with it, and the role is not foreign. */
+function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
+  const role = desired.wanted?.role;
+  if (role === undefined || isRoleRemoval(mutation)) return undefined;
+  if (mutation.kind === 'deleteProfile' || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile')
+    return undefined;
+  const found = findRole(observed.roles, role.name);
+  const isForeign =
+    role.kind === 'managed' && found !== undefined && roleOwner(found, desired.identity).kind !== 'ours';
+  return isForeign ? undefined : role.name;
+}
+
+/** Whether EKS has the wanted profile. Before a role is deleted, EKS is asked for the profiles that use it. */
+const hasProfile = ({ desired, observed }: PassState): boolean =>
+  desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;
