@@ -41,7 +41,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** The value of the watch-filter label that this manager's objects have; undefined: the manager reconciles all objects. */
+  /** The watch filter of this manager; undefined: the manager reconciles all objects. */
   readonly watchFilter?: string;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;

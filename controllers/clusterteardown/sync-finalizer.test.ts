@@ -80,7 +80,9 @@ describe('the control plane finalizer', () => {
       putProfile();
       expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect(teardown.events, 'while only the cache may be behind').to.deep.equal([]);
+      await teardown.api.clock.advance(30_000);
       expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect(teardown.events).to.have.length(1);
       expect(teardown.events[0]).to.match(
@@ -90,6 +92,20 @@ describe('the control plane finalizer', () => {
       expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
       expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
     });
+
+  it('is kept for a profile that another manager is deleting, with an event only after a quarter of an hour', async () => {
+    teardown.putTornDownCluster();
+    teardown.sync();
+    const theirs = teardown.putProfile('web');
+    teardown.api.server.storage.delete(PROFILE_KIND, keyOf(theirs));
+    for (let pass = 1; pass <= 30; pass++) {
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.events, `in pass ${pass}`).to.deep.equal([]);
+      await teardown.api.clock.advance(30_000);
+    }
+    await teardown.reconcile();
+    expect(teardown.events).to.have.length(1);
+  });
 
   it('is kept without an event on a control plane that stays', async () => {
     teardown.api.putCluster({ controlPlaneRef: REFERENCE });

@@ -3,7 +3,7 @@ import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
@@ -30,16 +30,31 @@ export interface FinalizerSyncOptions {
   readonly managerRegion?: string | undefined;
 }
 
+/** A profile for which the finalizer of a control plane stays. */
+interface AwaitedProfile {
+  readonly uid: string | undefined;
+  /** The monotonic time since which the finalizer stays for this profile. */
+  readonly since: Ms;
+}
+
+/**
+ * How long a manager waits for a profile that another manager is deleting before it records an event about the profile.
+ * EKS deletes the profiles of a cluster one after the other, each in about two minutes.
+ */
+const DELETION_PATIENCE: Ms = 15 * 60_000;
+/**
+ * How long a manager waits for a profile that is not being deleted. The cache of this manager may be behind the API
+ * server, and another manager deletes its profiles a moment later.
+ */
+const PATIENCE: Ms = 25_000;
+
 /** Adds or removes the finalizer of a control plane, as `planFinalizers` has decided. */
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
   private readonly persistentErrors: PersistentErrors;
-  /**
-   * Key of a control plane that is being deleted → uid of the profile because of which the control plane has kept its
-   * finalizer in the last pass.
-   */
-  private readonly awaited = new Map<string, string>();
+  /** Key of a control plane that is being deleted → the profile for which its finalizer stayed in the last pass. */
+  private readonly awaited = new Map<string, AwaitedProfile>();
 
   constructor(options: FinalizerSyncOptions) {
     this.options = options;
@@ -92,16 +107,18 @@ export class FinalizerSync {
   }
 
   /**
-   * Waits until a profile is gone that the cache of this manager does not show. This manager may never see the profile:
-   * the profile cannot be decoded, or a manager with another watch filter reconciles it. Or the cache is only behind
-   * the API server. So the first pass only waits, and an event names the profile if it still has its finalizer in the
-   * next pass.
+   * Waits for a profile that this manager may never see: the profile cannot be decoded, or a manager with another watch
+   * filter reconciles it. An event names the profile if it keeps the finalizer for longer than a teardown without
+   * trouble takes.
    */
   private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));
-    const isStillThere = this.awaited.get(key) === profile.metadata.uid;
-    this.awaited.set(key, profile.metadata.uid);
-    if (!isStillThere) return PROFILE_LEFT;
+    const now = this.options.clock.monotonic();
+    const known = this.awaited.get(key);
+    const { uid } = profile.metadata;
+    const since = known !== undefined && known.uid === uid ? known.since : now;
+    this.awaited.set(key, { uid, since });
+    if (now - since < (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE)) return PROFILE_LEFT;
     logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
       AWSManagedControlPlane: keyOf(controlPlane),
       AWSFargateProfile: keyOf(profile),

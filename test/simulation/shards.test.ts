@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { CLUSTER, SECOND } from './world/cluster.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane-finalizer.ts';
+import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
@@ -62,8 +64,8 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
-    // The first manager has found that no object uses the role, and its request to IAM takes long. Between the two, an object
-    // of the second manager begins, and finds the role complete.
+    // The first manager has found that no object uses the role, and its request to IAM takes long. Between the two, an
+    // object of the second manager begins, and finds the role complete.
     it('do not use a role that the other one is deleting', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE });
@@ -101,6 +103,46 @@ describe('two managers with different watch filters', () => {
       await world.ready('green-web');
       expect(roleOf(world)?.tags['team']).to.equal('b');
       await world.deleteAndFinish('green-web');
+    });
+  });
+
+  describe('in one EKS cluster', () => {
+    const NAMES = ['blue-a', 'green-a', 'blue-b', 'green-b'];
+
+    it('wait for each other, and EKS accepts each change once', async () => {
+      const world = newShards();
+      for (const name of NAMES) create(world, name);
+      await world.ready(...NAMES);
+      world.delete(...NAMES);
+      await world.gone(...NAMES);
+      for (const operation of ['CreateFargateProfile', 'DeleteFargateProfile']) {
+        const calls = world.mutations().filter((call) => call.operation === operation);
+        const accepted = calls.filter(({ errorCode }) => errorCode === undefined);
+        expect(accepted.map(({ nouns }) => nouns['fargateProfileName'])).to.have.members(
+          NAMES.map((name) => `default_${name}`),
+        );
+        const refusals = calls.filter((call) => !accepted.includes(call)).map(({ errorCode }) => errorCode);
+        expect(refusals.every((code) => code === 'ResourceInUseException')).to.equal(true);
+      }
+      expect(world.warnings()).to.deep.equal([]);
+      await world.finish();
+    });
+
+    it('tear the cluster down together, and the control plane stays until the last profile is gone', async () => {
+      const world = newShards();
+      for (const name of NAMES) create(world, name);
+      await world.ready(...NAMES);
+      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+      const hasGuard = (): boolean =>
+        world
+          .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
+          ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
+      await world.until('no control plane finalizer', () => !hasGuard(), 5 * MINUTE);
+      expect(world.objects(PLURAL)).to.deep.equal([]);
+      expect(world.aws.admin.profiles()).to.deep.equal([]);
+      expect(world.warnings()).to.deep.equal([]);
+      removeHeldFinalizers(world);
+      await world.finish();
     });
   });
 });

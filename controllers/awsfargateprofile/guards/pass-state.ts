@@ -33,7 +33,7 @@ export interface PassState {
   readonly roleUsage: Map<RoleName, RoleUsage>;
   /** The objects of other managers that share the wanted role; `undefined`: the pass has not read them. */
   roleSharers?: RoleSharers;
-  /** The reason to stop if one of these objects, of other managers, is older and has other settings for the wanted role. */
+  /** The reason to stop if one of these objects is older and has other settings for the wanted role. */
   readonly roleConflictWith: (sharers: readonly AWSFargateProfile[]) => Reason | undefined;
   readonly signal: AbortSignal;
 }

@@ -34,8 +34,9 @@ export type ReadRoleSharers = (
 ) => Promise<RoleSharers>;
 
 /**
- * Reads the role sharers of other managers from the API server. `watchFilter` is that of this manager. A manager without watch
- * filter has all objects of the namespace in its cache, and the locks of roles keep its passes apart, so it reads nothing.
+ * Reads the role sharers of other managers from the API server. `watchFilter` is that of this manager. A manager
+ * without watch filter has all objects of the namespace in its cache, and the locks of roles keep its passes apart, so
+ * it reads nothing.
  */
 export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
   if (watchFilter === undefined) return async () => ({ remover: undefined, sharers: [] });
@@ -61,7 +62,10 @@ const isInClusterOf = (other: AWSFargateProfile, object: AWSFargateProfile): boo
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
-/** Whether the manager of `other` may be deleting the role: `other` has this role of its manager and does not want it any more. */
+/**
+ * Whether the manager of `other` may be deleting the role: `other` has this role of its manager and does not want it
+ * any more.
+ */
 function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
   const { account, region, eksClusterName, role } = other.status ?? {};
@@ -74,11 +78,12 @@ function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, 
 }
 
 /**
- * A check that no other manager is deleting the role, and that no older object of another manager has other settings for it. The
- * lock of a role keeps only passes of one process apart.
+ * A check that no other manager is deleting the role, and that no older object of another manager has other settings
+ * for it. The lock of a role keeps only passes of one process apart.
  *
- * This object has had its finalizer before the list. A manager that deletes the role has listed the users of the role after the
- * deletion of its object began. So at least one of the two lists has the other object: the role stays, or this object waits.
+ * This object has had its finalizer before the list. A manager that deletes the role has listed the users of the role
+ * after the deletion of its object began. So at least one of the two lists has the other object: the role stays, or
+ * this object waits.
  */
 export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
   return async (mutation, pass) => {
@@ -97,7 +102,10 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
   };
 }
 
-/** The wanted role, if the mutation creates or changes the role or creates a profile with it, and the role is not foreign. */
+/**
+ * The wanted role, if the mutation creates or changes the role or creates a profile with it, and the role is not
+ * foreign.
+ */
 function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
   const role = desired.wanted?.role;
   if (role === undefined || isRoleRemoval(mutation)) return undefined;
