@@ -6,6 +6,7 @@ import { newCaches } from '../../controllers/shared/caches.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
+import { ControlPlaneAccounts } from '../../controllers/shared/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane-finalizer.ts';
 import { ServedSchema } from '../../controllers/shared/served-schema.ts';
 import type { Identities } from '../../controllers/identities/identities.ts';
@@ -91,7 +92,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   };
   const { concurrency, resync, limits } = flags;
   const managerRegion = env.awsRegion;
-  const teardown = clusterTeardownController({ ...shared, managerRegion });
+  const accounts = new ControlPlaneAccounts(sessions);
+  const teardown = clusterTeardownController({ ...shared, managerRegion, accounts });
   const profiles = awsFargateProfileController({
     ...shared,
     identities,
@@ -99,6 +101,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     limits,
     ...(flags.watchFilter !== undefined && { watchFilter: flags.watchFilter }),
     managerRegion,
+    accounts,
     concurrency,
     resync,
     clusterQueueMetrics: metrics.clusterQueue,

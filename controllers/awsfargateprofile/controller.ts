@@ -15,6 +15,7 @@ import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.
 import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
@@ -45,6 +46,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly watchFilter?: string;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
+  readonly accounts: ControlPlaneAccounts;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
@@ -62,8 +64,16 @@ export interface AWSFargateProfileControllerOptions {
 /** The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them. */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { controlPlaneFinalizer, identities, limits, managerRegion, concurrency, resync, clusterQueueMetrics } =
-    options;
+  const {
+    controlPlaneFinalizer,
+    identities,
+    limits,
+    managerRegion,
+    accounts,
+    concurrency,
+    resync,
+    clusterQueueMetrics,
+  } = options;
   const queue = new Workqueue({
     clock,
     metrics: metrics.workqueue(NAME),
@@ -100,6 +110,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     sessions,
     limits,
     managerRegion,
+    accounts,
     clusterQueue,
     controlPlaneFinalizer,
     roles: new KeyedMutex(),

@@ -13,6 +13,7 @@ import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -21,7 +22,7 @@ import { listSiblings } from '../shared/siblings.ts';
 import { AccessEntryReader } from './aws/access-entries.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
-import { readInputs } from './goal/inputs.ts';
+import { controlPlanesToCompare, readInputs } from './goal/inputs.ts';
 import { metadataPatch } from './goal/metadata.ts';
 import { newChecks } from './guards/checks.ts';
 import { unobservedProfiles } from './guards/cluster-queue.ts';
@@ -55,6 +56,7 @@ export interface ReconcilerOptions {
   readonly limits: OperatorLimits;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion?: string | undefined;
+  readonly accounts?: ControlPlaneAccounts;
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
@@ -120,11 +122,20 @@ export class Reconciler {
     if (lookup.kind === 'unknown') return backOff('the object cannot be read yet');
     if (lookup.kind === 'absent') return this.forget(key);
     if (E.isLeft(lookup.decoded)) return reportUndecodable(this.options, lookup.object, lookup.decoded.left, context);
+    await this.learnAccounts(lookup.decoded.right, context);
     const inputs = readInputs(lookup.decoded.right, this.options);
     const goal = goalFor(inputs, retryStore.clusterGoneFor(inputs));
     const patch = goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal);
     const object = await profileWriter.patchMetadata(inputs.object, patch, context.signal);
     return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
+  }
+
+  /** Learns the accounts of the control planes that the object joins if they are in its account. */
+  private async learnAccounts(object: AWSFargateProfile, context: ReconcileContext): Promise<void> {
+    const { accounts } = this.options;
+    if (accounts === undefined) return;
+    const controlPlanes = controlPlanesToCompare(object, this.options);
+    await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
   }
 
   private async follow(inputs: ReconcileInputs, goal: Goal, context: ReconcileContext): Promise<Requeue> {

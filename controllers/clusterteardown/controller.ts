@@ -12,6 +12,7 @@ import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf } from '../shared/caches.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/served-schema.ts';
 import { TeardownReconciler } from './reconcile.ts';
@@ -36,6 +37,7 @@ export interface ClusterTeardownControllerOptions {
   readonly logger: Logger;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
+  readonly accounts: ControlPlaneAccounts;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface ClusterTeardownControllerOptions {
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
     options;
-  const { managerRegion } = options;
+  const { managerRegion, accounts } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   enqueueOnChange(queue, caches);
   return new Controller({
@@ -63,6 +65,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
       recorder,
       clock,
       managerRegion,
+      accounts,
     }).reconcile,
     clock,
     random,

@@ -8,8 +8,9 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, eksClusterOfControlPlane } from '../shared/caches.ts';
-import { joinsControlPlane } from '../shared/joined-control-plane.ts';
+import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
+import { eksClusterKeyOf, joinsControlPlane, needsAccountToJoin } from '../shared/joined-control-plane.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
 import { isTearingDown, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import type { ProfileDeleterOptions } from './delete-profiles.ts';
@@ -23,6 +24,7 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
   readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
   readonly leadership: Leadership;
+  readonly accounts?: ControlPlaneAccounts;
 }
 
 /** The facts on which one pass decides, read from the caches. */
@@ -49,7 +51,9 @@ export class TeardownReconciler {
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
-    const inputs = this.readInputs(key);
+    const found = this.readInputs(key);
+    if (E.isLeft(found)) return found.left;
+    const inputs = (await this.learnAccount(found.right, context)) ? this.readInputs(key) : found;
     if (E.isLeft(inputs)) return inputs.left;
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     const deletions = await this.deleteProfiles(inputs.right, context);
@@ -57,6 +61,19 @@ export class TeardownReconciler {
     const finalizers = await this.syncControlPlaneFinalizer(inputs.right, context);
     return finalizers.kind === 'done' ? deletions.right : finalizers;
   };
+
+  /**
+   * Learns the account of the control plane if a profile names an EKS cluster of the same name with another identity. Returns
+   * whether the inputs must be read again.
+   */
+  private async learnAccount({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
+    const { accounts } = this.options;
+    const { controlPlane } = state;
+    if (accounts === undefined || controlPlane === undefined) return false;
+    const isNeeded = this.findJoined(controlPlane, needsAccountToJoin).length > 0;
+    if (isNeeded) await accounts.learn(controlPlane, context);
+    return isNeeded;
+  }
 
   private async deleteProfiles(
     { key, state, controlPlanes, profiles }: TeardownInputs,
@@ -96,25 +113,21 @@ export class TeardownReconciler {
     if (E.isLeft(controlPlane)) return controlPlane;
     const state = { cluster: cluster.right, controlPlane: controlPlane.right };
     const controlPlanes = { current: current?.object, former: objectsOf(former) };
-    const joined = this.findJoined(current, controlPlane.right);
+    const joined = this.findJoined(controlPlane.right, joinsControlPlane);
     return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
   /** The AWSFargateProfiles that name the EKS cluster of the control plane in spec.eksCluster. */
   private findJoined(
-    entry: ControlPlaneEntry | undefined,
     controlPlane: AWSManagedControlPlane | undefined,
+    joins: typeof joinsControlPlane,
   ): readonly TypedEntry<AWSFargateProfile>[] {
-    const { profiles, managerRegion } = this.options;
-    if (entry === undefined || controlPlane === undefined) return [];
-    return eksClusterOfControlPlane(entry.object).flatMap((key) => {
-      const listing = profiles.byIndex(BY_EKS_CLUSTER, key);
-      return listing.kind === 'unknown'
-        ? []
-        : listing.entries.filter(
-            ({ decoded }) => E.isRight(decoded) && joinsControlPlane(decoded.right, controlPlane, managerRegion),
-          );
-    });
+    const { profiles } = this.options;
+    if (controlPlane === undefined) return [];
+    const listing = profiles.byIndex(BY_EKS_CLUSTER, eksClusterKeyOf(controlPlane));
+    return listing.kind === 'unknown'
+      ? []
+      : listing.entries.filter(({ decoded }) => E.isRight(decoded) && joins(decoded.right, controlPlane, this.options));
   }
 
   /**

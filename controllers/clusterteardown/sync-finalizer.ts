@@ -13,6 +13,7 @@ import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane-finalizer.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import type { JoinFacts } from '../shared/joined-control-plane.ts';
 import { joinsControlPlane } from '../shared/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
@@ -21,13 +22,11 @@ import type { FinalizerTask } from './decide.ts';
 import { reportRejection } from './report-rejection.ts';
 import { API_REJECTED, DONE, PROFILE_LEFT, backOff } from './requeue.ts';
 
-export interface FinalizerSyncOptions {
+export interface FinalizerSyncOptions extends JoinFacts {
   readonly client: KubeClient;
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
-  /** The AWS region of the manager; `undefined` if it is not known. */
-  readonly managerRegion?: string | undefined;
 }
 
 /** A profile for which the finalizer of a control plane stays. */
@@ -165,10 +164,10 @@ export class FinalizerSync {
     controlPlane: KubeObject,
     signal: AbortSignal,
   ): Promise<KubeObject | undefined> {
-    const { client, managerRegion } = this.options;
+    const { client } = this.options;
     const decoded = decodeAWSManagedControlPlane(controlPlane);
     const joins = (profile: AWSFargateProfile): boolean =>
-      E.isRight(decoded) && joinsControlPlane(profile, decoded.right, managerRegion);
+      E.isRight(decoded) && joinsControlPlane(profile, decoded.right, this.options);
     for await (const item of listLiveProfiles(client, { namespace }, signal)) {
       if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return item;
     }

@@ -2,23 +2,44 @@ import type { AWSManagedControlPlane } from '../../api/external/index.ts';
 import { CONTROLLER_IDENTITY_KIND } from '../../api/external/identity.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
+import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 /** The fields of an AWSFargateProfile that tell whether the profile is in the EKS cluster of a control plane. */
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
+/** The facts beside the objects that tell whether two EKS clusters of one name are the same. */
+export interface JoinFacts {
+  /** The AWS region of the manager; `undefined` if it is not known. */
+  readonly managerRegion?: string | undefined;
+  readonly accounts?: Pick<ControlPlaneAccounts, 'accountOf'>;
+}
+
 /**
  * Whether an AWSFargateProfile names the EKS cluster of this control plane in spec.eksCluster. Such a profile joins the
  * finalizer and the teardown of the control plane, because EKS does not delete a cluster that has profiles.
  *
- * A control plane does not contain its AWS account. So this function assumes that the same identity always belongs to
- * the same account. A control plane that was never ready does not prove that the EKS cluster is its own, so no profile
- * joins such a control plane.
+ * A control plane does not contain its AWS account. The same identity always belongs to the same account. For another
+ * identity the accounts are compared, and must be known.
  */
-export function joinsControlPlane(
+export const joinsControlPlane = (
+  profile: InEksCluster,
+  controlPlane: AWSManagedControlPlane,
+  facts: JoinFacts,
+): boolean =>
+  mayJoinControlPlane(profile, controlPlane, facts) &&
+  (hasSameIdentity(profile, controlPlane) || hasSameAccount(profile, controlPlane, facts));
+
+/**
+ * Whether an AWSFargateProfile names in spec.eksCluster an EKS cluster with the name and the region of this control plane. A
+ * control plane that was never ready does not prove that the EKS cluster is its own, so no profile joins such a control
+ * plane.
+ */
+export function mayJoinControlPlane(
   { metadata, spec, status }: InEksCluster,
   controlPlane: AWSManagedControlPlane,
-  managerRegion: string | undefined,
+  { managerRegion }: JoinFacts,
 ): boolean {
   const { eksCluster } = spec;
   const { name, namespace, finalizers = [] } = controlPlane.metadata;
@@ -27,10 +48,29 @@ export function joinsControlPlane(
     metadata.namespace === namespace &&
     (controlPlane.ready || finalizers.includes(CONTROL_PLANE_FINALIZER)) &&
     eksCluster.name === (controlPlane.eksClusterName ?? defaultEksClusterName(name, namespace)) &&
-    (eksCluster.region ?? status?.region ?? managerRegion) === controlPlane.region &&
-    identityText(eksCluster.identityRef) === identityText(controlPlane.identityRef)
+    (eksCluster.region ?? status?.region ?? managerRegion) === controlPlane.region
   );
 }
+
+/** Whether the account of the control plane decides whether the AWSFargateProfile joins it. */
+export const needsAccountToJoin = (
+  profile: InEksCluster,
+  controlPlane: AWSManagedControlPlane,
+  facts: JoinFacts,
+): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
+
+/** The value under which AWSFargateProfiles of the EKS cluster of a control plane are in the index BY_EKS_CLUSTER. */
+export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
+  keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
+
+const hasSameIdentity = ({ spec }: InEksCluster, { identityRef }: AWSManagedControlPlane): boolean =>
+  identityText(spec.eksCluster?.identityRef) === identityText(identityRef);
+
+const hasSameAccount = (
+  { status }: InEksCluster,
+  controlPlane: AWSManagedControlPlane,
+  { accounts }: JoinFacts,
+): boolean => status?.account !== undefined && accounts?.accountOf(controlPlane) === status.account;
 
 const identityText = ({ kind, name } = { kind: CONTROLLER_IDENTITY_KIND as string, name: 'default' }): string =>
   `${kind}/${name}`;

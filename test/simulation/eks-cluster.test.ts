@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { STATIC_IDENTITY } from '../world/aws/identities.ts';
+import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const REGION = 'us-east-1';
@@ -183,7 +185,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.deleteAndFinish('web');
   });
 
-  it('is not refused if the control plane has another identity, which may be that of another account', async () => {
+  it('is not refused if the control plane has an identity whose account cannot be learnt', async () => {
     const world = new SimulatedWorld();
     const identityRef = { kind: 'AWSClusterRoleIdentity', name: 'other' };
     world.patch(CONTROL_PLANE, controlPlaneName, { spec: { identityRef } });
@@ -192,6 +194,58 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.ready('web');
     expect(finalizers(world)).to.deep.equal([]);
     await world.deleteAndFinish('web');
+  });
+
+  describe('with another identity than the control plane', () => {
+    const OTHER_ACCOUNT = '210987654321';
+    const identityRef = { kind: STATIC_IDENTITY, name: 'team-a' };
+    const withIdentity = { eksCluster: { ...MANAGED, identityRef } };
+
+    it('is refused if it is new and the account is that of the control plane', async () => {
+      const world = new SimulatedWorld();
+      putStaticIdentity(world, goodKeys(world));
+      world.start(ALLOW_MANAGED);
+      apply(world, 'web', withIdentity);
+      await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'UseClusterName');
+      expect(world.condition('web', 'Stalled')?.message).to.include(`spec.clusterName "${CLUSTER}"`);
+      expect(callsToEksAndIam(world)).to.deep.equal([]);
+      await world.deleteAndFinish('web');
+    });
+
+    it('joins the teardown if the account is that of the control plane, also after a restart', async () => {
+      const world = new SimulatedWorld();
+      putStaticIdentity(world, goodKeys(world));
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+      world.start(ALLOW_MANAGED);
+      apply(world, 'web', withIdentity);
+      await world.ready('web');
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+      await world.until('it joins', () => finalizers(world).length > 0);
+      for (const manager of world.managers) await world.stop(manager);
+      world.start(ALLOW_MANAGED);
+      await world.clock.advance(MINUTE);
+      expect(finalizers(world)).to.have.length(1);
+      world.remove(CONTROL_PLANE, controlPlaneName);
+      await world.gone('web');
+      await world.until('the control plane goes', () => world.object(CONTROL_PLANE, controlPlaneName) === undefined);
+      expect(world.aws.admin.profiles()).to.deep.equal([]);
+      await world.finish();
+    });
+
+    it('survives the teardown of an EKS cluster of the same name in another account', async () => {
+      const world = new SimulatedWorld();
+      world.aws.admin.createCluster({ name: EKS_CLUSTER, account: OTHER_ACCOUNT });
+      putStaticIdentity(world, goodKeys(world, OTHER_ACCOUNT));
+      world.start(ALLOW_MANAGED.replace(ACCOUNT, OTHER_ACCOUNT));
+      apply(world, 'web', withIdentity);
+      await world.ready('web');
+      expect(finalizers(world)).to.deep.equal([]);
+      world.remove(CONTROL_PLANE, controlPlaneName);
+      await world.clock.advance(10 * MINUTE);
+      expect(world.isReady('web')).to.equal(true);
+      expect(world.object(CONTROL_PLANE, controlPlaneName)).to.equal(undefined);
+      await world.deleteAndFinish('web');
+    });
   });
 
   it('joins the finalizer of the control plane and the teardown', async () => {

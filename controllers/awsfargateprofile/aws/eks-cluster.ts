@@ -18,8 +18,8 @@ const ACTIVE = 'ACTIVE';
 
 /**
  * Completes the facts about an EKS cluster that spec.eksCluster names, as soon as the AWS account is known: whether the
- * operator allows the EKS cluster, and whether the EKS cluster is ready. Returns Left if the pass must end without
- * another call to AWS.
+ * operator allows the EKS cluster, whether it is that of a control plane, and whether it is ready. Returns Left if the
+ * pass must end without another call to AWS.
  *
  * The controller asks EKS for the status of the EKS cluster only before the profile is provisioned, and not while EKS
  * creates or deletes a profile of the object. Later the status is not needed: EKS itself refuses a change that the
@@ -42,6 +42,8 @@ export async function completeEksClusterFacts(
       ? E.right({ ...facts, creationBlocker })
       : E.left(stoppedBy(creationBlocker));
   }
+  const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
+  if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(stoppedBy(ofAccount.blocker));
   if (object.status?.initialization?.provisioned === true || isInTransit(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
   if (E.isLeft(described)) return E.left(endForFailure(described.left, callContext(target, { session })));

@@ -3,13 +3,14 @@ import type { AWSManagedControlPlane, Cluster } from '../../../api/external/inde
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { describeProblems } from '../../../api/v1beta2/index.ts';
 import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
-import type { EksClusterName } from '../../../api/names.ts';
+import type { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/types.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
-import { joinsControlPlane } from '../../shared/joined-control-plane.ts';
+import type { JoinFacts } from '../../shared/joined-control-plane.ts';
+import { joinsControlPlane, needsAccountToJoin } from '../../shared/joined-control-plane.ts';
 import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { listSiblings } from '../../shared/siblings.ts';
@@ -59,16 +60,25 @@ export interface NamedEksCluster {
   readonly identity: IdentityRef | undefined;
   /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
   readonly excess: readonly LimitExcess[];
+  /**
+   * The control planes with the name and the region of the EKS cluster that the object does not join. In an account of these,
+   * the EKS cluster is that of the control plane.
+   */
+  readonly inAccounts: readonly ControlPlaneInAccount[];
+}
+
+export interface ControlPlaneInAccount {
+  readonly account: AccountId;
+  readonly controlPlane: AWSManagedControlPlane;
+  readonly cluster: Cluster | undefined;
 }
 
 /** The caches and settings from which a pass reads its inputs. */
-export interface InputCaches {
+export interface InputCaches extends JoinFacts {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
   readonly limits: OperatorLimits;
-  /** The AWS region of the manager; `undefined` if it is not known. */
-  readonly managerRegion?: string | undefined;
 }
 
 /** Reads from the caches every Kubernetes object that a pass needs. */
@@ -103,7 +113,7 @@ function withoutCluster(
     cluster: (controlPlane && clusterNaming(controlPlane, caches)) ?? { kind: 'none' },
     clusterApiVersion: '',
     controlPlane: controlPlane === undefined ? { kind: 'absent' } : { kind: 'found', object: controlPlane },
-    ...(eksCluster && { eksCluster }),
+    ...(eksCluster && { eksCluster: { ...eksCluster, inAccounts: controlPlanesInAccounts(object, caches) } }),
   };
 }
 
@@ -111,14 +121,38 @@ function withoutCluster(
  * The control plane in the namespace of the object that has the EKS cluster in spec.eksCluster. There is none while the
  * cache has not listed the control planes, for example because Cluster API Provider AWS is not installed.
  */
-function joinedControlPlane(
+const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
+  controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
+
+/** The control planes of the namespace whose EKS cluster has the name that spec.eksCluster names. */
+function controlPlanesOf(
   object: AWSFargateProfile,
-  { controlPlanes, managerRegion }: Pick<InputCaches, 'controlPlanes' | 'managerRegion'>,
-): AWSManagedControlPlane | undefined {
+  { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
+): readonly AWSManagedControlPlane[] {
   const [key] = eksClusterOf(object);
-  const listing = key === undefined ? undefined : controlPlanes.byIndex(BY_EKS_CLUSTER, key);
-  return decodedOf(listing).find((controlPlane) => joinsControlPlane(object, controlPlane, managerRegion));
+  return decodedOf(key === undefined ? undefined : controlPlanes.byIndex(BY_EKS_CLUSTER, key));
 }
+
+/** The control planes whose account decides whether the object joins them. AWS is not asked for an object that is not allowed. */
+export function controlPlanesToCompare(
+  object: AWSFargateProfile,
+  caches: InputCaches,
+): readonly AWSManagedControlPlane[] {
+  const isRefused = locationOf(object).kind !== 'known' && (namedEksCluster(object, caches)?.excess.length ?? 0) > 0;
+  return isRefused
+    ? []
+    : controlPlanesOf(object, caches).filter((controlPlane) => needsAccountToJoin(object, controlPlane, caches));
+}
+
+/** The control planes that the object does not join now, as far as their accounts are known. */
+const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches): readonly ControlPlaneInAccount[] =>
+  controlPlanesToCompare(object, caches).flatMap((controlPlane) => {
+    const account = caches.accounts?.accountOf(controlPlane);
+    const cluster = clusterNaming(controlPlane, caches);
+    return account === undefined
+      ? []
+      : [{ account, controlPlane, cluster: cluster?.kind === 'found' ? cluster.object : undefined }];
+  });
 
 /** The Cluster that names the control plane. */
 function clusterNaming(
@@ -137,7 +171,7 @@ const decodedOf = <A>(listing: TypedListing<A> | undefined): readonly A[] =>
 function namedEksCluster(
   object: AWSFargateProfile,
   { limits, managerRegion }: Pick<InputCaches, 'limits' | 'managerRegion'>,
-): NamedEksCluster | undefined {
+): Omit<NamedEksCluster, 'inAccounts'> | undefined {
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);

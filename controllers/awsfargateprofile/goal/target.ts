@@ -42,7 +42,7 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 /** The target that spec.eksCluster names. EKS tells later whether the EKS cluster exists and is ready. */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
-  { name, region, identity, excess }: NamedEksCluster,
+  { name, region, identity, excess, inAccounts }: NamedEksCluster,
 ): E.Either<Reason, FoundTarget> {
   const joined = controlPlane.kind === 'found' ? controlPlane.object : undefined;
   const clusterOfJoined = cluster.kind === 'found' ? cluster.object : undefined;
@@ -58,6 +58,10 @@ function targetInEks(
           ? eksClusterNotAllowed(excess)
           : joined && joinedBlocker(object, name, clusterOfJoined, joined),
       isReadinessOfEks: true,
+      blockersInAccounts: inAccounts.map((each) => ({
+        account: each.account,
+        blocker: useClusterName(name, each.controlPlane, each.cluster),
+      })),
     },
   });
 }
@@ -73,12 +77,22 @@ function joinedBlocker(
   cluster: Cluster | undefined,
   controlPlane: AWSManagedControlPlane,
 ): Reason | undefined {
-  const named = keyText(keyOf(controlPlane));
-  if (locationOf(object).kind !== 'known')
-    return newReason('UseClusterName', { eksCluster, controlPlane: named, cluster: cluster?.metadata.name });
+  if (locationOf(object).kind !== 'known') return useClusterName(eksCluster, controlPlane, cluster);
   const isGoing = isDeleting(controlPlane) || (cluster !== undefined && isDeleting(cluster));
-  return isGoing ? newReason('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${named}` }) : undefined;
+  const what = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  return isGoing ? newReason('ClusterDeleting', { what }) : undefined;
 }
+
+const useClusterName = (
+  eksCluster: string,
+  controlPlane: AWSManagedControlPlane,
+  cluster: Cluster | undefined,
+): Reason =>
+  newReason('UseClusterName', {
+    eksCluster,
+    controlPlane: keyText(keyOf(controlPlane)),
+    cluster: cluster?.metadata.name,
+  });
 
 export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>
   newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });

@@ -1,4 +1,4 @@
-import type { ClusterName, EksClusterName } from '../../../api/names.ts';
+import type { AccountId, ClusterName, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/types.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
@@ -43,6 +43,11 @@ export interface ControlPlaneFacts {
   readonly creationBlocker: Reason | undefined;
   /** Set for spec.eksCluster: the controller then asks EKS, and no control plane, whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
+  /**
+   * The reasons for which nothing is created for an object that has nothing in AWS yet, if its credentials belong to one of
+   * these accounts.
+   */
+  readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
 /** What a pass is to achieve for an object. It depends on Kubernetes objects alone, not on the state of AWS. */

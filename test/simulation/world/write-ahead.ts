@@ -7,10 +7,13 @@ import { statusOf } from './problems.ts';
 
 /**
  * Whether a new manager would find the result of this AWS create call after a crash of the old manager. It would if an
- * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the created resource.
+ * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the account and the created resource.
  * True for any AWS call that creates neither a role nor a Fargate profile.
  */
-export function isRecorded({ operation, nouns }: CallRecord, profiles: readonly KubeObject[]): boolean {
+export function isRecorded(
+  { operation, nouns, account = ACCOUNT }: CallRecord,
+  profiles: readonly KubeObject[],
+): boolean {
   const names = (status: AWSFargateProfileStatus): boolean => {
     if (operation === 'CreateRole') return status.role?.name === nouns['RoleName'];
     return status.profileName === nouns['fargateProfileName'] && status.createRequestedAt !== undefined;
@@ -21,8 +24,8 @@ export function isRecorded({ operation, nouns }: CallRecord, profiles: readonly 
     profiles.some((object) => {
       const status = statusOf(object);
       const { finalizers = [], annotations = {} } = object.metadata;
-      const isLocated = annotations[PROVISIONED_IN_ANNOTATION]?.startsWith(`${ACCOUNT}/`) === true;
-      return finalizers.includes(FINALIZER) && isLocated && status.account === ACCOUNT && names(status);
+      const isLocated = annotations[PROVISIONED_IN_ANNOTATION]?.startsWith(`${account}/`) === true;
+      return finalizers.includes(FINALIZER) && isLocated && status.account === account && names(status);
     })
   );
 }
