@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
-import { countCalls, spanOfFirstChanges } from './calls.ts';
+import { comparisonsIn, countCalls, latenessOf, spanOfFirstChanges } from './calls.ts';
 
 let seq = 0;
 
@@ -40,6 +40,7 @@ describe('the counts of AWS calls', () => {
   it('separate throttled calls, failed calls and not-found answers', () => {
     const counts = countCalls([
       call('DescribeFargateProfile', { status: 404, errorCode: 'ResourceNotFoundException' }),
+      call('DescribeAccessEntry', { status: 404, errorCode: 'ResourceNotFoundException' }),
       call('GetRole', { service: 'iam', status: 404, errorCode: 'NoSuchEntity' }),
       call('GetRole', { service: 'iam', status: 400, errorCode: 'Throttling' }),
       call('DescribeFargateProfile', { status: 429, errorCode: 'ThrottlingException' }),
@@ -55,6 +56,26 @@ describe('the counts of AWS calls', () => {
       'eks:ListFargateProfiles': { 200: 2 },
       'iam:GetRole': { unanswered: 1 },
     });
+  });
+});
+
+describe('the lateness of the emulator', () => {
+  it('is the time of 99 of 100 calls beyond the delay of a call', () => {
+    const calls = Array.from({ length: 100 }, (_, index) => call('GetRole', { at: 1_000, actedAt: 1_020 + index }));
+    const { actedAt: _none, ...pending } = call('GetRole');
+    expect(latenessOf([...calls, pending], 20)).to.equal(98);
+  });
+
+  it('is 0 without a call', () => {
+    expect(latenessOf([], 20)).to.equal(0);
+  });
+});
+
+describe('the comparisons of profiles with AWS', () => {
+  it('are counted by their description, whatever AWS answers', () => {
+    const missing = { status: 404, errorCode: 'ResourceNotFoundException' };
+    const calls = [call('DescribeFargateProfile'), call('DescribeFargateProfile', missing), call('GetRole')];
+    expect(comparisonsIn(countCalls(calls))).to.equal(2);
   });
 });
 

@@ -1,66 +1,53 @@
-import { FAIRNESS, measureFairness, type FairnessMeasurement } from './fairness.ts';
+import { mediansOf, type Column } from './figures.ts';
+import { readOptions, type BenchOptions, type PartName } from './options.ts';
+import { measureFairness } from './parts/fair.ts';
+import { measureLarge } from './parts/large.ts';
+import { measureLifecycle, type Lifecycle } from './parts/lifecycle.ts';
+import { measureLives } from './parts/lives.ts';
+import { measureRest } from './parts/rest.ts';
+import { BURST, SIZES } from './parts/scenarios.ts';
 import { describeSetup, writePerformanceDoc } from './performance-doc.ts';
-import { measureScenario, type BenchOptions, type Measurement, type BenchScenario } from './run.ts';
-import { callTable, fairnessTable, summaryTable } from './tables.ts';
+import { callTable, figureTable } from './tables.ts';
 
-const SCENARIOS: readonly BenchScenario[] = [
-  { name: '1 × 1', clusters: 1, profilesEach: 1, lifecycleMs: 2_000 },
-  { name: '1 × 1, warmed up', clusters: 1, profilesEach: 1, lifecycleMs: 2_000, isWarmedUp: true },
-  { name: '1 × 10', clusters: 1, profilesEach: 10, lifecycleMs: 2_000 },
-  { name: '40 × 5', clusters: 40, profilesEach: 5, lifecycleMs: 2_000 },
-  { name: '40 × 5, 20 s', clusters: 40, profilesEach: 5, lifecycleMs: 20_000 },
-  { name: '40 × 5, 10 calls/s', clusters: 40, profilesEach: 5, lifecycleMs: 2_000, throttledTo: 10 },
-];
+const MEASURE: Readonly<Record<PartName, (options: BenchOptions) => Promise<readonly Column[]>>> = {
+  burst: measureLifecycles(BURST),
+  rest: measureRest,
+  large: measureLarge,
+  fair: measureFairness,
+  sizes: measureLifecycles(SIZES),
+  lives: measureLives,
+};
 
-const usage = `make bench measures time, AWS calls, processor time and memory of the manager. Environment:
-
-  BENCH_RUNS=n            runs of each scenario; the tables show medians (default 1)
-  BENCH_ONLY=text         only this scenario: ${[...SCENARIOS.map(({ name }) => name), FAIRNESS].map((name) => `"${name}"`).join(', ')}
-  BENCH_MANAGER=file      another build of the manager
-  BENCH_NODE_OPTIONS=…    NODE_OPTIONS of the manager
-  BENCH_FLAGS=…           more flags for the manager
-  BENCH_WRITE=1           write the tables into docs/performance.md
-`;
+function measureLifecycles(lifecycles: readonly Lifecycle[]): (options: BenchOptions) => Promise<readonly Column[]> {
+  return async (options) => {
+    const columns: Column[] = [];
+    for (const lifecycle of lifecycles) columns.push(await measureLifecycle(lifecycle, options));
+    return columns;
+  };
+}
 
 async function main(): Promise<void> {
-  const { BENCH_RUNS = '1', BENCH_ONLY = '', BENCH_MANAGER, BENCH_NODE_OPTIONS = '', BENCH_FLAGS = '' } = process.env;
-  const runs = Number(BENCH_RUNS);
-  const scenarios = SCENARIOS.filter(({ name }) => BENCH_ONLY === '' || name === BENCH_ONLY);
-  const fairnessRuns = BENCH_ONLY === '' || BENCH_ONLY === FAIRNESS ? runs : 0;
-  const isNothing = scenarios.length === 0 && fairnessRuns === 0;
-  if (!Number.isInteger(runs) || runs < 1 || isNothing) throw new Error(usage);
-  const options: BenchOptions = {
-    nodeOptions: BENCH_NODE_OPTIONS,
-    flags: BENCH_FLAGS.split(' ').filter((flag) => flag !== ''),
-    ...(BENCH_MANAGER !== undefined && { managerFile: BENCH_MANAGER }),
-  };
-  const head = describeSetup(runs, BENCH_NODE_OPTIONS);
-  process.stdout.write(`${head}\n\n`);
-  const measured: Measurement[][] = [];
-  for (const scenario of scenarios) {
-    const results: Measurement[] = [];
-    for (let number = 1; number <= runs; number += 1) {
-      process.stderr.write(`${scenario.name}: run ${number} of ${runs}\n`);
-      results.push(await measureScenario(scenario, options));
-      process.stderr.write(`${summaryTable([results.slice(-1)])}\n`);
+  const options = readOptions(process.env);
+  for (const part of options.parts) {
+    const head = describeSetup(options);
+    process.stdout.write(`\n## ${part}\n\n${head}\n\n`);
+    const runs: (readonly Column[])[] = [];
+    for (let number = 1; number <= options.runs; number += 1) {
+      process.stderr.write(`${part}: run ${number} of ${options.runs}\n`);
+      runs.push(await MEASURE[part](options));
+      if (options.runs > 1) process.stderr.write(`${figureTable(runs.at(-1) ?? [])}\n`);
     }
-    measured.push(results);
+    const tables = tablesOf(mediansOf(runs));
+    process.stdout.write(`${tables}\n`);
+    if (options.writes)
+      process.stdout.write(`\nWritten to ${await writePerformanceDoc(part, `${head}\n\n${tables}`)}\n`);
   }
-  const fairness: FairnessMeasurement[] = [];
-  for (let number = 1; number <= fairnessRuns; number += 1) {
-    process.stderr.write(`${FAIRNESS}: run ${number} of ${fairnessRuns}\n`);
-    fairness.push(await measureFairness(options));
-  }
-  const parts = [
-    ...(measured.length > 0 ? [summaryTable(measured), 'AWS calls by operation and answer:', callTable(measured)] : []),
-    ...(fairness.length > 0
-      ? ['A healthy profile beside 500 profiles in a region that does not answer:', fairnessTable(fairness)]
-      : []),
-  ];
-  const tables = parts.join('\n\n');
-  process.stdout.write(`${tables}\n`);
-  const isToWrite = !['', '0'].includes(process.env['BENCH_WRITE'] ?? '');
-  if (isToWrite) process.stdout.write(`\nWritten to ${await writePerformanceDoc(`${head}\n\n${tables}`)}\n`);
+}
+
+function tablesOf(columns: readonly Column[]): string {
+  const figures = figureTable(columns);
+  if (columns.every(({ calls }) => calls === undefined)) return figures;
+  return `${figures}\n\nAWS calls by operation and answer, in the first run:\n\n${callTable(columns)}`;
 }
 
 main().then(

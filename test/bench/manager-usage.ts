@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import type { RunningManager } from '../world/manager/manager.ts';
+import { sumOfSamples, type RunningManager } from '../world/manager/manager.ts';
+import { memoryOf, type ProcessMemory } from './processes.ts';
 
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
@@ -7,32 +7,40 @@ const MIB = 2 ** 20;
 /** What a manager process has used since its start, from the metrics of the manager and from the operating system. */
 export interface ManagerUsage {
   readonly cpuSeconds: number;
-  /** The peak of the manager's resident memory since its start. */
-  readonly peakMiB: number;
+  readonly memory: ProcessMemory;
   /** The number of the manager's requests to the API server, by HTTP method. GET requests are reads. */
   readonly requests: Readonly<Record<string, number>>;
+  /** How many of these requests have written the Lease of the leader, or an Event about it. */
+  readonly electionWrites: number;
   /** The number of the manager's requests that the API server refused (with 409 or another error) or did not answer. */
   readonly refused: number;
+  /** 99 of 100 timers ran at most this late since the last time that the metrics were read, in milliseconds. */
+  readonly eventLoopDelayMs: number;
 }
 
+/** Reads the metrics of the manager once, because the manager reports the delays of the event loop since the last time. */
 export async function usageOf(manager: RunningManager): Promise<ManagerUsage> {
-  const requests: Record<string, number> = {};
-  for (const method of ['GET', ...WRITES]) {
-    const count = await manager.metric('rest_client_requests_total', { method });
-    if (count > 0) requests[method] = count;
-  }
-  const text = await (await fetch(manager.metricsUrl)).text();
-  const refused = text
+  const metrics = await manager.metrics();
+  const sum = (name: string, labels = {}): number => sumOfSamples(metrics, name, labels);
+  const requests = Object.fromEntries(
+    ['GET', ...WRITES].map((method) => [method, sum('rest_client_requests_total', { method })]),
+  );
+  const resident = sum('process_resident_memory_bytes') / MIB;
+  return {
+    cpuSeconds: sum('process_cpu_seconds_total'),
+    memory: (await memoryOf(manager.pid)) ?? { nowMiB: resident, peakMiB: resident },
+    requests,
+    electionWrites: 0,
+    refused: refusedIn(metrics),
+    eventLoopDelayMs: sum('nodejs_eventloop_lag_p99_seconds') * 1000,
+  };
+}
+
+const refusedIn = (metrics: string): number =>
+  metrics
     .split('\n')
     .filter((line) => /^rest_client_requests_total\{.*code="(?:[45]|<)/.test(line))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
-  return {
-    cpuSeconds: await manager.metric('process_cpu_seconds_total'),
-    peakMiB: await peakOf(manager),
-    requests,
-    refused,
-  };
-}
 
 /** Returns what the manager has used between two measurements. */
 export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsage {
@@ -40,24 +48,17 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
     ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
   );
   return {
+    ...now,
     cpuSeconds: now.cpuSeconds - before.cpuSeconds,
-    peakMiB: now.peakMiB,
     requests: Object.fromEntries(requests),
+    electionWrites: now.electionWrites - before.electionWrites,
     refused: now.refused - before.refused,
   };
 }
 
-export const writesOf = ({ requests }: ManagerUsage): number =>
-  WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0);
+/** The number of writes to the API server, without those of the leader election. */
+export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
+  WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites;
 
-/**
- * Returns the peak of the manager's resident memory, which Linux reports as VmHWM
- * (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html). Without /proc, returns the current resident memory.
- */
-async function peakOf(manager: RunningManager): Promise<number> {
-  const status = await readFile(`/proc/${manager.pid}/status`, 'utf8').catch(() => '');
-  const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];
-  return kibibytes === undefined
-    ? (await manager.metric('process_resident_memory_bytes')) / MIB
-    : Number(kibibytes) / 1024;
-}
+/** The number of reads from the API server, with the watches. */
+export const readsOf = ({ requests }: ManagerUsage): number => requests['GET'] ?? 0;

@@ -1,25 +1,43 @@
 import type { RemoteAdmin } from '../aws/admin/remote.ts';
+import type { AuthenticationMode } from '../aws/model/resources.ts';
 import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
 import { inParallel } from '../grid/parallel.ts';
-import { clusterObject, controlPlaneObject, controlPlanePath, fargateProfile, networkOf } from '../world/objects.ts';
+import {
+  clusterObject,
+  controlPlaneObject,
+  controlPlanePath,
+  fargateProfile,
+  networkOf,
+  pathOf,
+} from '../world/objects.ts';
 import { REGION } from '../world/world.ts';
 
-const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
-const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters';
-const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedcontrolplanes';
-/**
- * How many requests the benchmark sends to the API server in parallel: enough that creating the objects does not slow
- * down the measurement.
- */
-const PARALLEL = 10;
+const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
+/** How many requests the benchmark sends to the API server in parallel while it prepares a measurement. */
+const PREPARING = 20;
+/** How many requests the benchmark sends to the API server in parallel while it measures: all objects of a burst at once. */
+const AT_ONCE = 200;
 
 export interface ProfileCounts {
   /** The prefix of the names of the benchmark's clusters and profiles. */
   readonly prefix: string;
   readonly clusters: number;
   readonly profilesEach: number;
+  /** The number of namespaces over which the clusters are spread; undefined: all of them are in `default`. */
+  readonly namespaces?: number;
   /** The region of the EKS clusters; undefined: the default region of the emulated AWS. */
   readonly region?: string;
+  /** The authentication mode of the EKS clusters; undefined: CONFIG_MAP. */
+  readonly authenticationMode?: AuthenticationMode;
+}
+
+interface Place {
+  readonly cluster: string;
+  readonly namespace: string;
+}
+
+interface Named extends Place {
+  readonly name: string;
 }
 
 /** The AWSFargateProfiles of one benchmark run, and whether each of them is Ready. */
@@ -29,6 +47,7 @@ export class BenchProfiles {
   readonly #size: ProfileCounts;
   /** Whether each existing AWSFargateProfile of the benchmark is Ready, by the name of the object. */
   readonly #ready = new Map<string, boolean>();
+  #suffix = '';
   #onChange: (() => void) | undefined;
 
   constructor(api: ApiClient, aws: RemoteAdmin, size: ProfileCounts) {
@@ -41,44 +60,80 @@ export class BenchProfiles {
     return this.#size.clusters * this.#size.profilesEach;
   }
 
-  /** Creates the Clusters and their control planes in Kubernetes, and their EKS clusters in the emulated AWS. */
+  /**
+   * Creates the namespaces, the Clusters and their control planes in Kubernetes, and their EKS clusters in the emulated
+   * AWS. Afterwards the benchmark has open connections for all requests that it sends at once.
+   */
   async createClusters(): Promise<void> {
-    await inParallel(this.#clusters(), PARALLEL, async (name) => {
-      const eksClusterName = `default_${name}-control-plane`;
-      const { region = REGION } = this.#size;
-      const { subnets } = await this.#aws.createCluster({ name: eksClusterName, region });
-      await this.#api.post(CLUSTERS, clusterObject(name));
-      const spec = { eksClusterName, region, network: networkOf(name, subnets) };
-      const labels = { 'cluster.x-k8s.io/cluster-name': name };
-      await this.#api.post(CONTROL_PLANES, controlPlaneObject(name, spec, { labels }));
-      await this.#api.patch(`${controlPlanePath(name)}/status`, { status: { ready: true } });
+    const { region = REGION, authenticationMode = 'CONFIG_MAP', namespaces = 0 } = this.#size;
+    await inParallel(range(namespaces), PREPARING, async (index) => {
+      await this.#api.post('/api/v1/namespaces', { metadata: { name: this.#namespace(index) } });
     });
+    await inParallel(this.#places(), PREPARING, async ({ cluster, namespace }) => {
+      const eksClusterName = `${namespace}_${cluster}-control-plane`;
+      const { subnets } = await this.#aws.createCluster({ name: eksClusterName, region, authenticationMode });
+      await this.#api.post(
+        pathIn(namespace, 'cluster.x-k8s.io/v1beta2', 'clusters'),
+        clusterObject(cluster, namespace),
+      );
+      const spec = { eksClusterName, region, network: networkOf(cluster, subnets) };
+      const metadata = { namespace, labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
+      await this.#api.post(
+        pathIn(namespace, 'controlplane.cluster.x-k8s.io/v1beta2', 'awsmanagedcontrolplanes'),
+        controlPlaneObject(cluster, spec, metadata),
+      );
+      await this.#api.patch(`${controlPlanePath(cluster, namespace)}/status`, { status: { ready: true } });
+    });
+    await Promise.all(range(Math.min(AT_ONCE, this.count)).map(() => this.#api.get('/version')));
   }
 
-  /** Creates all AWSFargateProfiles, cluster by cluster, as a client does that applies a directory of manifests. */
-  async createProfiles(): Promise<void> {
-    await inParallel(this.#names(), PARALLEL, async ({ cluster, name }) => {
-      await this.#api.post(PROFILES, fargateProfile(name, { clusterName: cluster, selectors: [{ namespace: name }] }));
+  /**
+   * Creates all AWSFargateProfiles at once, cluster by cluster. Profiles of another suffix have other names: a profile that
+   * was deleted is not created again.
+   */
+  async createProfiles(suffix = ''): Promise<void> {
+    this.#suffix = suffix;
+    await inParallel(this.#names(), AT_ONCE, async ({ name, cluster, namespace }) => {
+      const spec = { clusterName: cluster, selectors: [{ namespace: name }] };
+      await this.#api.post(
+        pathIn(namespace, 'infrastructure.cluster.x-k8s.io/v1beta2', 'awsfargateprofiles'),
+        fargateProfile(name, spec, { namespace }),
+      );
     });
   }
 
   async deleteProfiles(): Promise<void> {
-    await inParallel(this.#names(), PARALLEL, async ({ name }) => {
-      await this.#api.delete(`${PROFILES}/${name}`);
+    await inParallel(this.#names(), AT_ONCE, async ({ name, namespace }) => {
+      await this.#api.delete(pathOf(name, namespace));
+    });
+  }
+
+  /**
+   * Changes the tags of profiles that are evenly spread over all profiles, and marks them as not Ready until the manager
+   * reports the new generation.
+   */
+  async changeTags(count: number): Promise<void> {
+    const names = this.#names();
+    const changed = range(count).flatMap((index) => names[Math.floor((index * names.length) / count)] ?? []);
+    for (const { name } of changed) this.#ready.set(name, false);
+    await inParallel(changed, AT_ONCE, async ({ name, namespace }) => {
+      const patch = { spec: { additionalTags: { changed: 'by-the-bench' } } };
+      await this.#api.patch(pathOf(name, namespace), patch, 'merge', { fieldValidation: 'Strict' });
     });
   }
 
   /** Watches the AWSFargateProfiles, to know which of them are Ready, until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
+    const path = `${PROFILES}/awsfargateprofiles`;
     while (!signal.aborted) {
-      const { items, metadata } = await this.#api.list(PROFILES);
+      const { items, metadata } = await this.#api.list(path);
       this.#ready.clear();
       for (const item of items) if (this.#isOurs(item)) this.#ready.set(item.metadata.name, isReady(item));
       this.#onChange?.();
       // The watch can end early: the API server closes watches of custom resources when their CustomResourceDefinition
       // changes.
       for await (const { type, object } of this.#api.watch(
-        PROFILES,
+        path,
         { resourceVersion: metadata.resourceVersion },
         signal,
       )) {
@@ -101,7 +156,9 @@ export class BenchProfiles {
 
   /** The number of AWSFargateProfiles that are Ready. */
   get ready(): number {
-    return [...this.#ready.values()].filter(Boolean).length;
+    let ready = 0;
+    for (const isOne of this.#ready.values()) ready += isOne ? 1 : 0;
+    return ready;
   }
 
   async #until(what: string, limitMs: number, isDone: () => boolean): Promise<void> {
@@ -125,14 +182,25 @@ export class BenchProfiles {
     return `not all ${this.count} profiles are ${what} after ${limitMs} ms: ${this.ready} of ${this.#ready.size} are Ready`;
   }
 
-  #names(): readonly { readonly cluster: string; readonly name: string }[] {
-    return this.#clusters().flatMap((cluster) =>
-      range(this.#size.profilesEach).map((index) => ({ cluster, name: `${cluster}-profile-${index}` })),
+  #names(): readonly Named[] {
+    return this.#places().flatMap((place) =>
+      range(this.#size.profilesEach).map((index) => ({
+        ...place,
+        name: `${place.cluster}-profile-${index}${this.#suffix}`,
+      })),
     );
   }
 
-  #clusters(): readonly string[] {
-    return range(this.#size.clusters).map((number) => `${this.#size.prefix}-${number}`);
+  #places(): readonly Place[] {
+    const { prefix, clusters, namespaces } = this.#size;
+    return range(clusters).map((number) => ({
+      cluster: `${prefix}-${number}`,
+      namespace: namespaces === undefined ? 'default' : this.#namespace(number % namespaces),
+    }));
+  }
+
+  #namespace(index: number): string {
+    return `${this.#size.prefix}-tenant-${index}`;
   }
 
   #isOurs({ metadata }: RawObject): boolean {
@@ -140,8 +208,19 @@ export class BenchProfiles {
   }
 }
 
+/** Returns how many of so many clusters the options select, at least one. */
+export const scaled = (clusters: number, { scale }: { readonly scale: number }): number =>
+  Math.max(1, Math.round(clusters * scale));
+
 const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 
+const pathIn = (namespace: string, groupVersion: string, plural: string): string =>
+  `/apis/${groupVersion}/namespaces/${namespace}/${plural}`;
+
+/** Whether the manager reports that the current generation of the object is Ready. */
 const isReady = ({ status, metadata }: RawObject): boolean =>
   metadata.deletionTimestamp === undefined &&
-  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+  status?.conditions?.some(
+    ({ type, status: value, observedGeneration }) =>
+      type === 'Ready' && value === 'True' && observedGeneration === metadata.generation,
+  ) === true;

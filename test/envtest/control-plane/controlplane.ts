@@ -75,6 +75,8 @@ export interface ControlPlane {
   logs(): string;
   /** The ids of the running child processes of the control plane. */
   pids(): readonly number[];
+  /** The running servers and programs of the control plane. */
+  processes(): readonly ServerProcess[];
   /**
    * Sets whether Node.js keeps the test process running as long as the processes of the control plane run; initially
    * true.
@@ -172,6 +174,7 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
       run,
       logs,
       pids: () => watchdog.pids(),
+      processes: () => servers.filter((server) => server.exit() === undefined),
       keepAlive: (isKept) => {
         for (const each of [watchdog, ...servers]) each.keepAlive(isKept);
       },

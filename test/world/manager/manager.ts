@@ -39,6 +39,8 @@ export interface ManagerProcessOptions {
 export interface RunningManager extends ServerProcess {
   readonly healthUrl: string;
   readonly metricsUrl: string;
+  /** The answer of `/metrics`, in the text format of Prometheus. */
+  metrics(): Promise<string>;
   /** The sum of all samples of a Prometheus metric that have the given labels; 0 if there is no such sample. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
   /** Whether the test has sent the process a signal other than SIGSTOP and SIGCONT. */
@@ -117,7 +119,8 @@ export async function startManager(
     healthUrl,
     metricsUrl,
     readyz,
-    metric: async (metric, labels = {}) => sumOf(await metrics(), metric, labels),
+    metrics,
+    metric: async (metric, labels = {}) => sumOfSamples(await metrics(), metric, labels),
   };
   if (waitUntilReady) {
     await eventually(
@@ -135,7 +138,8 @@ export async function startManager(
   return manager;
 }
 
-function sumOf(exposition: string, name: string, labels: Readonly<Record<string, string>>): number {
+/** Returns the sum of all samples of a metric that have the given labels; 0 if there is no such sample. */
+export function sumOfSamples(exposition: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
   return exposition
     .split('\n')

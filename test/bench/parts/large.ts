@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunningManager } from '../../world/manager/manager.ts';
+import { inBenchWorld, stopManager, type BenchWorld, type Phase } from '../bench-world.ts';
+import type { Column, Figure } from '../figures.ts';
+import { writesOf } from '../manager-usage.ts';
+import type { BenchOptions } from '../options.ts';
+import { costFigures } from '../phase-figures.ts';
+import { scaled, type BenchProfiles } from '../profiles.ts';
+import { restFigures, restWhileComparing } from './rest.ts';
+import { measureStart } from './start.ts';
+
+/** Short, because the manager's processor time limits the creation of 5,000 profiles, and no aim is about its time. */
+const LIFECYCLE_MS = 1_000;
+const FLEET = { prefix: 'large', clusters: 1_000, profilesEach: 5, namespaces: 50 };
+const LIMIT_MS = 1_800_000;
+const SYNC_PERIOD_MS = 60_000;
+const PEAK_MIB = 250;
+const CHANGED_PART = 0.01;
+
+/** Measures 5,000 profiles in 1,000 clusters of 50 namespaces: first when all are new, then when all are Ready. */
+export async function measureLarge(options: BenchOptions): Promise<readonly Column[]> {
+  const size = { ...FLEET, clusters: scaled(FLEET.clusters, options) };
+  return inBenchWorld('large', { eks: { lifecycleMs: LIFECYCLE_MS }, options }, async (world) => {
+    const profiles = await world.createClusters(size);
+    await profiles.createProfiles();
+    return [await measureNew(world, profiles), await measureReady(world, profiles)];
+  });
+}
+
+async function measureNew(world: BenchWorld, profiles: BenchProfiles): Promise<Column> {
+  const { manager, figures } = await measureStart(world);
+  const creation = await world.measure(manager, () => profiles.untilReady(LIMIT_MS));
+  await stopManager(manager);
+  return {
+    name: `${profiles.count} new`,
+    figures: [
+      ...figures,
+      { label: 'Created: all Ready after, s', value: creation.seconds },
+      {
+        label: 'Created: processor time of the manager each, ms',
+        value: (1000 * creation.usage.cpuSeconds) / profiles.count,
+        digits: 1,
+      },
+      { label: 'Created: writes to the API server each', value: writesOf(creation.usage) / profiles.count, digits: 1 },
+      ...commonFigures(creation),
+    ],
+  };
+}
+
+async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise<Column> {
+  const { manager, figures } = await measureStart(world, [`--sync-period=${SYNC_PERIOD_MS}ms`]);
+  const comparing = await restWhileComparing(world, manager, SYNC_PERIOD_MS);
+  const changing = await measureChanges(world, manager, profiles);
+  await stopManager(manager);
+  return {
+    name: `${profiles.count} Ready`,
+    figures: [...figures, ...restFigures(comparing), ...commonFigures(comparing), ...changing],
+  };
+}
+
+/** Changes 1 % of the objects at once, while the manager goes on comparing all of them. */
+async function measureChanges(
+  world: BenchWorld,
+  manager: RunningManager,
+  profiles: BenchProfiles,
+): Promise<readonly Figure[]> {
+  const count = Math.max(1, Math.round(profiles.count * CHANGED_PART));
+  let seconds = 0;
+  const phase = await world.measure(manager, async () => {
+    const from = performance.now();
+    await profiles.changeTags(count);
+    await profiles.untilReady(LIMIT_MS);
+    seconds = (performance.now() - from) / 1000;
+    await delay(Math.max(0, SYNC_PERIOD_MS - 1000 * seconds));
+  });
+  return [
+    { label: '1 % changed: objects', value: count },
+    { label: '1 % changed: all Ready again after, s', value: seconds, digits: 2 },
+    { label: '1 % changed: writes to the API server an object', value: writesOf(phase.usage) / count, digits: 1 },
+    { label: '1 % changed in a minute: processor time of the manager, s', value: phase.usage.cpuSeconds, digits: 2 },
+    { label: '1 % changed in a minute: peak memory, MiB', value: phase.usage.memory.peakMiB, aim: PEAK_MIB },
+  ];
+}
+
+const commonFigures = (phase: Phase): readonly Figure[] => [
+  { label: 'Event loop delay (p99), ms', value: phase.usage.eventLoopDelayMs },
+  { label: 'Peak memory of the manager, MiB', value: phase.usage.memory.peakMiB, aim: PEAK_MIB },
+  ...costFigures(phase, 'meanwhile'),
+];

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunningManager } from '../../world/manager/manager.ts';
+import { inBenchWorld, stopManager, type BenchWorld, type Phase } from '../bench-world.ts';
+import { comparisonsIn, countCalls } from '../calls.ts';
+import type { Column, Figure } from '../figures.ts';
+import { writesOf } from '../manager-usage.ts';
+import type { BenchOptions } from '../options.ts';
+import { costFigures } from '../phase-figures.ts';
+import { scaled } from '../profiles.ts';
+import { createAll } from './lifecycle.ts';
+
+const LIFECYCLE_MS = 2_000;
+const LIMIT_MS = 180_000;
+/** The sync period of the manager at rest: short, so that the manager compares each object with AWS several times. */
+const SYNC_PERIOD_MS = 20_000;
+const REST_MS = 60_000;
+/** The time in which a manager that is started again must not write to the API server. */
+const RESTART_MS = 5_000;
+
+const FLEETS = [
+  { name: '1 profile', clusters: 1, profilesEach: 1, peakMiB: 110, comparisonMs: undefined },
+  { name: '200 profiles', clusters: 40, profilesEach: 5, peakMiB: 140, comparisonMs: 2.8 },
+] as const;
+
+type Fleet = (typeof FLEETS)[number];
+
+/** Measures managers whose profiles are all Ready, with 1 and with 200 profiles. */
+export async function measureRest(options: BenchOptions): Promise<readonly Column[]> {
+  const columns: Column[] = [];
+  for (const fleet of FLEETS)
+    columns.push(
+      await inBenchWorld(`rest, ${fleet.name}`, { eks: { lifecycleMs: LIFECYCLE_MS }, options }, (world) =>
+        measureFleet(world, fleet, options),
+      ),
+    );
+  return columns;
+}
+
+async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptions): Promise<Column> {
+  const { profilesEach } = fleet;
+  const size = { prefix: 'cluster', clusters: scaled(fleet.clusters, options), profilesEach };
+  const profiles = await world.createClusters(size);
+  const first = await world.startManager();
+  const creation = await world.measure(first, () => createAll(profiles, LIMIT_MS));
+  const rested = await rest(world, first);
+  await stopManager(first);
+  const second = await world.startManager([`--sync-period=${SYNC_PERIOD_MS}ms`]);
+  const comparing = await restWhileComparing(world, second, SYNC_PERIOD_MS);
+  await stopManager(second);
+  const third = await world.startManager();
+  const restart = await world.measure(third, () => delay(RESTART_MS));
+  await stopManager(third);
+  return {
+    name: fleet.name,
+    figures: [
+      ...(profiles.count === 1
+        ? [{ label: 'Created: writes to the API server each', value: writesOf(creation.usage), aim: 8 }]
+        : []),
+      { label: 'Peak memory: created, then at rest, MiB', value: rested.usage.memory.peakMiB, aim: fleet.peakMiB },
+      {
+        label: 'Peak memory: started when all are Ready, MiB',
+        value: comparing.usage.memory.peakMiB,
+        aim: fleet.peakMiB,
+      },
+      ...restFigures(comparing, fleet.comparisonMs),
+      { label: 'Started again: writes to the API server', value: writesOf(restart.usage), aim: 0 },
+      { label: 'Started again: changes in AWS', value: countCalls(restart.calls).mutations, aim: 0 },
+      ...costFigures(comparing, 'at rest'),
+    ],
+  };
+}
+
+const rest = (world: BenchWorld, manager: RunningManager): Promise<Phase> =>
+  world.measure(manager, () => delay(RESTART_MS));
+
+/** Measures for a minute, after a manager that was just started has compared all its objects with AWS once. */
+export async function restWhileComparing(world: BenchWorld, manager: RunningManager, syncMs: number): Promise<Phase> {
+  await delay(syncMs);
+  return world.measure(manager, () => delay(REST_MS));
+}
+
+/** Returns the figures of a phase in which the manager has compared objects with AWS and had nothing to change. */
+export function restFigures(phase: Phase, comparisonMs?: number): readonly Figure[] {
+  const calls = countCalls(phase.calls);
+  const comparisons = Math.max(1, comparisonsIn(calls));
+  return [
+    { label: 'At rest: comparisons with AWS', value: comparisons },
+    {
+      label: 'At rest: processor time a comparison, ms',
+      value: (1000 * phase.usage.cpuSeconds) / comparisons,
+      digits: 1,
+      aim: comparisonMs,
+    },
+    { label: 'At rest: AWS calls a comparison', value: calls.total / comparisons, digits: 1 },
+    { label: 'At rest: writes to the API server', value: writesOf(phase.usage), aim: 0 },
+    { label: 'At rest: changes in AWS', value: calls.mutations, aim: 0 },
+  ];
+}
