@@ -1,6 +1,9 @@
 /**
- * Characters that a terminal executes (control characters except tab and line feed), that change the order of the text
- * around them (Unicode's Bidi_Control, UAX #9), or that begin a line in some viewers (line and paragraph separators).
+ * Matches three kinds of characters:
+ *
+ * - characters that a terminal executes: control characters except tab and line feed;
+ * - characters that change the order of the text around them: Unicode's Bidi_Control, UAX #9;
+ * - characters that begin a line in some viewers: line and paragraph separators.
  */
 const HIDDEN = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u2028\u2029]/gu;
 const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');

@@ -1,7 +1,7 @@
 import { isRecord } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 
-// The functions of this file are for JSON values. They treat a field with the value `undefined` as absent.
+// The functions of this file are for JSON values. A field with the value `undefined` counts as absent.
 
 /**
  * Whether two JSON values are equal. The order of fields does not matter. The loop needs no stack frame per level: the API

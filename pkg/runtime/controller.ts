@@ -131,8 +131,8 @@ export class Controller implements Runnable {
       return next;
     } catch (error) {
       if (isPanic(error)) return { kind: 'panic', error };
-      // When the controller stops, the aborted signal makes the awaits of the reconciler throw. That is no error of the
-      // reconciler.
+      // When the controller stops, the aborted signal makes the awaits of the reconciler throw. Such an error is not a
+      // failure of the reconciler.
       return context.signal.aborted ? { kind: 'stopped' } : { kind: 'error', error };
     }
   }

@@ -15,8 +15,8 @@ const STATISTICS: Readonly<Record<keyof EventLoopDelays, string>> = {
 const nameOf = (statistic: string): string => `nodejs_eventloop_lag_${statistic}_seconds`;
 
 /**
- * Registers the metrics of the event loop's delay. They have the names of prom-client's metrics and replace these,
- * because prom-client adds the interval of the measurement to each delay.
+ * Registers the metrics of the event loop's delay under the names of prom-client's metrics. They replace prom-client's
+ * metrics, because prom-client adds the interval of the measurement to each delay.
  */
 export function registerEventLoopMetrics(registry: Registry, monitor: EventLoopMonitor): void {
   const gauges = new Map<string, Gauge>();

@@ -30,8 +30,8 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the new rate of the token bucket is this factor times the number of calls in the second
- * around that call, or times the old rate if that is lower.
+ * When AWS throttles a call, the rate of the token bucket is reduced to this factor times the smaller of two numbers:
+ * the number of calls in the second around that call, and the old rate.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**

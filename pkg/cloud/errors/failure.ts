@@ -19,8 +19,8 @@ export interface AwsFailure {
   readonly message: string;
   readonly requestId?: string;
   /**
-   * The region in which AWS accepts the credentials that it rejected in this call; undefined: AWS has not rejected the
-   * credentials, or it is not known whether another region accepts them.
+   * If the region of the call rejected the credentials: another region, in which AWS accepts them. Undefined: AWS has
+   * not rejected the credentials, or it is not known whether another region accepts them.
    */
   readonly acceptedIn?: string;
   readonly cause?: unknown;

@@ -17,7 +17,7 @@ export interface UndiciTransportOptions {
   readonly proxyFor?: ProxyChoice;
 }
 
-/** Creates the transport that sends AWS requests over the network. It honours NODE_EXTRA_CA_CERTS. */
+/** Creates the transport that sends AWS requests over the network. The transport honours NODE_EXTRA_CA_CERTS. */
 export function undiciTransport({ proxyFor = () => undefined }: UndiciTransportOptions = {}): AwsTransport & {
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;

@@ -10,8 +10,8 @@ type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
 /**
  * Reads a bearer token from a file that is rotated, e.g. by the kubelet for a service account. Replaces client-node's
- * authenticator for token files, which sends requests as `system:anonymous` for a minute after it has read an empty
- * file, and fails while the file is missing.
+ * authenticator for token files. That authenticator fails while the file is missing, and sends requests as
+ * `system:anonymous` for a minute after it has read an empty file.
  *
  * Like client-go (transport/token_source.go), TokenFile uses the last token while the file is empty or missing. After
  * the API server has refused a token, CredentialSource makes a new TokenFile, which does not have that last token.

@@ -15,8 +15,8 @@ const MAX_LEASE_CONNECTIONS = 4;
 /** How long TCP, TLS and a proxy may each take to connect. */
 const CONNECT_TIMEOUT: Ms = 10_000;
 /**
- * How long an idle connection stays open: less than the 90 s after which kube-apiserver closes it, so that no request
- * is sent while kube-apiserver closes its connection.
+ * How long an idle connection stays open. kube-apiserver closes an idle connection after 90 s. The time here is
+ * shorter, so that no request is sent on a connection that kube-apiserver is closing.
  */
 const IDLE_CONNECTION: Ms = 60_000;
 /**

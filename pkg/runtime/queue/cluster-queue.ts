@@ -146,9 +146,7 @@ export class ClusterQueue {
     return decision;
   }
 
-  /**
-   * Records that EKS has accepted the change of this entry and is making the change. This ends the turn of the entry.
-   */
+  /** Records that EKS has accepted the change of this entry and is making the change. The turn of the entry ends. */
   markAccepted(entry: QueueEntry, doing: string): void {
     const queue = this.getQueue(entry.queue);
     if (queue.turnHolder?.id === entry.id) queue.turnHolder = undefined;
