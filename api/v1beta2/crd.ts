@@ -92,7 +92,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   },
 ];
 
-/** The schema of AWSFargateProfile. It has no rules for metadata, which the API server validates itself. */
+/** The schema of AWSFargateProfile, without rules for metadata. The API server itself validates metadata. */
 const schema: OpenApi = {
   ...AWSFargateProfile.openapi,
   properties: { ...AWSFargateProfile.openapi.properties, metadata: { type: 'object' } },

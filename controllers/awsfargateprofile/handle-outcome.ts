@@ -139,7 +139,7 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** Remembers a mutation that AWS refused, so that no pass sends it again before its backoff is over. */
+/** Remembers a mutation that AWS refused, so that no pass sends the mutation again before its backoff is over. */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   const { retry, target, session, desired } = pass;
   const end = isSubnetChoiceDenied(mutation, failure)

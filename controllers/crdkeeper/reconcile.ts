@@ -189,8 +189,8 @@ export class CrdKeeper {
     const { clock, records, recorder } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report names the parts that another client owns now, which can change from pass to pass. It names the clients
-    // that owned the parts when the keeper of the CRD stopped.
+    // The report names the parts that another client owns now. These can change from pass to pass. The report also
+    // names the clients that owned the parts when the keeper of the CRD stopped.
     const description = reports.describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.tell(description.problem, () => {

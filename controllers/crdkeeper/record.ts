@@ -91,7 +91,7 @@ export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** Notes in the last restoration which objects lost fields, so that they are listed only once. */
+/** Notes in the last restoration which objects lost fields, so that the objects are listed only once. */
 export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ at, parts }) => ({ at, parts, lost }));
 

@@ -19,8 +19,8 @@ const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
 /**
- * How long the credentials of a Secret are used without a new read. This is longer than {@link POLL_PERIOD}, the
- * interval at which they are read again.
+ * How long the credentials of a Secret are used without a new read. This time is longer than {@link POLL_PERIOD}, the
+ * interval at which the Secrets in use are read again.
  */
 const CREDENTIALS_TTL: Ms = 60_000;
 /**
@@ -73,7 +73,8 @@ export interface SecretsOptions {
 
 /**
  * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets, not
- * to list or watch them, so it reads only Secrets that identities name. It polls the Secrets in use, to report changes.
+ * to list or watch them. So this class reads only Secrets that identities name, and polls the Secrets in use to report
+ * changes.
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';

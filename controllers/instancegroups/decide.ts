@@ -138,7 +138,9 @@ const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.profileARN !== undefined ||
   status.createRequestedAt !== undefined;
 
-/** The state of an InstanceGroup that keiko has begun, and that was deleted before this controller has taken it over. */
+/**
+ * The state of an InstanceGroup that a user deleted after keiko had begun it and before this controller took it over.
+ */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);
   const { profile, role } = E.isRight(decoded)

@@ -35,7 +35,7 @@ export function describeApiError({ message }: KubeError): string {
   return steady.length <= MAX_MESSAGE ? steady : `${[...steady].slice(0, MAX_MESSAGE).join('')}…`;
 }
 
-/** The local port of a TCP or UDP connection in an error message. It differs between attempts. */
+/** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
 /** Describes a rejected request in a sentence without the closing full stop. */

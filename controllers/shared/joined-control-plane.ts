@@ -9,7 +9,7 @@ import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 /** The fields of an AWSFargateProfile that tell whether the profile is in the EKS cluster of a control plane. */
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
-/** The facts beside the objects that tell whether two EKS clusters of one name are the same. */
+/** The facts, beside the two objects, that decide whether two EKS clusters with the same name are one EKS cluster. */
 export interface JoinFacts {
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion?: string | undefined;
@@ -20,8 +20,9 @@ export interface JoinFacts {
  * Whether an AWSFargateProfile names the EKS cluster of this control plane in spec.eksCluster. Such a profile joins the
  * finalizer and the teardown of the control plane, because EKS does not delete a cluster that has profiles.
  *
- * A control plane does not contain its AWS account. The same identity always belongs to the same account. For another
- * identity the accounts are compared, and must be known.
+ * A control plane does not contain its AWS account. If profile and control plane name the same identity, they have the
+ * same account. Otherwise this function compares the two accounts. While one of them is not known, the profile does not
+ * join.
  */
 export const joinsControlPlane = (
   profile: InEksCluster,
@@ -32,9 +33,9 @@ export const joinsControlPlane = (
   (hasSameIdentity(profile, controlPlane) || hasSameAccount(profile, controlPlane, facts));
 
 /**
- * Whether an AWSFargateProfile names in spec.eksCluster an EKS cluster with the name and the region of this control plane. A
- * control plane that was never ready does not prove that the EKS cluster is its own, so no profile joins such a control
- * plane.
+ * Whether spec.eksCluster of an AWSFargateProfile has the name and the region of the EKS cluster of this control plane.
+ * No profile joins a control plane that was never ready, because nothing proves that the EKS cluster belongs to this
+ * control plane.
  */
 export function mayJoinControlPlane(
   { metadata, spec, status }: InEksCluster,
@@ -52,7 +53,7 @@ export function mayJoinControlPlane(
   );
 }
 
-/** Whether the account of the control plane decides whether the AWSFargateProfile joins it. */
+/** Whether the AWSFargateProfile joins the control plane only if their AWS accounts are equal. */
 export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,

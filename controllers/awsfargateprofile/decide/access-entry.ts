@@ -24,9 +24,8 @@ const FARGATE_TYPE = 'FARGATE_LINUX';
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * The next step before a profile is created: if the access entry of the role is older than the role, the entry is
- * deleted, so that EKS makes a new one. This applies only to a role of this controller. `undefined` if the profile can
- * be created.
+ * The next step before a profile is created. If the access entry of a role of this controller is older than the role,
+ * the step deletes the entry, so that EKS makes a new one. `undefined` if the profile can be created.
  *
  * If a live profile uses the role, the entry is not deleted here, but by {@link ensureAccessEntry} after the creation
  * of the profile.

@@ -182,9 +182,8 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * For a profile that no tag assigns to an owner: the differences from the spec because of which the controller does not
- * adopt the profile under adoptionPolicy `Always`. `undefined`: another adoptionPolicy is set, or a tag names another
- * owner.
+ * For a profile without an owner tag under adoptionPolicy `Always`: the differences from the spec that keep the
+ * controller from adopting the profile. `undefined`: another adoptionPolicy is set, or a tag names another owner.
  */
 function findAdoptionObstacles(
   desired: Desired,

@@ -77,9 +77,9 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
 }
 
 /**
- * Whether the role has a permissions boundary that this controller has put on it and that the spec does not have any
- * more. A permissions boundary of another client stays. For a provisioned object spec.rolePermissionsBoundary is
- * immutable, so only another CRD can have dropped the field.
+ * Whether the controller has to remove the permissions boundary of the role: this controller has put the boundary on
+ * the role, and the spec names no boundary any more. A boundary of another client stays. The boundary of a provisioned
+ * object stays too: its spec.rolePermissionsBoundary is immutable, so only another CRD can have dropped the field.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

@@ -77,7 +77,7 @@ export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocat
 }
 
 /**
- * The merge patch that records in annotations that the deletion has begun, and in which AWS location. `clusterctl move`
+ * The merge patch that records the beginning of the deletion and the AWS location in annotations. `clusterctl move`
  * keeps annotations and drops deletionTimestamp and status.
  */
 export function deletionRequestedPatch(

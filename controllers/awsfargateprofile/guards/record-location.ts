@@ -18,8 +18,8 @@ import type { RetryStore } from '../retry/retry-store.ts';
  * Whether the pass has to record the AWS location of the object. While AWS has nothing of the object and the pass
  * creates nothing, the annotation `provisioned-in: nowhere` stays.
  *
- * A location that is recorded too early does harm after `clusterctl move` has dropped status: a profile with the same
- * name and without tags would count as a profile of this object that has lost its tags.
+ * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
+ * name and without tags then looks like a profile of this object whose tags were removed.
  */
 export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;

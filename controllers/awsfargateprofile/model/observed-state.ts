@@ -19,8 +19,8 @@ export interface FoundRole extends Role {
   /** The ARNs of the managed policies that are attached to the role. */
   readonly attached: readonly string[];
   /**
-   * What makes IAM refuse to delete the role, in words for a condition. It is read only for a role that is to be
-   * deleted.
+   * The attachments because of which IAM refuses to delete the role, in words for a condition. They are read only for a
+   * role that the controller is going to delete.
    */
   readonly blockers: readonly string[];
   /**

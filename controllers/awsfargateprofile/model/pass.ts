@@ -20,7 +20,10 @@ export type DroppedPass =
    */
   | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
 
-/** The observed state of AWS. It has no roles if the pass did not read them because a profile is in transit. */
+/**
+ * The observed state of AWS. The roles are missing if the pass did not read them, because EKS is creating or deleting a
+ * profile.
+ */
 export type PartiallyObserved = Pick<Observed, 'cluster' | 'profiles'> &
   Partial<Pick<Observed, 'roles' | 'accessEntries'>>;
 

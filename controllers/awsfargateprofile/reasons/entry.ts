@@ -81,8 +81,8 @@ export interface ReasonSpec<F> {
    */
   readonly mayHideAws?: true;
   /**
-   * The profile can work although a user must act, so an object that is `Ready` stays `Ready`, unless AWS shows that
-   * profile or role does not work any more. `Stalled` shows the reason.
+   * The profile can work although a user must act. So an object that is `Ready` stays `Ready`, and `Stalled` shows the
+   * reason. The object does not stay `Ready` if AWS shows that the profile or the role does not work any more.
    */
   readonly keepsReady?: true;
   /**

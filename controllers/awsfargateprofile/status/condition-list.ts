@@ -3,7 +3,7 @@ import type { Condition } from '../../../api/v1beta2/index.ts';
 /** A condition without `lastTransitionTime`, which depends on the previous condition. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
-/** The condition types that this controller sets. It leaves conditions of other types on the object unchanged. */
+/** The condition types that this controller sets. Conditions of other types on the object stay unchanged. */
 const OWNED = [
   'Ready',
   'CredentialsReady',

@@ -159,7 +159,7 @@ function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | '
   }
 }
 
-/** Whether the pass saw that the profile is not ACTIVE or that its role is not as wanted, whatever their tags are. */
+/** Whether the pass saw a profile that is not ACTIVE, or a role that is not as wanted. The tags do not matter here. */
 const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
   desired !== undefined &&
   observed !== undefined &&

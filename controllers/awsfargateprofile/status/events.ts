@@ -151,7 +151,8 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // This mutation is part of each creation and deletion of a role, which have events of their own.
+      // This mutation is part of each creation and of each deletion of a role. The creation and the deletion have
+      // events.
       return [];
   }
 }

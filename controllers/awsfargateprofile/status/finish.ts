@@ -54,8 +54,8 @@ interface Unwritten {
 }
 
 /**
- * The largest random deviation of a delay, as a share of it. It spreads the resyncs of objects that were created
- * together.
+ * The largest random deviation of a delay, as a share of the delay. The deviation spreads the resyncs of objects that
+ * were created together.
  */
 const JITTER = 0.1;
 /**
@@ -169,8 +169,8 @@ export class PassFinisher {
     steps: CompletedPass['steps'] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
-    // If the manager is stopping, its calls to AWS are interrupted. That is no failure of AWS, so no event is recorded
-    // for it.
+    // If the manager is stopping, its calls to AWS are interrupted. An interrupted call is no failure of AWS, so no
+    // event is recorded for the call.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
     this.recordEvents(object, eventsForSteps({ steps: reported }));
   }

@@ -101,8 +101,8 @@ const boundedReason = (reason: string): string =>
     : 'Other';
 
 /**
- * How long the object took to become Ready, in ms; `undefined` if this change is not the first one that shows the
- * object as Ready.
+ * How long the object took to become Ready, in ms. `undefined` unless this change is the first that shows the object as
+ * Ready.
  */
 function timeToReadyOf(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))

@@ -143,8 +143,8 @@ function strippedProfileName(end: PassEnd): string | undefined {
 }
 
 /**
- * The role that status records. As long as a former role of this controller exists, status records that role: no other record
- * tells that it has to be deleted.
+ * The role that status records. As long as a former role of this controller exists, status records the former role. No
+ * other record tells that the controller has to delete this role.
  */
 function roleStatus(
   before: StatusRole | undefined,
@@ -198,8 +198,8 @@ function boundaryOfThisController(desired: Desired, role: FoundRole): string | u
 }
 
 /**
- * The policies of a managed role that this controller attached. A policy that the spec no longer has stays in status until
- * it is detached: no other record tells that this controller attached it.
+ * The policies that this controller attached to a managed role. If the spec no longer has a policy, the policy stays in
+ * status until it is detached: no other record tells that this controller attached it.
  */
 function policiesOfThisController(
   before: StatusRole | undefined,

@@ -58,9 +58,13 @@ export function writeAheadStatus(
 }
 
 /**
- * Sets `Ready` to False before a mutation after which the profile is not ACTIVE (the deletion of the profile, or the creation
- * of a profile that has disappeared), and before a mutation that restores the role of an ACTIVE profile. Otherwise `Ready` would be wrong until AWS answers, and after a crash until
- * the next resync.
+ * Sets `Ready` to False before a mutation that ends or interrupts the work of the profile:
+ *
+ * - the deletion of the profile;
+ * - the creation of a profile that has disappeared;
+ * - a mutation that restores the role of an ACTIVE profile.
+ *
+ * Otherwise `Ready` would be wrong until AWS answers, and after a crash until the next resync.
  */
 export function withReadyOnlyIfActive(
   record: AWSFargateProfileStatus,
