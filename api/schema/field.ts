@@ -237,8 +237,8 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   );
 
 /**
- * A value that is decoded by `raw` and then converted by `to`, which can refuse the value with the words for an expected one.
- * Its OpenAPI schema is the schema of `raw`.
+ * A value that is decoded by `raw` and then converted by `to`. If `to` refuses the value, it returns words for the
+ * expected value. The OpenAPI schema of the value is the schema of `raw`.
  */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(

@@ -29,8 +29,8 @@ export function leaseNameFor({
 }
 
 /**
- * A label value as a part of a name. A label value with characters that the name of an object cannot have gets a hash
- * behind a dot. So two label values never give the same name: the dot occurs in no other case.
+ * A label value as a part of a name. If the name of an object cannot have a character of the label value, a dot and a
+ * hash follow. The dot occurs in no other case, so two label values never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;

@@ -130,7 +130,7 @@ export class Reconciler {
     return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
   }
 
-  /** Learns the accounts of the control planes that the object joins if they are in its account. */
+  /** Learns the AWS accounts of the control planes that the object joins only if they have the same account. */
   private async learnAccounts(object: AWSFargateProfile, context: ReconcileContext): Promise<void> {
     const { accounts } = this.options;
     if (accounts === undefined) return;

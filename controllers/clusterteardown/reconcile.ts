@@ -63,8 +63,8 @@ export class TeardownReconciler {
   };
 
   /**
-   * Learns the account of the control plane if a profile names an EKS cluster of the same name with another identity. Returns
-   * whether the inputs must be read again.
+   * Learns the account of the control plane if a profile names an EKS cluster with the same name and another identity.
+   * Returns whether the caller must read the inputs again.
    */
   private async learnAccount({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;

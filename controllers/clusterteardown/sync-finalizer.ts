@@ -29,10 +29,10 @@ export interface FinalizerSyncOptions extends JoinFacts {
   readonly clock: Clock;
 }
 
-/** A profile for which the finalizer of a control plane stays. */
+/** A profile because of which a control plane keeps its finalizer. */
 interface AwaitedProfile {
   readonly uid: string | undefined;
-  /** The monotonic time since which the finalizer stays for this profile. */
+  /** The monotonic time since which the control plane keeps its finalizer because of this profile. */
   readonly since: Ms;
 }
 
@@ -42,8 +42,8 @@ interface AwaitedProfile {
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /**
- * How long a manager waits for a profile that is not being deleted. The cache of this manager may be behind the API
- * server, and another manager deletes its profiles a moment later.
+ * How long a manager waits for a profile that is not being deleted before it records an event about the profile. The
+ * cache of this manager may be behind the API server, or another manager may begin the deletion a moment later.
  */
 const PATIENCE: Ms = 25_000;
 
@@ -52,7 +52,10 @@ export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
   private readonly persistentErrors: PersistentErrors;
-  /** Key of a control plane that is being deleted → the profile for which its finalizer stayed in the last pass. */
+  /**
+   * Key of a control plane that is being deleted → the profile because of which the control plane kept its finalizer in
+   * the last pass.
+   */
   private readonly awaited = new Map<string, AwaitedProfile>();
 
   constructor(options: FinalizerSyncOptions) {
@@ -106,9 +109,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Waits for a profile that this manager may never see: the profile cannot be decoded, or a manager with another watch
-   * filter reconciles it. An event names the profile if it keeps the finalizer for longer than a teardown without
-   * trouble takes.
+   * Waits until a profile is gone that this manager may never see: the profile cannot be decoded, or a manager with
+   * another watch filter reconciles it. If the profile keeps its finalizer for longer than a teardown usually takes, an
+   * event names the profile.
    */
   private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));

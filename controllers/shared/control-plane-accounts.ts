@@ -6,12 +6,15 @@ import type { Sessions } from '../../pkg/cloud/types.ts';
 import { Lru } from '../../pkg/collections/lru.ts';
 import type { ReconcileContext } from '../../pkg/runtime/types.ts';
 
-/** The maximum number of identities whose account is known, per namespace and identity. An entry takes less than 200 bytes. */
+/**
+ * The maximum number of cached accounts. The cache has one account for each namespace and identity. An entry takes less
+ * than 200 bytes.
+ */
 const MAX_KNOWN = 1_000;
 
 /**
- * Knows the AWS accounts of control planes. A control plane does not tell its account, so AWS STS is asked with the credentials
- * of its identity, under the rules of the identity for the namespace of the control plane.
+ * Finds and caches the AWS accounts of control planes. A control plane does not contain its account. So this class asks
+ * AWS STS with the credentials of the control plane's identity, which must allow the namespace of the control plane.
  */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
@@ -21,14 +24,14 @@ export class ControlPlaneAccounts {
     this.sessions = sessions;
   }
 
-  /** The account of the control plane at the last time when it could be learnt; `undefined` if it never could. */
+  /** The account that was learnt last for the identity of the control plane; `undefined` if none was learnt. */
   accountOf(controlPlane: AWSManagedControlPlane): AccountId | undefined {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
   /**
-   * Learns the account of the control plane. The sessions cache credentials and account, so this is a call to AWS only for new
-   * credentials. While there are no credentials, the last known account stays.
+   * Learns the account of the control plane. The sessions cache credentials and accounts, so only new credentials cost
+   * a call to AWS. While there are no credentials, the last known account stays.
    */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;

@@ -39,8 +39,8 @@ export function compareSchema(crd: KubeObject): SchemaComparison {
 }
 
 /**
- * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that our CRD has and the other
- * CRD lacks. The API server drops them from an object that is written under the other CRD.
+ * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD of this provider has
+ * and the other CRD lacks. The API server drops these fields from an object that is written under the other CRD.
  */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];

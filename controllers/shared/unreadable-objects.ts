@@ -10,8 +10,8 @@ export interface UnreadableObjectMetrics {
 }
 
 /**
- * Registers the metric that shows how many objects of each kind the manager cannot read. A log line tells which
- * objects. The label has only kinds, because a user can make any number of objects.
+ * Registers the metric that shows how many objects of each kind the manager cannot read. A log line names each object.
+ * The label has only kinds, because a user can make any number of objects.
  */
 export function unreadableObjectMetrics(registry: Registry): UnreadableObjectMetrics {
   const watched: Record<string, Stores[string]> = {};

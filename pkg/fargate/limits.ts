@@ -8,8 +8,8 @@ import { matchesWildcard } from './policy.ts';
  */
 export interface OperatorLimits {
   /**
-   * The ARN of the permissions boundary of each role that this controller manages; `*` in place of partition or account
-   * stands for that of the EKS cluster. `undefined`: the spec decides.
+   * The ARN of the permissions boundary of each role that this controller manages. `*` in place of the partition or the
+   * account stands for the partition or the account of the EKS cluster. `undefined`: the spec decides.
    */
   readonly permissionsBoundary?: string;
   /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all. */

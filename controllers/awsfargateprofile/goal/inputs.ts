@@ -61,8 +61,8 @@ export interface NamedEksCluster {
   /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
   readonly excess: readonly LimitExcess[];
   /**
-   * The control planes with the name and the region of the EKS cluster that the object does not join. In an account of these,
-   * the EKS cluster is that of the control plane.
+   * Control planes that have the name and the region of this EKS cluster, and that the object does not join. If the
+   * credentials belong to the account of such a control plane, the EKS cluster is that of the control plane.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -124,7 +124,7 @@ function withoutCluster(
 const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
   controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
 
-/** The control planes of the namespace whose EKS cluster has the name that spec.eksCluster names. */
+/** The control planes in the namespace of the object that have an EKS cluster with the name in spec.eksCluster. */
 function controlPlanesOf(
   object: AWSFargateProfile,
   { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
@@ -133,7 +133,10 @@ function controlPlanesOf(
   return decodedOf(key === undefined ? undefined : controlPlanes.byIndex(BY_EKS_CLUSTER, key));
 }
 
-/** The control planes whose account decides whether the object joins them. AWS is not asked for an object that is not allowed. */
+/**
+ * The control planes that the object joins only if they have the same AWS account. There are none for an object that
+ * the operator's limits do not allow, so that AWS is not asked about such an object.
+ */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -144,7 +147,7 @@ export function controlPlanesToCompare(
     : controlPlanesOf(object, caches).filter((controlPlane) => needsAccountToJoin(object, controlPlane, caches));
 }
 
-/** The control planes that the object does not join now, as far as their accounts are known. */
+/** The control planes of {@link controlPlanesToCompare} with a known account. */
 const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches): readonly ControlPlaneInAccount[] =>
   controlPlanesToCompare(object, caches).flatMap((controlPlane) => {
     const account = caches.accounts?.accountOf(controlPlane);

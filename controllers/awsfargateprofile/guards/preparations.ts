@@ -43,7 +43,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services),
-    // A list request, which an object that waits for its turn would send again and again.
+    // `roleShareable` sends a list request. It comes after `takeTurn`, so that an object that waits for its turn does
+    // not send this request in each pass.
     roleShareable(services),
     ...newDeletionChecks(services).map(afterTurn),
     writeAhead(services),

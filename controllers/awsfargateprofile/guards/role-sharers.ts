@@ -34,9 +34,9 @@ export type ReadRoleSharers = (
 ) => Promise<RoleSharers>;
 
 /**
- * Reads the role sharers of other managers from the API server. `watchFilter` is that of this manager. A manager
- * without watch filter has all objects of the namespace in its cache, and the locks of roles keep its passes apart, so
- * it reads nothing.
+ * Reads from the API server the AWSFargateProfiles of other managers that share a role. `watchFilter` is the watch
+ * filter of this manager. A manager without a watch filter reads nothing: its cache has all objects of the namespace,
+ * and the locks of roles keep its passes apart.
  */
 export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
   if (watchFilter === undefined) return async () => ({ remover: undefined, sharers: [] });
@@ -63,8 +63,8 @@ const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
 /**
- * Whether the manager of `other` may be deleting the role: `other` has this role of its manager and does not want it
- * any more.
+ * Whether the manager of `other` may be deleting the role: this manager manages the role for `other`, and `other` does
+ * not want the role any more.
  */
 function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
@@ -79,11 +79,11 @@ function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, 
 
 /**
  * A check that no other manager is deleting the role, and that no older object of another manager has other settings
- * for it. The lock of a role keeps only passes of one process apart.
+ * for the role. The lock of a role keeps only passes of one process apart.
  *
- * This object has had its finalizer before the list. A manager that deletes the role has listed the users of the role
- * after the deletion of its object began. So at least one of the two lists has the other object: the role stays, or
- * this object waits.
+ * Both managers list the objects that use the role. This manager lists them after its object has got the finalizer. The
+ * other manager lists them after the deletion of its object has begun. So at least one of the two lists contains the
+ * other object, and either the role stays or this object waits.
  */
 export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
   return async (mutation, pass) => {
@@ -103,8 +103,8 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
 }
 
 /**
- * The wanted role, if the mutation creates or changes the role or creates a profile with it, and the role is not
- * foreign.
+ * The wanted role, if the mutation creates or changes this role, or creates a profile with this role. `undefined` for a
+ * foreign role.
  */
 function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
   const role = desired.wanted?.role;
@@ -117,6 +117,9 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): Ro
   return isForeign ? undefined : role.name;
 }
 
-/** Whether EKS has the wanted profile. Before a role is deleted, EKS is asked for the profiles that use it. */
+/**
+ * Whether EKS has the wanted profile. A manager asks EKS for the profiles that use a role before it deletes the role,
+ * so the role of an existing profile stays.
+ */
 const hasProfile = ({ desired, observed }: PassState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;

@@ -44,8 +44,8 @@ export interface ControlPlaneFacts {
   /** Set for spec.eksCluster: the controller then asks EKS, and no control plane, whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
   /**
-   * The reasons for which nothing is created for an object that has nothing in AWS yet, if its credentials belong to one of
-   * these accounts.
+   * For an object that has nothing in AWS yet: the reasons for which nothing is created if the credentials belong to
+   * one of these accounts.
    */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }

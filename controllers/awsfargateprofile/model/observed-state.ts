@@ -36,7 +36,7 @@ export interface ObservedAccessEntry {
   readonly principal: RoleArn;
   /**
    * The `accessConfig.authenticationMode` of the EKS cluster; `CONFIG_MAP`: the cluster has no access entries.
-   * `undefined`: AWS refuses to tell it.
+   * `undefined`: AWS refuses to show the mode.
    */
   readonly mode: string | undefined;
   /** The access entry; `undefined`: the role has none, or AWS has not told. */

@@ -1,7 +1,4 @@
-/**
- * Facts of a reason. `isOfObject`: whether spec.eksCluster of the object names the EKS cluster, and not a control
- * plane.
- */
+/** `isOfObject`: whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
 export type OfTarget = { readonly isOfObject?: boolean };
 
 /** The field in which a user names the identity for the calls to AWS. */

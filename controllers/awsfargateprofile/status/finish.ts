@@ -108,7 +108,10 @@ export class PassFinisher {
     return this.schedule(pass, state, isInTransit({ status }));
   }
 
-  /** Ends the pass of a paused object, which leaves the queue of its EKS cluster. `by`: what pauses the object. */
+  /**
+   * Ends the pass of a paused object, and removes the object from the queue of its EKS cluster. `by`: the causes of the
+   * pause.
+   */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, profileWriter } = this.options;
     clusterQueue.removeEntry(keyText(keyOf(object)));

@@ -181,7 +181,10 @@ function roleStatus(
   };
 }
 
-/** Whether IAM refused to create the role: then it has none of the policies that were recorded before. */
+/**
+ * Whether IAM refused to create the role. Then the role has none of the policies that status recorded before the
+ * creation.
+ */
 const isRoleRefused = (steps: CompletedPass['steps']): boolean =>
   steps.some(({ mutation, outcome }) => mutation.kind === 'createRole' && isWithoutEffect(outcome));
 

@@ -37,7 +37,8 @@ export function writeAheadStatus(
   };
   switch (mutation.kind) {
     case 'createRole':
-      // The policies of a new role are recorded with its name, because their attachment follows at once.
+      // The policies of a new role are recorded together with its name, because the controller attaches them right
+      // after the creation.
       return withPolicies(
         withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary),
         desired,

@@ -125,7 +125,7 @@ function acquirePermit(
 }
 
 /**
- * The reason with which every AWS call, when it has settled, aborts its own AbortController. An abort without a reason
+ * After an AWS call has settled, the call aborts its own AbortController with this reason. An abort without a reason
  * would create an exception with a stack trace for each call.
  */
 const CALL_ENDED = new Error('the call of AWS is over');
