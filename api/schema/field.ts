@@ -176,9 +176,9 @@ export const map = <A>(
   );
 
 /**
- * An object with declared properties. The decoder requires each property that is not optional. The OpenAPI schema requires
- * only the properties in `docs.required`. Prefer a CEL rule to `docs.required`: if a required property is missing, the API
- * server runs no CEL rule and so reports fewer mistakes.
+ * An object with declared properties. The decoder requires each property that is not optional. The OpenAPI schema
+ * requires only the properties in `docs.required`. Prefer a CEL rule to `docs.required`: if a required property is
+ * missing, the API server runs no CEL rule and so reports fewer mistakes.
  */
 export const object = <const P extends Properties>(
   properties: P,
@@ -203,7 +203,8 @@ export const object = <const P extends Properties>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // This cast is safe: the loop above has decoded every property of P, except the optional properties that are absent.
+        // This cast is safe: the loop above has decoded every property of P, except the optional properties that are
+        // absent.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },

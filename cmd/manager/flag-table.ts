@@ -4,8 +4,8 @@ import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './limits.ts';
 
 /**
- * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work with
- * this manager.
+ * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work
+ * with this manager.
  */
 export const FLAGS = [
   {

@@ -134,8 +134,8 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
 
 /**
  * Rewrites arguments from the forms of Go's flag packages to those of parseArgs of Node.js, which allows no value of a
- * switch and no long flag with one hyphen: `--switch=true` → `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`.
- * Other arguments stay as they are.
+ * switch and no long flag with one hyphen: `--switch=true` → `--switch`, `--switch=0` → `--no-switch`, `-name=x` →
+ * `--name=x`. Other arguments stay as they are.
  */
 function toNodeForm(arg: string): string {
   const [, name, , value] = /^--?([a-z][a-z-]*)(=(.*))?$/s.exec(arg) ?? [];
@@ -159,8 +159,8 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   validateTimings(timings);
-  // With a shorter lease duration, the time in which the leader may change AWS would be over before the leader renews the
-  // Lease.
+  // With a shorter lease duration, the time in which the leader may change AWS would be over before the leader renews
+  // the Lease.
   if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
@@ -242,8 +242,8 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
 }
 
 /**
- * Reads a flag whose value must be a valid Kubernetes label value, because the API server would refuse another value in a
- * label selector.
+ * Reads a flag whose value must be a valid Kubernetes label value, because the API server would refuse another value in
+ * a label selector.
  */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);

@@ -37,7 +37,9 @@ import { newServers } from './servers.ts';
 
 /** The name of this provider in User-Agent headers and Events. */
 const NAME = 'cluster-api-provider-aws-fargate';
-/** The leadership of a manager without leader election: no other manager takes over, so this leadership never expires. */
+/**
+ * The leadership of a manager without leader election: no other manager takes over, so this leadership never expires.
+ */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
 export type RunFlags = Omit<
@@ -46,9 +48,9 @@ export type RunFlags = Omit<
 >;
 
 /**
- * Builds the manager from its environment and runs it until the signal aborts. The promise rejects when a runnable of the
- * manager fails, when the Lease is lost, or when a runnable does not stop in time. After a rejection the caller must
- * terminate the process.
+ * Builds the manager from its environment and runs it until the signal aborts. The promise rejects when a runnable of
+ * the manager fails, when the Lease is lost, or when a runnable does not stop in time. After a rejection the caller
+ * must terminate the process.
  */
 export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = env;

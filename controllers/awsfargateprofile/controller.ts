@@ -61,7 +61,9 @@ export interface AWSFargateProfileControllerOptions {
   readonly resync: Ms;
 }
 
-/** The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them. */
+/**
+ * The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them.
+ */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
   const {

@@ -55,7 +55,10 @@ export class Actions {
     this.options = options;
   }
 
-  /** Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the error of a request that fails. */
+  /**
+   * Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the error of a request that
+   * fails.
+   */
   async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
     switch (action.kind) {
       case 'none':

@@ -23,7 +23,9 @@ import type { ServedSchema } from '../shared/served-schema.ts';
 import { InstanceGroupReconciler } from './reconcile.ts';
 
 const NAME = 'instancegroups';
-/** How many InstanceGroups are reconciled at the same time. A pass is a few requests to the API server, and none to AWS. */
+/**
+ * How many InstanceGroups are reconciled at the same time. A pass is a few requests to the API server, and none to AWS.
+ */
 const CONCURRENCY = 2;
 
 export interface InstanceGroupControllerOptions {
@@ -43,8 +45,8 @@ export interface InstanceGroupControllerOptions {
 }
 
 /**
- * The controller that makes an AWSFargateProfile of each InstanceGroup of keiko whose provisioner is eks-fargate. The flag
- * --instance-groups adds it to the manager. The CRD of InstanceGroups can be installed later.
+ * The controller that makes an AWSFargateProfile of each InstanceGroup of keiko whose provisioner is eks-fargate. The
+ * flag --instance-groups adds it to the manager. The CRD of InstanceGroups can be installed later.
  */
 export function instanceGroupController(options: InstanceGroupControllerOptions): {
   readonly controller: Runnable;

@@ -15,7 +15,10 @@ import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
 /** The finalizer of this controller: the InstanceGroup stays until its AWSFargateProfile is gone. */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/** The finalizer with which the garbage collector releases the dependents of an object (`kubectl delete --cascade=orphan`). */
+/**
+ * The finalizer with which the garbage collector releases the dependents of an object (`kubectl delete
+ * --cascade=orphan`).
+ */
 const ORPHAN_FINALIZER = 'orphan';
 
 /** What one pass changes, besides the status of the InstanceGroup. */
@@ -23,7 +26,9 @@ export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
-  /** Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup. */
+  /**
+   * Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup.
+   */
   | { readonly kind: 'claimProfile'; readonly profile: KubeObject }
   | { readonly kind: 'updateProfile'; readonly profile: KubeObject; readonly patch: UnknownRecord }
   | { readonly kind: 'deleteProfile'; readonly profile: KubeObject }

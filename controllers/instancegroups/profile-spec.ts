@@ -8,8 +8,8 @@ import type { ObjectKey } from '../../pkg/kube/types.ts';
 
 /**
  * The spec of the AWSFargateProfile for an InstanceGroup. Profile and role have the names that keiko gives them, so the
- * AWSFargateProfile takes over what keiko has made. If AWS does not allow such a name, keiko cannot have made anything under it,
- * and the names are the defaults of AWSFargateProfile.
+ * AWSFargateProfile takes over what keiko has made. If AWS does not allow such a name, keiko cannot have made anything
+ * under it, and the names are the defaults of AWSFargateProfile.
  */
 export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
@@ -50,8 +50,8 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Each field of an AWSFargateProfile, and the field of an InstanceGroup from which it comes. The name of the profile comes from
- * that of the InstanceGroup.
+ * Each field of an AWSFargateProfile, and the field of an InstanceGroup from which it comes. The name of the profile
+ * comes from that of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],

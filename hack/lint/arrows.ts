@@ -2,7 +2,8 @@ import { dirname, relative, resolve, sep } from 'node:path';
 
 const PROFILE_CONTROLLER = 'controllers/awsfargateprofile';
 /**
- * The folders of controllers/awsfargateprofile, in an order in which each folder imports only from the folders before it.
+ * The folders of controllers/awsfargateprofile, in an order in which each folder imports only from the folders before
+ * it.
  */
 const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'status', 'guards'].map(
   (step) => `${PROFILE_CONTROLLER}/${step}`,
@@ -11,9 +12,9 @@ const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'status', '
 /**
  * The folders that each folder may import besides itself. A path belongs to the longest key that it starts with.
  *
- * The order is cmd → controllers → pkg → api; within pkg, env ← async ← kube ← runtime and env ← async ← cloud ← fargate
- * (the arrow points to the imported folder). The AWS emulator in test/aws imports no code of the manager, so that the two
- * cannot have the same mistake.
+ * The order is cmd → controllers → pkg → api; within pkg, env ← async ← kube ← runtime and env ← async ← cloud ←
+ * fargate (the arrow points to the imported folder). The AWS emulator in test/aws imports no code of the manager, so
+ * that the two cannot have the same mistake.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],
@@ -57,8 +58,8 @@ const LAYERS = Object.keys(MAY_IMPORT).toSorted((a, b) => b.length - a.length);
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 const layerOf = (path: string): string | undefined => LAYERS.find((layer) => isWithin(path, layer));
 /**
- * Whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`, and helpers of
- * all controllers.
+ * Whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`, and
+ * helpers of all controllers.
  */
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 

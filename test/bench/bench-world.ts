@@ -22,7 +22,10 @@ const ELECTION = [
   '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases',
   '/api/v1/namespaces/capaf-system/events',
 ];
-/** The flags of the Deployment that the benchmark sets otherwise: it takes free ports, and reads the metrics without a token. */
+/**
+ * The flags of the Deployment that the benchmark sets otherwise: it takes free ports, and reads the metrics without a
+ * token.
+ */
 const OWN_FLAGS = ['--health-addr', '--diagnostics-address', '--insecure-diagnostics'];
 
 /** The delay that the AWS emulator adds to every AWS call, in milliseconds. */

@@ -42,8 +42,8 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
 }
 
 /**
- * Returns how many milliseconds after the first call EKS has accepted a change of a profile in every cluster. EKS changes one
- * profile of a cluster at a time, so until then it has nothing to do in some cluster.
+ * Returns how many milliseconds after the first call EKS has accepted a change of a profile in every cluster. EKS
+ * changes one profile of a cluster at a time, so until then it has nothing to do in some cluster.
  */
 export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
   const firsts = new Map<string | undefined, number>();
@@ -55,8 +55,8 @@ export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
 }
 
 /**
- * Returns by how many milliseconds the AWS emulator executed 99 of 100 calls late at most: the time from the arrival of a
- * call until its execution, without the delay that the emulator is told to add.
+ * Returns by how many milliseconds the AWS emulator executed 99 of 100 calls late at most: the time from the arrival of
+ * a call until its execution, without the delay that the emulator is told to add.
  */
 export function latenessOf(calls: readonly CallRecord[], delayMs: number): number {
   const late = calls

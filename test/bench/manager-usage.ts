@@ -18,7 +18,9 @@ export interface ManagerUsage {
   readonly eventLoopDelayMs: number;
 }
 
-/** Reads the metrics of the manager once, because the manager reports the delays of the event loop since the last time. */
+/**
+ * Reads the metrics of the manager once, because the manager reports the delays of the event loop since the last time.
+ */
 export async function usageOf(manager: RunningManager): Promise<ManagerUsage> {
   const metrics = await manager.metrics();
   const sum = (name: string, labels = {}): number => sumOfSamples(metrics, name, labels);

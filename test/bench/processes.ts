@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
-/** The unit of the times in /proc: the kernel of Linux shows them in 1/100 s on every architecture of Node.js (USER_HZ). */
+/**
+ * The unit of the times in /proc: the kernel of Linux shows them in 1/100 s on every architecture of Node.js (USER_HZ).
+ */
 const TICKS_PER_SECOND = 100;
 
 /** The memory of a process in MiB. */
@@ -19,7 +21,9 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
   return parseCpuSeconds(stat);
 }
 
-/** The fields 14 (user time) and 15 (system time). The second field is the name, which can have spaces and parentheses. */
+/**
+ * The fields 14 (user time) and 15 (system time). The second field is the name, which can have spaces and parentheses.
+ */
 export function parseCpuSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0] = [fields[11], fields[12]].map((ticks) => Number(ticks ?? 0));
@@ -27,14 +31,17 @@ export function parseCpuSeconds(stat: string): number {
 }
 
 /**
- * Returns how long the processors of the machine have worked since the start of the machine, in seconds of one processor
- * (https://man7.org/linux/man-pages/man5/proc_stat.5.html).
+ * Returns how long the processors of the machine have worked since the start of the machine, in seconds of one
+ * processor (https://man7.org/linux/man-pages/man5/proc_stat.5.html).
  */
 export async function machineCpuSeconds(): Promise<number> {
   return parseBusySeconds(await readFile('/proc/stat', 'utf8').catch(() => ''));
 }
 
-/** The sum of the times in the first line but those in which a processor is idle, waits for a disk, or runs another machine. */
+/**
+ * The sum of the times in the first line but those in which a processor is idle, waits for a disk, or runs another
+ * machine.
+ */
 export function parseBusySeconds(stat: string): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (stat.split('\n')[0] ?? '')
     .split(/\s+/)

@@ -62,11 +62,14 @@ export interface StartWorldOptions {
   readonly config?: ConfigPatch;
   /** The CRDs that the API server serves; default: those of `WITH_CRDS`. */
   readonly crds?: readonly (string | CrdManifest)[];
-  /** Whether the service account of the manager exists and has its permissions; default true. Without it, `crds` is required. */
+  /**
+   * Whether the service account of the manager exists and has its permissions; default true. Without it, `crds` is
+   * required.
+   */
   readonly hasRbac?: boolean;
   /**
-   * Users of the API server besides the administrator and the manager. With this option the world starts an API server of its own
-   * instead of one from the pool.
+   * Users of the API server besides the administrator and the manager. With this option the world starts an API server
+   * of its own instead of one from the pool.
    */
   readonly users?: readonly User[];
   /**

@@ -24,7 +24,9 @@ export interface PassState {
   observed: Observed;
   readonly desired: Desired;
   readonly target: Target;
-  /** The key of the control plane that must have the control plane finalizer before a creation; undefined: no creation. */
+  /**
+   * The key of the control plane that must have the control plane finalizer before a creation; undefined: no creation.
+   */
   readonly controlPlane: ObjectKey | undefined;
   readonly session: Session;
   readonly retry: RetryHandle;

@@ -26,16 +26,16 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;
   /**
-   * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry for
-   * them.
+   * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry
+   * for them.
    */
   readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
- * All preparations before a mutation, in the order in which they run. The status is written last: an object that waits for
- * its turn in the queue of profile changes of the EKS cluster writes nothing, and an object that gets its turn keeps the
- * turn during the write.
+ * All preparations before a mutation, in the order in which they run. The status is written last: an object that waits
+ * for its turn in the queue of profile changes of the EKS cluster writes nothing, and an object that gets its turn
+ * keeps the turn during the write.
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
@@ -52,8 +52,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
 }
 
 /**
- * Records in an annotation that the deletion of an object has begun, because `clusterctl move` drops deletionTimestamp and
- * status of the object.
+ * Records in an annotation that the deletion of an object has begun, because `clusterctl move` drops deletionTimestamp
+ * and status of the object.
  */
 export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
@@ -95,8 +95,8 @@ export function writeAhead({
 }
 
 /**
- * Lets the pass continue with the object that it has written. `written` is `undefined` if another client wrote the object
- * first.
+ * Lets the pass continue with the object that it has written. `written` is `undefined` if another client wrote the
+ * object first.
  */
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return { kind: 'conflict' };
@@ -104,7 +104,9 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
   return undefined;
 }
 
-/** Takes the object's turn in the queue of its EKS cluster: EKS creates or deletes one profile of a cluster at a time. */
+/**
+ * Takes the object's turn in the queue of its EKS cluster: EKS creates or deletes one profile of a cluster at a time.
+ */
 export function takeTurn({
   clusterQueue,
   clock,

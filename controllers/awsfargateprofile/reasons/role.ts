@@ -36,7 +36,9 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
-/** Says which EKS clusters are allowed. spec.eksCluster cannot be changed, so only the operator or another object helps. */
+/**
+ * Says which EKS clusters are allowed. spec.eksCluster cannot be changed, so only the operator or another object helps.
+ */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const ask =
@@ -89,8 +91,8 @@ export const ROLE_REASONS = {
         : `Correct the trust policy of the role. ${RETRIES}`,
   }),
   /**
-   * `other`: the object or profile that uses the role too, if it is known. `settings`: the fields below `spec` in which the
-   * settings differ.
+   * `other`: the object or profile that uses the role too, if it is known. `settings`: the fields below `spec` in which
+   * the settings differ.
    */
   RoleSettingsConflict: defineReason<
     Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
@@ -143,8 +145,8 @@ export const ROLE_REASONS = {
     remedy: () => RETRIES,
   }),
   /**
-   * The spec has values that the flags of the manager do not allow. The reason stops the creation of a profile; on an object
-   * whose profile exists it does not change Ready.
+   * The spec has values that the flags of the manager do not allow. The reason stops the creation of a profile; on an
+   * object whose profile exists it does not change Ready.
    */
   NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[]; readonly about: ConditionPart }>({
     nature: 'human',

@@ -38,8 +38,8 @@ const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete'
   isRetained(object) ? 'Retain' : 'Delete';
 
 /**
- * Whether EKS refused the create request and no earlier create request lacks an answer. A deletion then need not wait for a
- * profile to appear.
+ * Whether EKS refused the create request and no earlier create request lacks an answer. A deletion then need not wait
+ * for a profile to appear.
  */
 function isCreateRefused({ desired, steps }: CompletedPass): boolean {
   const create = steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
@@ -47,8 +47,8 @@ function isCreateRefused({ desired, steps }: CompletedPass): boolean {
 }
 
 /**
- * The status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is being deleted.
- * `by`: the causes of the pause in the words of Cluster API.
+ * The status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is being
+ * deleted. `by`: the causes of the pause in the words of Cluster API.
  */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
@@ -72,8 +72,8 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 }
 
 /**
- * Whether AWS equals this generation of the spec. Once AWS has equalled the spec, the fields of the spec that EKS cannot
- * change are immutable.
+ * Whether AWS equals this generation of the spec. Once AWS has equalled the spec, the fields of the spec that EKS
+ * cannot change are immutable.
  */
 const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
 
@@ -100,8 +100,8 @@ function observedStatus(
     found !== undefined &&
     (ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined);
   const profile = isOurs ? found : undefined;
-  // The record of a create request is dropped when its profile has disappeared, or when the profile with this name belongs
-  // to another owner.
+  // The record of a create request is dropped when its profile has disappeared, or when the profile with this name
+  // belongs to another owner.
   const { createRequestedAt, ...withoutRequest } = before;
   const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
@@ -171,8 +171,8 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, the id of the deleted role stays in status until a user confirms that the access entry was
-    // recreated.
+    // If the role was recreated, the id of the deleted role stays in status until a user confirms that the access entry
+    // was recreated.
     id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),

@@ -15,8 +15,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { conditionsAfter } from './conditions.ts';
 
 /**
- * The status that must be written before a mutation: location, names and tag keys. If the manager crashes right after the
- * mutation, the next process finds the change in AWS by this status.
+ * The status that must be written before a mutation: location, names and tag keys. If the manager crashes right after
+ * the mutation, the next process finds the change in AWS by this status.
  */
 export function writeAheadStatus(
   object: AWSFargateProfile,
@@ -138,7 +138,8 @@ const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: str
   permissionsBoundary === undefined ? record : { ...record, role: { ...record.role, permissionsBoundary } };
 
 /**
- * The status with the create request recorded. The record of an earlier profile with the same name is removed from status.
+ * The status with the create request recorded. The record of an earlier profile with the same name is removed from
+ * status.
  */
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
   const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
@@ -147,16 +148,16 @@ function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargate
 }
 
 /**
- * The role's record without the unique ids. EKS binds the access entry of a new profile to the id that the role has when the
- * profile is created, so the id of an earlier role is outdated.
+ * The role's record without the unique ids. EKS binds the access entry of a new profile to the id that the role has
+ * when the profile is created, so the id of an earlier role is outdated.
  */
 function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
   return role;
 }
 
 /**
- * The tag keys to record: those already recorded, and those that this mutation sets. The controller removes only tags with
- * recorded keys from AWS.
+ * The tag keys to record: those already recorded, and those that this mutation sets. The controller removes only tags
+ * with recorded keys from AWS.
  */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
   const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];

@@ -22,7 +22,9 @@ const READ_FROM_CACHES = /^\/registry\/(validating|mutating|clusterrole|role)/;
 
 /** The user name of the service account that `config/rbac` gives to the manager. */
 export const MANAGER_ACCOUNT = 'system:serviceaccount:capaf-system:capaf-manager';
-/** The service account of the manager as the API server authenticates it. Every control plane of the pool has this user. */
+/**
+ * The service account of the manager as the API server authenticates it. Every control plane of the pool has this user.
+ */
 export const MANAGER_USER: Required<User> = {
   name: MANAGER_ACCOUNT,
   groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'],

@@ -65,8 +65,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   };
 
   /**
-   * Waits until the CRD is ours, no webhook for AWSFargateProfiles is left, and the keeper has listed the objects that lost
-   * fields.
+   * Waits until the CRD is ours, no webhook for AWSFargateProfiles is left, and the keeper has listed the objects that
+   * lost fields.
    */
   const restored = (): Promise<unknown> =>
     eventually(

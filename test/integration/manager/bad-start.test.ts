@@ -251,7 +251,8 @@ describe('the manager in a bad environment', () => {
   });
 
   describe('before CRDs are installed', () => {
-    // A restarted API server forbids requests until it has read the roles, and one of the tests restarts the API server.
+    // A restarted API server forbids requests until it has read the roles, and one of the tests restarts the API
+    // server.
     before(() => world.startManager({ waitUntilReady: false, mayBeForbidden: true }));
 
     it('runs, is not ready, and reports that AWSFargateProfiles are not served', async () => {

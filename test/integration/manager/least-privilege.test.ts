@@ -56,7 +56,9 @@ describe('the permissions of config/rbac', () => {
       ],
     });
 
-  /** The manager restores the tag twice. It counts the second event with the first one, instead of making another event. */
+  /**
+   * The manager restores the tag twice. It counts the second event with the first one, instead of making another event.
+   */
   async function removeTagTwice(): Promise<void> {
     const profile = () => world.awsView.profile('default_web') ?? expect.fail('EKS has no profile default_web');
     for (const _time of [1, 2]) {

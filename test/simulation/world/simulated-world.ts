@@ -309,8 +309,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * Removes the EKS cluster with its access entries if its Cluster or control plane has been deleted, as Cluster API Provider
-   * AWS does. EKS deletes no cluster that has Fargate profiles.
+   * Removes the EKS cluster with its access entries if its Cluster or control plane has been deleted, as Cluster API
+   * Provider AWS does. EKS deletes no cluster that has Fargate profiles.
    */
   private removeEksClusterOfDeletedCluster(): void {
     const isDeleted =

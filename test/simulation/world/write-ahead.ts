@@ -7,8 +7,8 @@ import { statusOf } from './problems.ts';
 
 /**
  * Whether a new manager would find the result of this AWS create call after a crash of the old manager. It would if an
- * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the account and the created resource.
- * True for any AWS call that creates neither a role nor a Fargate profile.
+ * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the account and the
+ * created resource. True for any AWS call that creates neither a role nor a Fargate profile.
  */
 export function isRecorded(
   { operation, nouns, account = ACCOUNT }: CallRecord,
