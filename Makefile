@@ -16,13 +16,15 @@ export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
 LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown/kills teardown/cascade crd/keeper aws/failures manager/kinds \
-  lifecycle/roles identities/identities manager/api-refusals queue/queue docs/demo cluster-api/move install/clusterctl teardown/kept teardown/missing \
+  lifecycle/roles identities/identities manager/api-refusals queue/queue docs/demo docs/install cluster-api/move install/clusterctl teardown/kept teardown/missing \
   aws/fault-grid leadership/failover lifecycle/fleet aws/refusals queue/replaced-manager kube/reflector kube/envtest manager/bad-start \
   lifecycle/spec-changes))
 INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*/*.test.ts))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
+# More flags of hack/release.ts. A test leaves out the image, which takes minutes.
+RELEASE_FLAGS ?=
 # A copy of the lock file from which node_modules was installed. If package-lock.json is newer and differs, npm ci runs.
 INSTALLED := node_modules/.installed-lock.json
 
@@ -101,7 +103,7 @@ image: $(INSTALLED) ## Build the image for amd64 and arm64 as an OCI archive in 
 .PHONY: release
 release: $(INSTALLED) ## Write the files of a release to out/ (VERSION=v0.1.0, IMAGE=<repository of the image>)
 	@kubectl=$$(node test/envtest/main.ts path kubectl) && \
-	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl"
+	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl" --out out $(RELEASE_FLAGS)
 
 .PHONY: generate
 generate: $(INSTALLED) ## Write the generated files: the CRD, the reference in docs, the alerts for the Prometheus Operator

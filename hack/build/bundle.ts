@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
@@ -125,8 +125,11 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   });
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, path.endsWith('.map') ? text : assertAscii(text));
-    if (!path.endsWith('.map')) await chmod(path, 0o755);
+    // A rename is atomic: a program that starts during the build finds the former file or the new one, complete.
+    const temporary = `${path}.${process.pid}`;
+    await writeFile(temporary, path.endsWith('.map') ? text : assertAscii(text));
+    if (!path.endsWith('.map')) await chmod(temporary, 0o755);
+    await rename(temporary, path);
   }
   const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
   if (written === undefined) throw new Error(`esbuild wrote no output for ${entry}`);

@@ -9,6 +9,7 @@ import { changeRoleByHand } from '../simulation/phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from '../simulation/world/cluster.ts';
 import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
 import { CAPA_TRUST, EKS_POLICY, FINALIZER, capaTags } from '../world/aws/capa-resources.ts';
+import { takeBlocks } from './blocks.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
@@ -22,9 +23,10 @@ const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
  * The JSON texts of the page: the policy, the statements that replace some of it if a boundary is required, and the statement
  * with which EKS chooses subnets.
  */
-const [POLICY = '', WITH_BOUNDARY = '', CHOOSE_SUBNETS = ''] = [
-  ...readFileSync(join(root, 'docs/aws-permissions.md'), 'utf8').matchAll(/```json\n([^]+?)```/g),
-].map(([, text = '']) => text);
+const blocks = takeBlocks('docs/aws-permissions.md', import.meta.url);
+const POLICY = blocks.next('"Version"');
+const WITH_BOUNDARY = blocks.next('"iam:PermissionsBoundary"');
+const CHOOSE_SUBNETS = blocks.next('"ec2:DescribeSubnets"');
 
 /** Adds a policy of `spec.roleAdditionalPolicies` to the statement AttachPolicies, as the page says. */
 const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);

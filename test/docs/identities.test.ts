@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
 import type { AllowedNamespaces } from '../../api/external/identity.ts';
 import { decodeIdentity } from '../../api/external/identity.ts';
 import { checkAllowedNamespaces } from '../../controllers/identities/allowed-namespaces.ts';
+import { readPage, takeBlocks } from './blocks.ts';
 
-const page = readFileSync(fileURLToPath(new URL('../../docs/identities.md', import.meta.url)), 'utf8');
+const page = readPage('docs/identities.md');
 
 interface Document {
   readonly kind: string;
@@ -15,7 +14,7 @@ interface Document {
 }
 
 describe('docs/identities.md', () => {
-  const documents = parseAllDocuments(/```yaml\n([^]+?)```/.exec(page)?.[1] ?? '').map(
+  const documents = parseAllDocuments(takeBlocks('docs/identities.md', import.meta.url).next('kind:')).map(
     (document) => document.toJS() as Document,
   );
 

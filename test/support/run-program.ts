@@ -6,6 +6,8 @@ export interface ProgramOptions {
   readonly name: string;
   readonly env: NodeJS.ProcessEnv;
   readonly stdin?: string;
+  /** The current directory of the program; default: that of this process. */
+  readonly directory?: string;
   readonly timeoutMs: number;
 }
 
@@ -22,9 +24,9 @@ export interface ProgramResult {
 export async function runProgram(
   file: string,
   args: readonly string[],
-  { name, env, stdin = '', timeoutMs }: ProgramOptions,
+  { name, env, stdin = '', directory, timeoutMs }: ProgramOptions,
 ): Promise<ProgramResult> {
-  const child = spawn(file, args, { env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+  const child = spawn(file, args, { env, cwd: directory, timeout: timeoutMs, killSignal: 'SIGKILL' });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));

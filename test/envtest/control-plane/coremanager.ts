@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { resolveBinaries, reportToStderr, type ProgressReporter } from '../binaries/binaries.ts';
@@ -18,12 +18,14 @@ const CONTRACT_LABELS = { 'cluster.x-k8s.io/v1beta1': 'v1beta1', 'cluster.x-k8s.
 /**
  * Starts the real core manager of Cluster API. First applies the real CRDs of Cluster API, which replace the simplified
  * CRD of Cluster. The API server does not call the webhooks of the core manager, so it validates objects only against
- * the schema, and sets no defaults from webhooks. Resolves when the core manager is ready.
+ * the schema, and sets no defaults from webhooks. With `convertsObjects`, the API server lets the core manager convert
+ * objects between API versions, as in a real installation. Resolves when the core manager is ready.
  * @throws {BinariesMissing} if the core manager is not in the cache and Go is not installed
  */
 export async function startCoreManager(
   controlPlane: ControlPlane,
   report: ProgressReporter = reportToStderr,
+  convertsObjects = false,
 ): Promise<ServerProcess> {
   const { 'cluster-api-manager': file } = await resolveBinaries(['cluster-api-manager'], { report });
   await applyCrds(controlPlane.api, ...(await coreCrds()));
@@ -49,7 +51,21 @@ export async function startCoreManager(
   } catch (error) {
     throw new Error(`starting the core manager of Cluster API:\n${manager.tail()}`, { cause: error });
   }
+  if (convertsObjects) await convertAt(controlPlane, `https://127.0.0.1:${webhookPort}/convert`);
   return manager;
+}
+
+/** Lets the API server convert all objects of Cluster API at an address that has the certificate of the API server. */
+async function convertAt({ api, caPath }: ControlPlane, url: string): Promise<void> {
+  const caBundle = await readFile(join(dirname(caPath), 'apiserver.crt'), 'base64');
+  const conversion = {
+    strategy: 'Webhook',
+    webhook: { clientConfig: { url, caBundle, service: null }, conversionReviewVersions: ['v1'] },
+  };
+  for (const { metadata } of await coreCrds())
+    await api.patch(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`, {
+      spec: { conversion },
+    });
 }
 
 /** The CRDs of Cluster API, with the labels that a release of Cluster API adds. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { takeBlocks } from '../../docs/blocks.ts';
 import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -24,9 +25,14 @@ interface RunningDemo {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<RunningDemo> {
+const MAIN = [process.execPath, 'test/demo/main.ts'] as const;
+
+async function startDemo(
+  env: Readonly<Record<string, string>> = {},
+  [file, ...args]: readonly [string, ...string[]] = MAIN,
+): Promise<RunningDemo> {
   const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
-  const child = spawn(process.execPath, ['test/demo/main.ts'], {
+  const child = spawn(file, args, {
     cwd: ROOT,
     env: { ...process.env, ONCE: '', TEARDOWN: '', TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,9 +111,12 @@ describe('the demo', function () {
     await demo.exited;
     await rm(demo.folder, { recursive: true, force: true });
   });
+  const readme = takeBlocks('README.md', import.meta.url);
 
   it('shows the creation and deletion of a profile and exits with 0', async () => {
-    demo = await startDemo({ ONCE: '1' });
+    // ONCE=1 ends what otherwise waits for Ctrl-C.
+    const command = readme.next('make demo');
+    demo = await startDemo({ ONCE: '1', MAKEFLAGS: '' }, ['bash', '-euc', command]);
     expect(await demo.exited, demo.text()).to.equal(0);
 
     expectInOrder(demo.text(), [

@@ -1,9 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
+import type { Terminal } from '../../docs/terminal.ts';
+import { openTerminal } from '../../docs/terminal.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
@@ -22,21 +25,9 @@ import { pathOf, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../operations.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const GUIDE = readFileSync(join(ROOT, 'docs/migration-from-capa.md'), 'utf8');
 const CLUSTER = 'my-cluster';
 const ROLE = `${CLUSTER}-default_web_fargate`;
 const OURS = /awsfargateprofile/;
-
-/**
- * The kubectl commands of the guide, in the order of the guide, one per line. The test does not run the clusterctl
- * commands: it applies and removes CAPA's manifests itself.
- */
-const COMMANDS = [...GUIDE.matchAll(/```sh\n([^]+?)```/g)].flatMap(([, block = '']) =>
-  block
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith('kubectl ')),
-);
 
 describe('docs/migration-from-capa.md', function () {
   this.timeout(120_000);
@@ -45,7 +36,7 @@ describe('docs/migration-from-capa.md', function () {
   let controller: CapaSimulator;
   let cluster: ManagedCluster;
   let overlay: string;
-  const commands = [...COMMANDS];
+  let terminal: Terminal;
 
   before(async function () {
     world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
@@ -53,22 +44,16 @@ describe('docs/migration-from-capa.md', function () {
     controller = startCapaSimulatorIn(world);
     world.addCleanup(() => controller.stop());
     overlay = mkdtempSync(join(ROOT, '.tmp/migration-'));
+    terminal = await openTerminal(world.controlPlane);
   });
   after(async () => {
+    terminal.close();
     rmSync(overlay, { recursive: true, force: true });
     await world.finish();
   });
 
-  /** Runs the next command of the guide, which must contain `text`, with the given replacement in it. */
-  async function run(text: string, replace: (command: string) => string = (command) => command): Promise<string> {
-    const command = commands.shift() ?? '';
-    expect(command).to.contain(text);
-    const words = replace(command).matchAll(/'([^']*)'|(?:='[^']*'|[^\s'])+/g);
-    const args = [...words].map(([word, quoted]) => quoted ?? word.replace(/='([^']*)'$/, '=$1'));
-    const { code, stdout, stderr } = await world.kubectl(args.slice(1));
-    expect(code, `${command}: ${stderr}`).to.equal(0);
-    return stdout;
-  }
+  const page = takeBlocks('docs/migration-from-capa.md', import.meta.url);
+  const run = (text: string): Promise<string> => terminal.run(page.next(text));
   const resources = () => ({
     profile: world.awsView.profile('default_web'),
     role: world.awsView.role(ROLE),
@@ -127,15 +112,13 @@ describe('docs/migration-from-capa.md', function () {
     const listed = await run('kubectl get awsmanagedcontrolplanes');
     expect(listed).to.match(new RegExp(`^default ${CLUSTER}-control-plane `));
     const index = (await finalizersOf(world, cluster.controlPlanePath)).indexOf(CONTROL_PLANE_FINALIZER);
-    await run('kubectl --namespace default patch awsmanagedcontrolplane', (command) =>
-      command.replaceAll('/finalizers/0', `/finalizers/${index}`),
-    );
+    const patch = page.next('kubectl --namespace default patch awsmanagedcontrolplane');
+    await terminal.run(patch.replaceAll('/finalizers/0', `/finalizers/${index}`));
     expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
 
     capa.hasGate = true;
     await capa.apply();
     await run('kubectl delete namespace capaf-system');
-    await run('kubectl delete clusterrole,clusterrolebinding');
 
     const { metadata } = await world.controlPlane.api.get(PROFILE_CRD);
     expect(metadata.labels).to.include({ 'cluster.x-k8s.io/provider': 'infrastructure-aws' });
@@ -158,8 +141,7 @@ describe('docs/migration-from-capa.md', function () {
     const { crd, configurations } = await capaManifests();
     const manifests = [crd, ...configurations].map((object) => stringify(object)).join('---\n');
     writeFileSync(join(overlay, 'capa.yaml'), manifests);
-    const block = /^ *```yaml\n([^]+?)^ *```/m.exec(GUIDE)?.[1] ?? '';
-    writeFileSync(join(overlay, 'kustomization.yaml'), `resources: [capa.yaml]\n${block.replaceAll(/^ {2}/gm, '')}`);
+    writeFileSync(join(overlay, 'kustomization.yaml'), `resources: [capa.yaml]\n${page.next('patches:')}`);
     const rendered = renderKustomization(world.controlPlane.kubectlPath, overlay);
     expect(rendered).to.not.contain('kind: CustomResourceDefinition');
     const names = [...rendered.matchAll(/^ {2}name: ((?:default|validation|mutation)\.\S+)$/gm)].map(
@@ -169,7 +151,7 @@ describe('docs/migration-from-capa.md', function () {
   });
 
   it('ends with the command that makes a stopped keeper go on', async () => {
-    expect(commands).to.deep.equal(['kubectl --namespace capaf-system delete configmap capaf-crd-keeper']);
+    await run('delete configmap capaf-crd-keeper');
     // What CAPA would delete, the test deletes.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });

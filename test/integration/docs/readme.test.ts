@@ -1,36 +1,80 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { renderKustomization } from '../../../hack/release/kustomize.ts';
-import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
-import { kubectl } from '../../envtest/clients/kubectl.ts';
-import { EMPTY_SET_UP, acquireControlPlane } from '../../envtest/control-plane/pool.ts';
+import { readPage, takeBlocks } from '../../docs/blocks.ts';
+import { makeClone } from '../../docs/clone.ts';
+import type { Terminal } from '../../docs/terminal.ts';
+import { openTerminal } from '../../docs/terminal.ts';
+import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
+import { freePorts } from '../../envtest/control-plane/ports.ts';
+import type { World } from '../../world/world.ts';
+import { AWS_KEY, REGION, startWorld } from '../../world/world.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly image: string }[];
+        readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
+      };
+    };
+  };
+}
 
-describe('the README', () => {
-  let controlPlane: ControlPlane;
+describe('the README and docs/install.md', () => {
+  let world: World;
+  let clone: ReturnType<typeof makeClone>;
+  let terminal: Terminal;
+
   before(async () => {
-    controlPlane = await acquireControlPlane(EMPTY_SET_UP);
+    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
+    clone = makeClone();
+    const env = {
+      AWS_ENDPOINT_URL: world.awsUrl,
+      AWS_ACCESS_KEY_ID: AWS_KEY,
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_REGION: REGION,
+    };
+    terminal = await openTerminal(world.controlPlane, { directory: clone.directory, env });
   });
-  after(() => controlPlane.stop());
+  after(async () => {
+    terminal.close();
+    clone.remove();
+    await world.finish();
+  });
+  const readme = takeBlocks('README.md', import.meta.url);
+  const install = takeBlocks('docs/install.md', import.meta.url);
+  const gitops = takeBlocks('docs/gitops.md', import.meta.url);
 
-  it('has commands that install the CRD, and a manifest that the API server accepts unchanged', async () => {
-    const install = ['apply', '--server-side', '--force-conflicts', '-k'];
-    expect(readme).to.contain(`kubectl ${install.join(' ')} config/crd\n`);
-    const installed = await kubectl(controlPlane, [...install, `${root}config/crd`]);
-    expect(installed.code, installed.stderr).to.equal(0);
-    await kubectl(controlPlane, ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
-
-    const manifest = /```yaml\n([^]+?)```/.exec(readme)?.[1] ?? '';
-    const applied = await kubectl(controlPlane, ['apply', '--validate=strict', '-f', '-'], { stdin: manifest });
-    expect(applied.stderr).to.equal('');
-    expect(applied.stdout).to.equal('awsfargateprofile.infrastructure.cluster.x-k8s.io/web created\n');
+  it('have a kustomization that installs the image of the release with the Secret of the access keys', async () => {
+    writeFileSync(join(clone.directory, 'kustomization.yaml'), install.next('resources:'));
+    await terminal.run(install.next('kubectl apply'));
+    const path = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
+    const { spec } = (await world.controlPlane.api.get<Deployment>(path)).spec.template;
+    const [, image = ''] = /IMAGE=(\S+)/.exec(readPage('README.md')) ?? [];
+    expect(spec.containers.map((container) => container.image)).to.deep.equal([`${image}:v0.1.0`]);
+    expect(spec.volumes.map(({ secret }) => secret?.secretName)).to.include('capaf-manager-credentials');
   });
 
-  it('leads to a health script for Argo CD that is added to the settings of Argo CD', async () => {
+  it('have commands that run a manager from source, and a manifest that becomes Ready unchanged', async () => {
+    await world.createEksCluster('my-cluster');
+    const [healthPort, diagnosticsPort] = await freePorts(2);
+    // A test takes free ports, because tests on the same machine run at the same time.
+    const ports = `--health-addr 127.0.0.1:${healthPort} --diagnostics-address 127.0.0.1:${diagnosticsPort}`;
+    const stop = terminal.start(`${install.next('make build').trimEnd()} ${ports}`);
+    try {
+      const applied = await world.kubectl(['apply', '--validate=strict', '-f', '-'], readme.next('AWSFargateProfile'));
+      expect(applied.stderr).to.equal('');
+      expect(applied.stdout).to.equal('awsfargateprofile.infrastructure.cluster.x-k8s.io/web created\n');
+      await world.ready('web', { timeoutMs: 90_000 });
+      await world.delete('web');
+      await world.gone('web');
+    } finally {
+      await stop();
+    }
+  });
+
+  it('lead to a health script for Argo CD that is added to the settings of Argo CD', async () => {
     const settings = (key: string): string =>
       JSON.stringify({
         apiVersion: 'v1',
@@ -38,47 +82,21 @@ describe('the README', () => {
         metadata: { name: 'argocd-cm', namespace: 'argocd' },
         data: { [key]: 'kept' },
       });
-    await kubectl(controlPlane, ['create', 'namespace', 'argocd']);
+    await world.createNamespace('argocd');
     for (const [key, ...args] of [['server-side', '--server-side'], ['client-side']]) {
-      const { code, stderr } = await kubectl(controlPlane, ['apply', ...args, '-f', '-'], {
-        stdin: settings(key ?? ''),
-      });
+      const { code, stderr } = await world.kubectl(['apply', ...args, '-f', '-'], settings(key ?? ''));
       expect(code, stderr).to.equal(0);
     }
     const before = await keysOfSettings();
     expect(before).to.have.members(['server-side', 'client-side']);
 
-    const gitops = readFileSync(join(root, 'docs/gitops.md'), 'utf8');
-    const [, command = ''] = /^kubectl (.* config\/argocd\/argocd-cm\.yaml)$/m.exec(gitops) ?? [];
-    const { code, stderr } = await kubectl(controlPlane, command.replace('config/', `${root}config/`).split(' '));
-    expect(code, stderr).to.equal(0);
+    await terminal.run(gitops.next('kubectl patch configmap argocd-cm'));
     const script = 'resource.customizations.health.infrastructure.cluster.x-k8s.io_AWSFargateProfile';
     expect(await keysOfSettings()).to.have.members([...before, script]);
   });
 
   async function keysOfSettings(): Promise<readonly string[]> {
-    const { stdout } = await kubectl(controlPlane, ['get', 'configmap', 'argocd-cm', '-n', 'argocd', '-o', 'json']);
+    const { stdout } = await world.kubectl(['get', 'configmap', 'argocd-cm', '-n', 'argocd', '-o', 'json']);
     return Object.keys((JSON.parse(stdout) as { readonly data: object }).data);
   }
-
-  it('has a kustomization that the API server accepts, with the image that the release has', async () => {
-    const blocks = [...readme.matchAll(/```yaml\n([^]+?)```/g)].map(([, block = '']) => block);
-    const kustomization = blocks.find((block) => block.startsWith('resources:')) ?? '';
-    const image = /IMAGE=(\S+)/.exec(readme)?.[1] ?? '';
-    const directory = mkdtempSync(join(root, '.tmp/readme-'));
-    try {
-      writeFileSync(join(directory, 'kustomization.yaml'), kustomization.replaceAll('config/', '../../config/'));
-      const rendered = renderKustomization(controlPlane.kubectlPath, directory);
-      expect(rendered.match(/image: .*/g)).to.deep.equal([`image: ${image}:v0.1.0`]);
-      expect(rendered).to.contain('secretName: capaf-manager-credentials');
-      // A dry run cannot create objects in a namespace that does not exist.
-      await kubectl(controlPlane, ['create', 'namespace', 'capaf-system']);
-      const apply = 'apply --server-side --force-conflicts -k';
-      expect(readme).to.contain(`\`kubectl ${apply} .\``);
-      const applied = await kubectl(controlPlane, [...apply.split(' '), directory, '--dry-run=server']);
-      expect(applied.code, applied.stderr).to.equal(0);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
-  });
 });

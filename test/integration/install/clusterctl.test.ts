@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import type { CrdManifest } from '../../envtest/clients/crds.ts';
 import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
 import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
@@ -13,6 +12,7 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { profileQueueOf } from '../../world/aws/queue.ts';
 import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
 import { FIRST_VERSION, IMAGE, createClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
+import { disableCoreWebhooks } from '../../world/cluster-api/core-webhooks.ts';
 import type { World } from '../../world/world.ts';
 import { startWorld } from '../../world/world.ts';
 
@@ -66,22 +66,6 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
     });
 
-  /**
-   * Lets the API server convert Clusters and accept them without the webhooks of Cluster API: no pod serves them in this
-   * test.
-   */
-  async function disableCoreWebhooks(): Promise<void> {
-    const { api } = world.controlPlane;
-    for (const kind of ['mutating', 'validating'])
-      await api.delete(
-        `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/capi-${kind}-webhook-configuration`,
-      );
-    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    for (const { metadata, spec } of (await api.list<CrdManifest>(crds)).items)
-      if (spec.group === 'cluster.x-k8s.io')
-        await api.patch(`${crds}/${metadata.name}`, { spec: { conversion: { strategy: 'None', webhook: null } } });
-  }
-
   describe('generate provider', () => {
     const generate = async (variables: Readonly<Record<string, string>>): Promise<string> =>
       (
@@ -119,7 +103,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       const variables = { CAPAF_ROLE_ARN: ROLE_ARN };
       const infrastructure = ['--infrastructure', `aws-fargate:${FIRST_VERSION}`];
       await repository.run(world.controlPlane, ['init', ...core, ...none, ...infrastructure], { variables });
-      await disableCoreWebhooks();
+      await disableCoreWebhooks(world.controlPlane.api);
     });
 
     it('installs the provider beside the core', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,6 +6,8 @@ import { documentedMetrics } from '../../../hack/metrics.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
 import { selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import type { KeyPair } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
+import { openTerminal } from '../../docs/terminal.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
@@ -13,14 +15,6 @@ import type { DiagnosticsRequest, DiagnosticsResponse } from '../../world/manage
 import type { RunningManager } from '../../world/manager/manager.ts';
 import type { World } from '../../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
-
-/** The arguments of the kubectl commands in docs/observability.md that create roles, accounts and bindings. */
-const DOCUMENTED_COMMANDS = [
-  ...readFileSync(new URL('../../../docs/observability.md', import.meta.url), 'utf8').matchAll(/```sh\n(.*?)```/gs),
-]
-  .flatMap(([, block = '']) => block.replaceAll(/\\\n\s*/g, '').split('\n'))
-  .filter((line) => line.startsWith('kubectl create '))
-  .map((line) => line.replace('kubectl ', '').replaceAll("'", ''));
 
 const newCertificate = (commonName: string): KeyPair => {
   const day = 24 * 3_600_000;
@@ -113,7 +107,9 @@ describe('the manager with only the permissions of config/rbac', () => {
       writeCertificate(firstPair);
       for (const args of ['create namespace monitoring', 'create serviceaccount stranger']) await kubectl(args);
       await kubectl('create serviceaccount prometheus-k8s --namespace monitoring');
-      for (const args of DOCUMENTED_COMMANDS) await kubectl(args);
+      const terminal = await openTerminal(world.controlPlane);
+      for (const text of ['capaf-metrics', 'capaf-debug']) await terminal.run(page.next(text));
+      terminal.close();
       tokens.prometheus = await kubectl('create token prometheus-k8s --namespace monitoring');
       tokens.operator = await kubectl('create token debug --namespace capaf-system');
       tokens.stranger = await kubectl('create token stranger');
@@ -129,6 +125,7 @@ describe('the manager with only the permissions of config/rbac', () => {
       });
     });
     after(() => rmSync(directory, { recursive: true, force: true }));
+    const page = takeBlocks('docs/observability.md', import.meta.url);
 
     /** Runs kubectl with arguments that are separated by spaces. Returns what it prints. */
     async function kubectl(args: string): Promise<string> {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { REASONS } from '../../../controllers/awsfargateprofile/reasons/reasons.ts';
+import { readPage, takeBlocks } from '../../docs/blocks.ts';
 import type { Message } from '../../docs/sequence.ts';
 import { findDeviation, parseSequence } from '../../docs/sequence.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -19,8 +18,9 @@ import {
 import type { World } from '../../world/world.ts';
 import { AWS_KEY, startWorld } from '../../world/world.ts';
 
-const page = readFileSync(fileURLToPath(new URL('../../../docs/teardown.md', import.meta.url)), 'utf8');
-const diagram = /```mermaid\n([^]+?)```/.exec(page)?.[1] ?? '';
+const page = readPage('docs/teardown.md');
+const blocks = takeBlocks('docs/teardown.md', import.meta.url);
+const diagram = blocks.next('sequenceDiagram');
 
 const RECORDED = {
   'infrastructure.cluster.x-k8s.io': ['awsfargateprofiles', 'awsfargateprofiles/status', 'awsmanagedclusters'],

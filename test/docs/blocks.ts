@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Suite } from 'mocha';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A fenced block of a page. */
+export interface Block {
+  /** The path of the page in the repository. */
+  readonly page: string;
+  /** The number of the line with the opening fence, from 1. */
+  readonly line: number;
+  readonly language: string;
+  /** The text between the fences, without the indentation of the block. */
+  readonly text: string;
+  /** The path of the file that runs the block, from `<!-- tested by FILE -->` on the line above the block. */
+  readonly testedBy?: string;
+  /** Why no test runs the block, from `Not run: REASON` in the paragraph above the block, which a reader sees. */
+  readonly notRun?: string;
+}
+
+/** Paths of all pages: the Markdown files in the root and in docs. */
+export const pages = (): readonly string[] =>
+  globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
+    .map((path) => path.replaceAll('\\', '/'))
+    .toSorted();
+
+export const readPage = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
+
+const FENCE = /^( *)```(\w*)$/;
+
+/** All fenced blocks of a page, in their order. */
+export function blocksOf(page: string, content = readPage(page)): readonly Block[] {
+  const lines = content.split('\n');
+  const blocks: Block[] = [];
+  for (let index = 0; index < lines.length; index += 1) {
+    const [, indentation, language = ''] = FENCE.exec(lines[index] ?? '') ?? [];
+    if (indentation === undefined) continue;
+    const end = lines.indexOf(`${indentation}\`\`\``, index + 1);
+    if (end === -1) throw new Error(`${page}:${index + 1}: the block has no end`);
+    const text = lines.slice(index + 1, end).map((line) => `${line.slice(indentation.length)}\n`);
+    blocks.push({ page, line: index + 1, language, text: text.join(''), ...marksAbove(lines, index) });
+    index = end;
+  }
+  return blocks;
+}
+
+function marksAbove(lines: readonly string[], fence: number): Pick<Block, 'testedBy' | 'notRun'> {
+  const [, testedBy] = /^ *<!-- tested by (\S+) -->$/.exec(lines[fence - 1] ?? '') ?? [];
+  let last = fence - 1;
+  while (lines[last] === '') last -= 1;
+  const paragraph = lines.slice(lines.lastIndexOf('', last) + 1, last + 1).join(' ');
+  const [, notRun] = /\bNot run: ([^.]+)\.$/.exec(paragraph) ?? [];
+  return { ...(testedBy !== undefined && { testedBy }), ...(notRun !== undefined && { notRun }) };
+}
+
+/**
+ * The blocks of a page that a test file runs, in their order. Each call of `next` returns one of them. If all tests of the
+ * file pass and a block is left, a hook of Mocha fails.
+ */
+export interface TestedBlocks {
+  /**
+   * Returns the next block.
+   * @throws if no block is left, or if the text of the next block does not contain `text`
+   */
+  next(text: string): string;
+}
+
+/**
+ * Called below the hooks of the test file, because a failure of this hook skips the `after` hooks below.
+ *
+ * @param testFile `import.meta.url` of the test file
+ */
+export function takeBlocks(page: string, testFile: string): TestedBlocks {
+  const name = relative(ROOT, fileURLToPath(testFile)).replaceAll('\\', '/');
+  const left = blocksOf(page).filter(({ testedBy }) => testedBy === name);
+  if (left.length === 0) throw new Error(`${page} has no block that ${name} runs`);
+  after('all blocks of the page have run', function () {
+    const suite = this.test?.parent;
+    if (left.length > 0 && suite !== undefined && hasPassed(suite))
+      throw new Error(
+        left.map((block) => `${name} has not run the block at ${place(block)}:\n${block.text}`).join('\n'),
+      );
+  });
+  return {
+    next: (text) => {
+      const block = left.shift();
+      if (block === undefined) throw new Error(`${page} has no more block that ${name} runs; expected: ${text}`);
+      if (!block.text.includes(text)) throw new Error(`the block at ${place(block)} lacks ${text}:\n${block.text}`);
+      return block.text;
+    },
+  };
+}
+
+export const place = ({ page, line }: Block): string => `${page}:${line}`;
+
+const hasPassed = ({ tests, suites }: Suite): boolean =>
+  tests.every(({ state }) => state === 'passed') && suites.every(hasPassed);

@@ -1,0 +1,32 @@
+export interface Edge {
+  /** The displayed names of the nodes. */
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+}
+
+const NODE = /^ *(\w+)(?:\[([^\]]+)\])?$/;
+const EDGE = /^ *(\w+) -->\|"([^"]+)"\| (\w+)$/;
+const OTHER = /^ *(flowchart \w+|subgraph .*|end)?$/;
+
+/**
+ * Reads the edges of a Mermaid flowchart.
+ * @throws if a line is of a form that this function does not know, so that no edge goes unnoticed
+ */
+export function parseFlowchart(text: string): readonly Edge[] {
+  const names = new Map<string, string>();
+  const edges: Edge[] = [];
+  const nameOf = (id = ''): string => names.get(id) ?? unknownLine(`node ${id}`);
+  for (const line of text.split('\n')) {
+    const edge = EDGE.exec(line);
+    const node = OTHER.test(line) ? null : NODE.exec(line);
+    if (edge !== null) edges.push({ from: nameOf(edge[1]), label: edge[2] ?? '', to: nameOf(edge[3]) });
+    else if (node !== null) names.set(node[1] ?? '', node[2] ?? node[1] ?? '');
+    else if (!OTHER.test(line)) unknownLine(line);
+  }
+  return edges;
+}
+
+function unknownLine(line: string): never {
+  throw new Error(`not understood in the flowchart: ${line}`);
+}

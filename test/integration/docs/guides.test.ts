@@ -1,0 +1,157 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
+import { makeClone } from '../../docs/clone.ts';
+import type { Edge } from '../../docs/flowchart.ts';
+import { parseFlowchart } from '../../docs/flowchart.ts';
+import type { Terminal } from '../../docs/terminal.ts';
+import { openTerminal } from '../../docs/terminal.ts';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
+import { CONTROLLER_IDENTITY, ROLE_IDENTITY, identity, identityPath, userArn } from '../../world/aws/identities.ts';
+import type { World } from '../../world/world.ts';
+import { ACCOUNT, AWS_KEY, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+
+const OTHER_ACCOUNT = '210987654321';
+const SECRET = '/api/v1/namespaces/capaf-system/secrets/capaf-manager-credentials';
+
+describe('the guides', () => {
+  let world: World;
+  let clone: ReturnType<typeof makeClone>;
+  let terminal: Terminal;
+
+  before(async () => {
+    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
+    clone = makeClone();
+    terminal = await openTerminal(world.controlPlane, { directory: clone.directory });
+    await terminal.run('kubectl apply --server-side -k config/default');
+    await world.createNamespace('team-a');
+  });
+  after(async () => {
+    terminal.close();
+    clone.remove();
+    await world.finish();
+  });
+  const anyCluster = takeBlocks('docs/any-eks-cluster.md', import.meta.url);
+  const accounts = takeBlocks('docs/many-accounts.md', import.meta.url);
+  const concepts = takeBlocks('docs/concepts.md', import.meta.url);
+  const credentials = takeBlocks('docs/credentials.md', import.meta.url);
+  const runbooks = takeBlocks('docs/runbooks.md', import.meta.url);
+
+  it('render the ARN of a role of yours, and restart the pods for it', async () => {
+    const file = join(clone.directory, 'kustomization.yaml');
+    writeFileSync(file, credentials.next('components/irsa').replace('111122223333', '444455556666'));
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, clone.directory);
+    expect(rendered).to.contain('eks.amazonaws.com/role-arn: arn:aws:iam::444455556666:role/capaf-manager\n');
+    await terminal.run(credentials.next('kubectl rollout restart'));
+    const path = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
+    const { spec } = await world.controlPlane.api.get<{ readonly spec: object } & RawObject>(path);
+    expect(JSON.stringify(spec)).to.contain('kubectl.kubernetes.io/restartedAt');
+  });
+
+  it('lead to a manager with the access keys of a Secret, for the EKS clusters that the operator allows', async () => {
+    const { metadata, spec } = parse(anyCluster.next('eksCluster:')) as Record<
+      'metadata' | 'spec',
+      { eksCluster: { name: string; region: string } }
+    >;
+    world.aws.admin.createCluster(spec.eksCluster);
+    await world.apply({
+      apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
+      kind: 'AWSFargateProfile',
+      metadata,
+      spec,
+    });
+    const keys = `[default]\naws_access_key_id = ${AWS_KEY}\naws_secret_access_key = secret\n`;
+    terminal.write('.aws/credentials', keys);
+    await terminal.run(credentials.next('kubectl create secret'));
+    const { data } = await world.controlPlane.api.get<{ readonly data: { readonly credentials: string } } & RawObject>(
+      SECRET,
+    );
+    terminal.write('mounted/credentials', Buffer.from(data.credentials, 'base64').toString());
+    await world.startManager({
+      flags: anyCluster.next('--allow-eks-cluster=').trim().split('\n'),
+      env: {
+        AWS_ACCESS_KEY_ID: undefined,
+        AWS_SECRET_ACCESS_KEY: undefined,
+        AWS_SHARED_CREDENTIALS_FILE: join(terminal.home, 'mounted/credentials'),
+      },
+    });
+  });
+
+  it('lead to a profile in an EKS cluster that Cluster API does not manage', async () => {
+    await world.ready('web', { namespace: 'team-a' });
+    expect(await terminal.run(credentials.next('CredentialsReady'))).to.equal('team-a/web Authenticated\n');
+    expect(await terminal.run(runbooks.next('kubectl get'))).to.match(/^team-a +web /m);
+    expect(await terminal.run(runbooks.next('.status.profileStatus'))).to.match(/^team-a +web +ACTIVE$/m);
+    await world.delete('web', 'team-a');
+    await world.gone('web', { namespace: 'team-a' });
+  });
+
+  it('lead to a profile in another account', async () => {
+    const trustPolicy = accounts
+      .next('sts:ExternalId')
+      .replace('arn:aws:iam::111122223333:role/capaf-manager', userArn(ACCOUNT, AWS_KEY));
+    world.aws.admin.putRole({ name: 'fargate-manager', account: OTHER_ACCOUNT, trustPolicy });
+    await world.apply(identity(CONTROLLER_IDENTITY, 'default'));
+    await terminal.run(accounts.next('kubectl apply'));
+    const { spec } = parse(accounts.next('identityRef:')) as { spec: { identityRef: { kind: string; name: string } } };
+    await world.createEksCluster('prod', { namespace: 'team-a', account: OTHER_ACCOUNT, ...spec });
+    await world.apply(fargateProfile('shop', {}, { namespace: 'team-a' }));
+    await world.ready('shop', { namespace: 'team-a' });
+    expect(await terminal.run(accounts.next('kubectl get'))).to.match(
+      new RegExp(`^shop +${OTHER_ACCOUNT} +true$`, 'm'),
+    );
+  });
+
+  it('show the objects in docs/concepts.md as they are', async () => {
+    const edges = parseFlowchart(concepts.next('flowchart'));
+    const checks = await checksOfEdges();
+    expect(edges.map(keyOf)).to.have.members([...checks.keys()]);
+    for (const [edge, check] of checks) expect(check(), edge).to.equal(true);
+  });
+
+  const keyOf = ({ from, label, to }: Edge): string => `${from} → ${to}: ${label}`;
+
+  /** For each arrow, whether the objects of the profile `shop` have what its label says. */
+  async function checksOfEdges(): Promise<ReadonlyMap<string, () => boolean>> {
+    const { api } = world.controlPlane;
+    const get = (path: string): Promise<{ readonly spec: Record<string, unknown> } & RawObject> => api.get(path);
+    const cluster = await get(clusterPath('prod', 'team-a'));
+    const controlPlane = await get(controlPlanePath('prod', 'team-a'));
+    const role = await get(identityPath(ROLE_IDENTITY, 'team-a'));
+    const { spec, status, metadata } = (await world.profile('shop', 'team-a')) ?? expect.fail('the object is gone');
+    const profile = world.awsView.profile('team-a_shop') ?? expect.fail('the profile is gone');
+    const podRole = world.awsView.role('prod-team-a_shop_fargate') ?? expect.fail('the role is gone');
+    const [creation] = world.aws.log
+      .read({ operation: 'CreateFargateProfile' })
+      .filter(({ account }) => account === OTHER_ACCOUNT);
+    const named = (value: unknown, kind: string, name: string): boolean => {
+      const { kind: foundKind, name: foundName } = (value ?? {}) as { kind?: string; name?: string };
+      return foundKind === kind && foundName === name;
+    };
+    const checks: Record<string, () => boolean> = {
+      'AWSFargateProfile → Cluster: spec.clusterName, owner reference': () =>
+        (spec as { clusterName?: string }).clusterName === 'prod' &&
+        metadata.ownerReferences?.some((owner) => named(owner, 'Cluster', cluster.metadata.name)) === true,
+      'Cluster → AWSManagedControlPlane: spec.controlPlaneRef': () =>
+        named(cluster.spec['controlPlaneRef'], 'AWSManagedControlPlane', controlPlane.metadata.name),
+      'AWSManagedControlPlane → AWSClusterRoleIdentity: spec.identityRef': () =>
+        named(controlPlane.spec['identityRef'], ROLE_IDENTITY, role.metadata.name),
+      'AWSManagedControlPlane → EKS cluster: CAPA makes: spec.eksClusterName': () =>
+        controlPlane.spec['eksClusterName'] === profile.cluster,
+      'AWSFargateProfile → Fargate profile: this provider makes: status.profileARN': () =>
+        status?.['profileARN'] === profile.arn,
+      'AWSFargateProfile → pod execution role: this provider makes: status.podExecutionRoleARN': () =>
+        status?.['podExecutionRoleARN'] === podRole.arn,
+      'AWSClusterRoleIdentity → Fargate profile: credentials: spec.roleARN': () =>
+        role.spec['roleARN'] === `arn:aws:iam::${OTHER_ACCOUNT}:role/fargate-manager` &&
+        creation?.principalArn?.startsWith(`arn:aws:sts::${OTHER_ACCOUNT}:assumed-role/fargate-manager/`) === true,
+      'Fargate profile → EKS cluster: is part of': () => profile.cluster === 'team-a_prod-control-plane',
+      'Fargate profile → pod execution role: starts pods with': () => profile.podExecutionRoleArn === podRole.arn,
+    };
+    return new Map(Object.entries(checks));
+  }
+});
