@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { World } from '../world/world.ts';
 import { startWorld } from '../world/world.ts';
-import { GridSubject, nthCallText } from './subject.ts';
+import { GridSubject, allowedEksClusters, nthCallText } from './subject.ts';
 import type { FaultCase } from './fault-cases.ts';
 import { faultCaseText } from './fault-cases.ts';
 import { chunks, inParallel } from './parallel.ts';
@@ -30,6 +30,7 @@ const PER_KILL = 24;
  * runs again, together with half as many fault cases.
  */
 const MOST_KILLS = 4;
+const FLAGS = ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'];
 /** The manager counts as idle after this time without an AWS call and without a new version of the object. */
 const QUIET_MS = 1_500;
 
@@ -105,7 +106,7 @@ export class FaultGrid {
   }
 
   async #startManager(): Promise<void> {
-    await this.#world.startManager({ flags: ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'] });
+    await this.#world.startManager({ flags: [...FLAGS, ...allowedEksClusters()] });
   }
 
   async finish(): Promise<void> {
@@ -121,7 +122,10 @@ export class FaultGrid {
   async runBaselines(): Promise<ReadonlyMap<string, readonly string[]>> {
     const baselines = await Promise.all(
       SCENARIOS.map((scenario) =>
-        this.#withSubject(async (subject) => [scenario.name, await this.#runBaseline(scenario, subject)] as const),
+        this.#withSubject(
+          scenario,
+          async (subject) => [scenario.name, await this.#runBaseline(scenario, subject)] as const,
+        ),
       ),
     );
     this.#baselines = new Map(baselines);
@@ -194,7 +198,9 @@ export class FaultGrid {
 
   async #attempt(plan: FaultCase, kill: SharedKill | undefined): Promise<Outcome> {
     try {
-      return await this.#withSubject((subject) => this.#runCase(plan, subject, kill));
+      const scenario = SCENARIOS.find(({ name }) => name === plan.scenario);
+      if (scenario === undefined) throw new Error('there is no such scenario');
+      return await this.#withSubject(scenario, (subject) => this.#runCase(plan, scenario, subject, kill));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { kind: 'failed', message: `${faultCaseText(plan)}: ${message}` };
@@ -202,13 +208,13 @@ export class FaultGrid {
   }
 
   async #runCase(
-    { scenario: name, call, fault }: FaultCase,
+    { call, fault }: FaultCase,
+    scenario: GridScenario,
     subject: GridSubject,
     kill: SharedKill | undefined,
   ): Promise<Outcome> {
-    const scenario = SCENARIOS.find((each) => each.name === name);
-    const baseline = this.#baselines.get(name);
-    if (scenario === undefined || baseline === undefined) throw new Error('the baseline is missing');
+    const baseline = this.#baselines.get(scenario.name);
+    if (baseline === undefined) throw new Error('the baseline is missing');
     let struck = (): boolean => false;
     try {
       await scenario.prepare(subject);
@@ -306,9 +312,9 @@ export class FaultGrid {
     });
   }
 
-  async #withSubject<A>(live: (subject: GridSubject) => Promise<A>): Promise<A> {
+  async #withSubject<A>({ kind }: GridScenario, live: (subject: GridSubject) => Promise<A>): Promise<A> {
     this.#opened += 1;
-    const subject = new GridSubject(this.#world, this.#opened);
+    const subject = new GridSubject(this.#world, this.#opened, kind);
     this.#subjects.set(subject.id, subject);
     await subject.setUp();
     this.#byAccessKey.set(subject.accessKeyId, subject);

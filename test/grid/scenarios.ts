@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-iam';
 import { UntagResourceCommand } from '@aws-sdk/client-eks';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
-import type { GridSubject } from './subject.ts';
+import type { GridSubject, SubjectKind } from './subject.ts';
 
 const POLICY_A = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 const POLICY_B = 'arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess';
@@ -19,6 +19,8 @@ const BOUNDARY = 'arn:aws:iam::aws:policy/PowerUserAccess';
  */
 export interface GridScenario {
   readonly name: string;
+  /** What names the EKS cluster; default: a Cluster. */
+  readonly kind?: SubjectKind;
   readonly prepare: (subject: GridSubject) => Promise<void>;
   readonly trigger: (subject: GridSubject) => Promise<void>;
   /**
@@ -151,6 +153,31 @@ export const SCENARIOS: readonly GridScenario[] = [
       subject.putForeignProfile('theirs', `arn:aws:iam::${subject.account}:role/theirs`);
       await createReady(WITH_ROLE_NAME)(subject);
     },
+    trigger: (subject) => subject.delete(),
+    hasEnded: isGone,
+  },
+  {
+    name: 'create in an EKS cluster without a Cluster, while EKS creates another profile',
+    kind: 'eksCluster',
+    prepare: async (subject) => subject.putBusySibling(),
+    trigger: (subject) => subject.apply(SPEC),
+    hasEnded: isReady,
+  },
+  {
+    name: 'recovery of a lost profile in an EKS cluster without a Cluster',
+    kind: 'eksCluster',
+    prepare: createReady(),
+    trigger: async (subject) => {
+      subject.removeProfileInAws();
+      await subject.triggerResync();
+    },
+    hasEnded: (subject) => isActive(subject) && isReady(subject),
+    needsResync: true,
+  },
+  {
+    name: 'delete in an EKS cluster without a Cluster',
+    kind: 'eksCluster',
+    prepare: createReady(),
     trigger: (subject) => subject.delete(),
     hasEnded: isGone,
   },

@@ -15,6 +15,8 @@ import { findMissingRecords } from './write-ahead.ts';
 
 const CLUSTER = 'c';
 const NAME = 'web';
+/** The name of a Fargate profile of another user in the EKS cluster. */
+const SIBLING = 'sibling';
 /** The health issues that the emulated EKS shows for a Fargate profile with the status CREATE_FAILED. */
 const ISSUES = [{ code: 'InternalFailure', message: 'An internal error occurred', resourceIds: [] }];
 
@@ -31,6 +33,20 @@ export interface AwsResources {
   readonly roles: readonly RoleView[];
   readonly accessEntries: readonly AccessEntryView[];
 }
+
+/** What names the EKS cluster of a test subject: a Cluster with its control plane, or spec.eksCluster. */
+export type SubjectKind = 'cluster' | 'eksCluster';
+
+/** The maximum number of test subjects of the kind `eksCluster` in one grid. */
+const MOST_IN_EKS = 2_000;
+const accountInEks = (number: number): string => String(200_000_000_000 + number);
+
+/** The flags that allow each test subject of the kind `eksCluster` its EKS cluster. */
+export const allowedEksClusters = (): readonly string[] =>
+  Array.from({ length: MOST_IN_EKS }, (_, index) => {
+    const number = index + 1;
+    return `--allow-eks-cluster=grid-eks-${number}=${accountInEks(number)}/${REGION}/grid-eks-${number}`;
+  });
 
 /**
  * A test subject: one AWSFargateProfile with its own namespace, cluster, AWS account and credentials. So a fault in the
@@ -57,9 +73,11 @@ export class GridSubject {
   readonly createCounts = new Map<string, number>();
   accessKeyId = '';
   readonly #world: World;
+  readonly #kind: SubjectKind;
   readonly #calls: CallRecord[] = [];
   readonly #violations: string[] = [];
   #seenTransition = '';
+  #isSiblingBusy = false;
   #held: { readonly call: NthCall; seen: number; readonly hold: () => Promise<void> } | undefined;
   #reconcileCount = 0;
   /**
@@ -68,11 +86,13 @@ export class GridSubject {
    */
   #changeCount = 0;
 
-  constructor(world: World, number: number) {
+  constructor(world: World, number: number, kind: SubjectKind = 'cluster') {
+    const isInEks = kind === 'eksCluster';
     this.#world = world;
-    this.id = `grid-${number}`;
-    this.account = String(100_000_000_000 + number);
-    this.eksCluster = `${this.id}_${CLUSTER}-control-plane`;
+    this.#kind = kind;
+    this.id = isInEks ? `grid-eks-${number}` : `grid-${number}`;
+    this.account = isInEks ? accountInEks(number) : String(100_000_000_000 + number);
+    this.eksCluster = isInEks ? this.id : `${this.id}_${CLUSTER}-control-plane`;
     this.profileName = `${this.id}_${NAME}`;
     const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: this.account, foreign: true });
     const config = {
@@ -88,11 +108,11 @@ export class GridSubject {
     const { account, id } = this;
     await this.#world.createNamespace(id);
     this.accessKeyId = (await createStaticIdentity(this.#world, id, account)).accessKeyId;
-    await this.#world.createEksCluster(CLUSTER, {
-      namespace: id,
-      account,
-      identityRef: { kind: STATIC_IDENTITY, name: id },
-    });
+    if (this.#kind === 'eksCluster') {
+      this.#world.aws.admin.createCluster({ account, name: this.eksCluster, region: REGION });
+      return;
+    }
+    await this.#world.createEksCluster(CLUSTER, { namespace: id, account, identityRef: this.#identityRef });
   }
 
   /** Removes the EKS cluster, so that the manager does not list the Fargate profiles of this AWS account any more. */
@@ -103,7 +123,18 @@ export class GridSubject {
   }
 
   async apply(spec: object): Promise<void> {
-    await this.#world.apply(fargateProfile(NAME, { clusterName: CLUSTER, ...spec }, { namespace: this.id }));
+    const cluster =
+      this.#kind === 'cluster'
+        ? { clusterName: CLUSTER }
+        : {
+            clusterName: undefined,
+            eksCluster: { name: this.eksCluster, region: REGION, identityRef: this.#identityRef },
+          };
+    await this.#world.apply(fargateProfile(NAME, { ...cluster, ...spec }, { namespace: this.id }));
+  }
+
+  get #identityRef(): { readonly kind: string; readonly name: string } {
+    return { kind: STATIC_IDENTITY, name: this.id };
   }
 
   async patch(patch: object): Promise<void> {
@@ -140,6 +171,22 @@ export class GridSubject {
   putForeignProfile(name: string, podExecutionRoleArn: string): void {
     const { account, eksCluster: cluster } = this;
     this.#world.aws.admin.putProfile({ account, cluster, name, podExecutionRoleArn });
+  }
+
+  /**
+   * Adds to the EKS cluster a Fargate profile that EKS creates for another user. EKS finishes it when it has refused a call of
+   * the manager because of it.
+   */
+  putBusySibling(): void {
+    const { account } = this;
+    this.putForeignProfile(SIBLING, `arn:aws:iam::${account}:role/theirs`);
+    this.#setSibling('CREATING');
+    this.#isSiblingBusy = true;
+  }
+
+  #setSibling(status: EmulatedProfileStatus): void {
+    const { account, eksCluster: cluster } = this;
+    this.#world.aws.admin.setProfile({ account, cluster, name: SIBLING, status });
   }
 
   /** The profiles and roles of the AWS account that no foreign user created. */
@@ -227,6 +274,13 @@ export class GridSubject {
       : undefined;
     if (call.applied && name !== undefined) this.createCounts.set(name, (this.createCounts.get(name) ?? 0) + 1);
     this.#recordSnapshot();
+    const isRefused = call.operation === 'CreateFargateProfile' && call.actedAt !== undefined && !call.applied;
+    if (this.#isSiblingBusy && isRefused) {
+      this.#isSiblingBusy = false;
+      this.#setSibling('ACTIVE');
+      // Without this, the manager looks at the EKS cluster again only after the time that it waits for a sibling.
+      await this.triggerResync();
+    }
     const held = this.#held;
     if (held?.call.operation !== call.operation) return;
     held.seen += 1;
