@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
+import { MANAGER_NAMESPACE, STATIC_IDENTITY, createStaticIdentity } from '../../world/aws/identities.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
@@ -14,10 +15,10 @@ import {
   removeFinalizers,
 } from '../../world/cluster-api/cluster-teardown.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { createManagedCluster, managedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { messageOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
-import { fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../operations.ts';
 
 describe('a cluster teardown with the core manager of Cluster API and the garbage collector', function () {
@@ -27,8 +28,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
   before(async function () {
     this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     world = await startWorld({ config: QUICK_EKS });
+    await world.createNamespace(MANAGER_NAMESPACE);
     clusterApi = await startClusterApi(world, this);
-    await world.startManager();
+    await world.startManager({ flags: [`--allow-eks-cluster=default=${ACCOUNT}/${REGION}/default_*`] });
   });
   after(() => world.finish());
 
@@ -43,6 +45,39 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         await waitUntilDeleting(world, controlPlanePath);
         await removeFinalizers(world, controlPlanePath, CONTROL_PLANE_FINALIZER);
       }
+
+      it('deletes the objects that name the EKS cluster in spec.eksCluster, with profiles and roles', async () => {
+        const profiles = ['joined', 'joined-by-account'].map(nameFor);
+        const name = nameFor('joining');
+        // At first the EKS cluster has no control plane, so the object may name it in spec.eksCluster.
+        const { eksName } = managedCluster(name, 'default');
+        const { subnets } = world.aws.admin.createCluster({ name: eksName, region: REGION });
+        const inEks = (profile: string, spec: object = {}): object =>
+          fargateProfile(profile, { clusterName: undefined, eksCluster: { name: eksName, region: REGION, ...spec } });
+        // The other identity is one of the same account.
+        await createStaticIdentity(world, name, ACCOUNT);
+        await world.apply(
+          inEks(nameFor('joined')),
+          inEks(nameFor('joined-by-account'), { identityRef: { kind: STATIC_IDENTITY, name } }),
+        );
+        for (const profile of profiles) await world.ready(profile);
+        const cluster = await createManagedCluster(world, name, { existing: { subnets } });
+        await eventually(async () =>
+          (await finalizersOf(world, cluster.controlPlanePath)).includes(CONTROL_PLANE_FINALIZER),
+        );
+
+        await world.apply(inEks(nameFor('late')));
+        const late = await world.condition(nameFor('late'), 'Stalled', { status: 'True', reason: 'UseClusterName' });
+        expect(messageOf(late, 'Stalled')).to.include(`spec.clusterName "${name}"`);
+        await world.delete(nameFor('late'));
+        await world.gone(nameFor('late'));
+
+        await clusterApi.delete(cluster.clusterPath);
+        await loseGuard(cluster);
+        await expectAllGone(world, clusterApi, cluster, profiles);
+        for (const profile of profiles)
+          expect(world.awsView.role(`${cluster.eksName}-default_${profile}_fargate`)).to.equal(undefined);
+      });
 
       it('in the background deletes three profiles one after the other, then the EKS cluster, then the Cluster', async () => {
         const profiles = ['one', 'two', 'three'].map(nameFor);

@@ -1,3 +1,4 @@
+import type { ClusterView } from '../../aws/admin/views.ts';
 import type { ClusterStatus } from '../../aws/model/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../objects.ts';
@@ -11,6 +12,8 @@ export interface ManagedClusterOptions {
   /** The AWS account that has the EKS cluster; default `ACCOUNT`. */
   readonly account?: string;
   readonly identityRef?: { readonly kind: string; readonly name: string };
+  /** The EKS cluster, if the test has created it before. */
+  readonly existing?: Pick<ClusterView, 'subnets'>;
   /**
    * Whether `createManagedCluster` itself writes what the core manager of Cluster API would write; true in tests that
    * do not run the core manager.
@@ -41,7 +44,8 @@ export async function createManagedCluster(
   const { api } = world.controlPlane;
   const cluster = managedCluster(name, namespace);
   const { account = ACCOUNT, identityRef } = where;
-  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
+  const { subnets } =
+    where.existing ?? world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
   await world.apply(
     controlPlaneObject(
       name,
