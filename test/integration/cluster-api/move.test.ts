@@ -17,7 +17,7 @@ import { createManagedCluster, simulateCoreManager } from '../../world/cluster-a
 import { pathOf } from '../../world/objects.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import type { World } from '../../world/world.ts';
-import { OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, OUR_CRD, REGION, fargateProfile, startWorld } from '../../world/world.ts';
 import { HELD_MS, operationsOf } from '../operations.ts';
 
 const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
@@ -42,7 +42,13 @@ const RESTORED_STATUS_FIELDS = [
   'ready',
 ] as const;
 const QUICK_MS = 300;
-const MANAGER = { flags: ['--sync-period', '500ms'] };
+/** An EKS cluster that Cluster API does not manage. */
+const TOOLS = 'tools';
+const MANAGER = {
+  flags: ['--sync-period', '500ms', `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/${TOOLS}`],
+};
+const inTools = (name: string): object =>
+  fargateProfile(name, { clusterName: undefined, eksCluster: { name: TOOLS, region: REGION } });
 /**
  * The AWS account of the manager of the target management cluster in a test in which this manager has the wrong
  * credentials.
@@ -78,6 +84,8 @@ describe('clusterctl move between two management clusters', function () {
       world.addCleanup(() => capa.stop());
     }
     cluster = await createManagedCluster(home, 'prod', { simulatesCoreManager: true });
+    home.aws.admin.createCluster({ name: TOOLS, region: REGION });
+    home.addCleanup(async () => home.aws.admin.removeCluster({ name: TOOLS }));
   });
   after(() =>
     endAll(
@@ -140,7 +148,9 @@ describe('clusterctl move between two management clusters', function () {
   }
 
   describe('there and back', () => {
-    const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked'];
+    const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked', 'in-eks'];
+    /** The objects that get no owner reference: Argo CD tracks the one, and no Cluster owns the other. */
+    const ownerless = ['tracked', 'in-eks'];
     let initial: readonly object[];
 
     before(async () => {
@@ -150,6 +160,7 @@ describe('clusterctl move between two management clusters', function () {
         fargateProfile('shares-1', { roleName: 'shared-pods' }),
         fargateProfile('shares-2', { roleName: 'shared-pods' }),
         fargateProfile('tracked', {}, { annotations: { 'argocd.argoproj.io/tracking-id': 'shop' } }),
+        inTools('in-eks'),
       );
       initial = await restoredStates(home, names);
     });
@@ -170,7 +181,7 @@ describe('clusterctl move between two management clusters', function () {
         const { uid } = (await target.controlPlane.api.get(cluster.clusterPath)).metadata;
         for (const { metadata } of await target.profiles()) {
           expect(metadata.finalizers).to.deep.equal([FINALIZER]);
-          const owners = metadata.name === 'tracked' ? undefined : [uid];
+          const owners = ownerless.includes(metadata.name) ? undefined : [uid];
           expect(metadata.ownerReferences?.map((owner) => owner.uid)).to.deep.equal(owners);
         }
         // The test waits until the manager of the target management cluster has compared each AWSFargateProfile with
@@ -321,6 +332,37 @@ describe('clusterctl move between two management clusters', function () {
       await move(home, away);
       await away.delete('late');
       await away.gone('late');
+    });
+
+    it('makes nothing twice for an object without a Cluster, which nothing pauses at the source', async () => {
+      await beginAt(away);
+      const made: string[] = [];
+      const forget = home.aws.onCall(({ operation, nouns, applied }, phase) => {
+        if (phase === 'after' && applied && operation.startsWith('Create'))
+          made.push(`${operation} ${JSON.stringify(nouns)}`);
+      });
+      const firstCreate = gate('the first create of both');
+      const isFirst = home.aws.onCall(async ({ operation, nouns }, phase) => {
+        if (phase !== 'before' || operation !== 'CreateRole' || !nouns['RoleName']?.includes('both')) return;
+        isFirst();
+        await firstCreate.pass();
+      });
+      await away.apply(inTools('both'));
+      await firstCreate.waitForArrival();
+      // The manager of the source is in the middle of its pass, and its next calls follow while the target makes its own.
+      const moving = move(away, home);
+      await eventually(async () => (await home.profile('both')) !== undefined);
+      firstCreate.open();
+      await moving;
+      await home.ready('both');
+      expect(await away.profile('both')).to.equal(undefined);
+      forget();
+      expect(new Set(made).size, made.join()).to.equal(2);
+      expect(made).to.have.length(2);
+      await home.delete('both');
+      await home.gone('both');
+      expect(home.awsView.role(`${TOOLS}-default_both_fargate`)).to.equal(undefined);
+      await move(home, away);
     });
 
     it('continues running and waiting deletions at the target, without repeated calls', async () => {
