@@ -55,6 +55,25 @@ describe('an AWSFargateProfile in an EKS cluster that Cluster API does not manag
     await world.gone('refused');
   });
 
+  it('waits while EKS creates the EKS cluster, and names the permissions that EKS lacks to choose subnets', async () => {
+    const { admin } = world.aws;
+    admin.createCluster({ name: 'tools-new', region: REGION });
+    admin.setCluster({ name: 'tools-new', status: 'CREATING' });
+    await world.apply(inEks('early', { name: 'tools-new' }));
+    await world.condition('early', 'Reconciling', { status: 'True', reason: 'WaitingForEKSCluster' });
+    expect(world.awsView.role(roleOf('early', 'tools-new'))).to.equal(undefined);
+    admin.deny({ principal: '*', action: 'ec2:DescribeRouteTables' });
+    admin.setCluster({ name: 'tools-new', status: 'ACTIVE' });
+    await triggerReconcile(world, 'early');
+    const denied = await world.condition('early', 'Ready', { status: 'False', reason: 'SubnetChoiceDenied' });
+    expect(messageOf(denied, 'Ready')).to.include('Allow ec2:DescribeSubnets and ec2:DescribeRouteTables');
+    admin.allow();
+    await world.delete('early');
+    await world.gone('early');
+    expect(world.awsView.role(roleOf('early', 'tools-new'))).to.equal(undefined);
+    admin.removeCluster({ name: 'tools-new' });
+  });
+
   it('loses its role when it is deleted after its EKS cluster', async () => {
     await world.apply(inEks('orphan', { name: 'tools-gone' }));
     await world.ready('orphan');
