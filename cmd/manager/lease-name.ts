@@ -12,8 +12,8 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const HASH_LENGTH = 10;
 
 /**
- * The name of the manager's Lease: that of the flag --leader-election-id, or a name that follows from the objects that
- * the manager reconciles. Two managers with different scopes have different Leases, so that both lead.
+ * The name of the manager's Lease: the name in the flag --leader-election-id, or a name that follows from the objects
+ * that the manager reconciles. Two managers with different scopes have different Leases, so that both lead.
  */
 export function leaseNameFor({
   election,

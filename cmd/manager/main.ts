@@ -134,8 +134,8 @@ function exitOnUncaughtError(logger: ClosableLogger): void {
 }
 
 /**
- * A signal that aborts on the first SIGTERM or SIGINT. A second one terminates the process at once, as in
- * controller-runtime.
+ * An abort signal that aborts on the first SIGTERM or SIGINT. A second SIGTERM or SIGINT terminates the process at
+ * once, as in controller-runtime.
  */
 function newStopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();

@@ -11,9 +11,10 @@ export interface Namespaces {
 type NamespaceFlags = Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>;
 
 /**
- * Selects the namespaces from the flags and the namespace of the pod. Outside a pod the flags must name them: the
- * namespace of a kubeconfig's context changes with every `kubectl config set-context`, and then two managers have two
- * Leases, or a Secret of another team gives the AWS credentials. Returns Left with a sentence for the user.
+ * Selects the namespaces from the flags and the namespace of the pod. Outside a pod the flags must name the namespaces:
+ * the namespace of a kubeconfig's context changes with every `kubectl config set-context`. Two managers could then use
+ * two Leases, or the manager could take AWS credentials from a Secret of another team. Returns Left with a sentence for
+ * the user.
  */
 export function selectNamespaces(
   flags: NamespaceFlags,

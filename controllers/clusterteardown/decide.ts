@@ -72,9 +72,10 @@ export interface FinalizerTask {
 }
 
 /**
- * Plans where to add and remove the control plane finalizer. The current control plane has it exactly while a profile
- * of the cluster has the profile finalizer. Former control planes do not get the control plane finalizer, and lose it
- * when no profile has the profile finalizer any more. While the Cluster is paused, all finalizers stay as they are.
+ * Plans where to add and remove the control plane finalizer. The current control plane has this finalizer exactly while
+ * a profile of the cluster has the profile finalizer. Former control planes do not get the control plane finalizer, and
+ * lose it when no profile has the profile finalizer any more. While the Cluster is paused, all finalizers stay as they
+ * are.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -18,8 +18,8 @@ const ACTIVE = 'ACTIVE';
 
 /**
  * Completes the facts about an EKS cluster that spec.eksCluster names, as soon as the AWS account is known: whether the
- * operator allows the EKS cluster, whether it is that of a control plane, and whether it is ready. Returns Left if the
- * pass must end without another call to AWS.
+ * operator allows the EKS cluster, whether the EKS cluster belongs to a control plane, and whether it is ready. Returns
+ * Left if the pass must end without another call to AWS.
  *
  * The controller asks EKS for the status of the EKS cluster only before the profile is provisioned, and not while EKS
  * creates or deletes a profile of the object. Later the status is not needed: EKS itself refuses a change that the

@@ -21,8 +21,8 @@ export interface FoundTarget {
 }
 
 /**
- * The target that the spec of a living object names: the EKS cluster of its Cluster, or the one of spec.eksCluster.
- * Returns Left with the reason for which there is none yet.
+ * The target that the spec of a living object names: the EKS cluster of its Cluster, or the EKS cluster in
+ * spec.eksCluster. Returns Left with the reason for which there is no target yet.
  */
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;

@@ -21,8 +21,8 @@ export interface RetryState {
   /** The time since which EKS has rejected the trust policy of the role, for this generation of the spec. */
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /**
-   * A create request whose result is not known: `asked` is the time of the request (RFC 3339), and `since` is when this
-   * process first did not find the profile.
+   * A create request whose result is not known. `asked` is the time of the request (RFC 3339). `since` is the time at
+   * which this process first did not find the profile.
    */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
   /**

@@ -226,8 +226,8 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
 }
 
 /**
- * The status, reason and message that the condition had before the pass, because this pass did not read AWS. A reason
- * that was found in Kubernetes alone is outdated and is not kept.
+ * The status, reason and message that the condition had before the pass. They are kept because this pass did not read
+ * AWS. A reason from Kubernetes objects alone is outdated and is not kept.
  */
 function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionValue {
   const before = conditionOf(object.status?.conditions, type);

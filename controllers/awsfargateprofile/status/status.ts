@@ -171,8 +171,8 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, the id of the deleted role stays in status until a user confirms that the access entry
-    // was recreated.
+    // If the role was recreated, the id of the deleted role stays in status until a pass settles, because only then the
+    // access entry is right, or until a user confirms that the access entry was recreated.
     id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),

@@ -49,8 +49,8 @@ export interface Rejection {
 type Lookup = E.Either<AwsFailure, AccountId>;
 
 /**
- * How long a verdict answers further questions about the same credentials. Without this time, each of a thousand
- * objects with rejected credentials would ask STS and read the credentials again.
+ * How long the result of a verification of credentials is used again for the same credentials. Without this time, each
+ * of a thousand objects with rejected credentials would ask STS and read the credentials again.
  */
 const VERDICT_TTL: Ms = 5_000;
 /** The STS clients and the partition of a source are forgotten when they were not used for this long. */

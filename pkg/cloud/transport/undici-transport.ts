@@ -5,8 +5,8 @@ import type { ProxyChoice } from '../../network/environment-proxy.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * How long TCP, TLS and a proxy may each take to connect. Shorter than the deadline of an AWS call, so that an
- * unreachable host is reported as unreachable.
+ * How long TCP, TLS and a proxy may each take to connect. This time is shorter than the deadline of an AWS call, so
+ * that an unreachable host is reported as unreachable.
  */
 const CONNECT_TIMEOUT: Ms = 5_000;
 /** The maximum number of connections to one AWS endpoint. Further requests wait for one of them. */

@@ -208,8 +208,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector passes an added or modified object to the store, which ignores it when a write has already stored a
-   * newer version.
+   * The reflector passes an added or modified object to the store. The store ignores the object if a write has already
+   * stored a newer version.
    */
   upsert(object: KubeObject): void {
     this.tryPut(object);
@@ -269,8 +269,9 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Stores an object. If that fails, the answers for this one object are `unknown`, with the last good version in
-   * lists, and the store goes on with the others: an object that one user wrote must not end the watch of all.
+   * Stores an object. If the store fails to take an object, its answers for this one object are `unknown`, and lists
+   * have the last good version. The store goes on with the other objects, because an object that one user wrote must
+   * not end the watch of all objects.
    */
   private tryPut(object: KubeObject, options?: PutOptions): void {
     const text = keyText(keyOf(object));

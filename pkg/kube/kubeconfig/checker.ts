@@ -74,8 +74,8 @@ export class Checker {
   }
 
   /**
-   * Rejects impersonation fields that client-node ignores, since the manager would then act with other permissions, and
-   * exec plugins that need a terminal.
+   * Rejects impersonation fields, because client-node ignores them and the manager would act with other permissions.
+   * Also rejects exec plugins that need a terminal.
    */
   supported(user: UnknownRecord): void {
     if (textAt(fieldAt(user, 'exec'), 'interactiveMode') === 'Always')
