@@ -36,6 +36,9 @@ spec:
       key2: "value2"
 `;
 
+/** A manifest whose comparison needs more stack than there is. */
+const DEEP = `{"spec":{"eks-fargate":{"selectors":[${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)},{}]}}}`;
+
 const VALID = { clusterName: 'c', selectors: [{ namespace: 'web' }] };
 const withFargate = (change: object, spec: object = {}): object => ({
   spec: { provisioner: 'eks-fargate', strategy: { type: 'managed' }, 'eks-fargate': { ...VALID, ...change }, ...spec },
@@ -82,6 +85,39 @@ describe('decodeFargateGroup', () => {
         { namespace: 'b', labels: {} },
       ],
       tags: { Team: 'a', Env: 'b', key: 'k', value: 'v' },
+    });
+  });
+
+  describe('after a client-side kubectl apply, which drops fields without a value', () => {
+    const applied = parse(MANIFEST) as { readonly spec: { readonly 'eks-fargate': object } };
+    const shortened = (selectors: readonly object[], annotation: string = JSON.stringify(applied)): object => ({
+      metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': annotation } },
+      spec: { ...applied.spec, 'eks-fargate': { ...applied.spec['eks-fargate'], selectors } },
+    });
+    const labels = { key2: 'value2', key1: 'value1' };
+
+    it('reads the namespaces from the annotation of kubectl', () => {
+      expect(decodedOf(shortened([{ labels }, { labels }])).selectors.map(({ namespace }) => namespace)).to.deep.equal([
+        'namespace1',
+        'namespace2',
+      ]);
+    });
+
+    const stale: readonly (readonly [given: string, group: object, index: number])[] = [
+      ['other labels', shortened([{ labels }, { labels: { other: 'x' } }]), 1],
+      ['another number of selectors', shortened([{ labels }]), 0],
+      ['no manifest', shortened([{ labels }, { labels }], '{'), 0],
+      ['a value that is nested deeply', shortened([{ labels }, { labels }], DEEP), 0],
+      ['another manifest', shortened([{ labels }, { labels }], '{"spec":[]}'), 0],
+    ];
+    for (const [given, group, index] of stale)
+      it(`refuses a selector without a namespace if the annotation has ${given}`, () => {
+        expect(problemsOf(group)).to.include(`spec.eks-fargate.selectors[${index}]: expected namespace`);
+      });
+
+    it('prefers what another client has written since', () => {
+      const { selectors } = decodedOf(shortened([{ namespace: 'a', labels }, { labels }]));
+      expect(selectors.map(({ namespace }) => namespace)).to.deep.equal(['a', 'namespace2']);
     });
   });
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleArn } from '../names.ts';
-import { isRecord, textAt } from '../record.ts';
+import { fieldAt, isRecord, textAt } from '../record.ts';
 import type { UnknownRecord } from '../record.ts';
 import {
   anything,
@@ -19,6 +19,7 @@ import {
 } from '../schema/field.ts';
 import type { Field } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
+import { withEmptyFields } from './last-applied.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
 
 // The kind InstanceGroup of keiko's instance-manager, as far as its provisioner eks-fargate needs it:
@@ -113,7 +114,17 @@ export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProble
   E.bimap(
     (problems: readonly DecodeProblem[]) => problems.map(withReadablePath),
     ({ spec }: { readonly spec: { readonly [PROVISIONER]: FargateGroup } }) => spec[PROVISIONER],
-  )(decode(InstanceGroup, input));
+  )(decode(InstanceGroup, withNamedSelectors(input)));
+
+/** Puts back the selectors of the form `- namespace1:` that a client-side `kubectl apply` has shortened. */
+function withNamedSelectors(group: unknown): unknown {
+  const spec = fieldAt(group, 'spec');
+  const fargate = fieldAt(spec, PROVISIONER);
+  const selectors = fieldAt(fargate, 'selectors');
+  if (!isRecord(group) || !isRecord(spec) || !isRecord(fargate) || !Array.isArray(selectors)) return group;
+  const named = withEmptyFields(group, ['spec', PROVISIONER, 'selectors'], selectors);
+  return { ...group, spec: { ...spec, [PROVISIONER]: { ...fargate, selectors: named } } };
+}
 
 /** Writes the path as kubectl and the API server do: `spec.eks-fargate.tags`. */
 const withReadablePath = (problem: DecodeProblem): DecodeProblem => ({

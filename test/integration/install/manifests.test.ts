@@ -20,6 +20,11 @@ const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /** The kinds without a namespace that `clusterctl delete` and `clusterctl upgrade` delete whatever their name is. */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 
+/** The flags that the documentation of a component tells the user to add. */
+const FLAGS_TO_ADD: Readonly<Record<string, readonly string[]>> = {
+  'instance-groups': ['--allow-eks-cluster=default=123456789012/eu-west-1/*'],
+};
+
 interface Container {
   readonly name: string;
   readonly args: readonly string[];
@@ -117,7 +122,8 @@ describe('the manifests of an installation', () => {
       expect(containers.map(({ name: container }) => container)).to.deep.equal(['manager']);
       const args = containers.flatMap((container) => container.args);
       for (const arg of args) expect(arg).to.match(/^--[a-z-]+=.+$/);
-      expect(parseFlags(args)).to.satisfy(isRight);
+      const added = components.flatMap((component) => FLAGS_TO_ADD[component] ?? []);
+      expect(parseFlags([...args, ...added])).to.satisfy(isRight);
     });
   }
 
