@@ -33,7 +33,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster)
+demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; KEIKO=1: an InstanceGroup)
 	@node test/demo/main.ts
 
 .PHONY: test

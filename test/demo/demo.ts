@@ -5,6 +5,8 @@ import type { Printer } from './output/printer.ts';
 import { ProfileWatcher } from './profile-watcher.ts';
 import { showProfileCreation, showProfileDeletion, showNextSteps } from './profile-demo.ts';
 import { startEnvironment } from './environment.ts';
+import { runInstanceGroupDemo } from './instance-group-demo.ts';
+import type { StopConditions } from './stop-conditions.ts';
 import { runTeardownDemo } from './teardown-demo.ts';
 
 /**
@@ -13,8 +15,12 @@ import { runTeardownDemo } from './teardown-demo.ts';
  */
 export type DemoMode = 'stay' | 'once' | 'teardown';
 
+/** The object that the demo creates in the modes `stay` and `once`. */
+export type DemoSubject = 'AWSFargateProfile' | 'InstanceGroup';
+
 export interface DemoOptions {
   readonly mode: DemoMode;
+  readonly subject: DemoSubject;
   /** This signal is aborted when the user interrupts the demo. */
   readonly stop: AbortSignal;
 }
@@ -23,11 +29,11 @@ export interface DemoOptions {
 export class Interrupted extends Error {}
 
 /**
- * Runs the demo: shows the AWSFargateProfile in config/samples, or the teardown of a cluster with three
- * AWSFargateProfiles. At its end, the demo stops all processes that it has started.
+ * Runs the demo: shows the AWSFargateProfile in config/samples, or the InstanceGroup in the documentation of keiko, or the
+ * teardown of a cluster with three AWSFargateProfiles. At its end, the demo stops all processes that it has started.
  * @throws {Interrupted} when the user interrupts the demo before it is complete
  */
-export async function runDemo(printer: Printer, { mode, stop }: DemoOptions): Promise<void> {
+export async function runDemo(printer: Printer, { mode, subject, stop }: DemoOptions): Promise<void> {
   const startedAt = performance.now();
   const stopped = new Promise<void>((resolve) => {
     stop.addEventListener('abort', () => resolve(), { once: true });
@@ -44,12 +50,11 @@ export async function runDemo(printer: Printer, { mode, stop }: DemoOptions): Pr
   const { signal } = watching;
   try {
     if (mode === 'teardown') await runTeardownDemo(printer, controlPlane, { signal, interrupt });
-    else
-      await runProfileDemo(printer, controlPlane, {
-        signal,
-        interrupt,
-        stopped: mode === 'once' ? undefined : stopped,
-      });
+    else {
+      const conditions = { signal, interrupt, stopped: mode === 'once' ? undefined : stopped };
+      if (subject === 'InstanceGroup') await runInstanceGroupDemo(printer, controlPlane, conditions);
+      else await runProfileDemo(printer, controlPlane, conditions);
+    }
   } finally {
     watching.abort();
     await controlPlane.stop();
@@ -60,18 +65,6 @@ export async function runDemo(printer: Printer, { mode, stop }: DemoOptions): Pr
       ? '\nAll processes are stopped, and their files are removed.'
       : `\nThe demo succeeded after ${seconds} s.`,
   );
-}
-
-interface StopConditions {
-  /** Aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
-  readonly signal: AbortSignal;
-  /** This promise rejects when the user interrupts the demo. */
-  readonly interrupt: Promise<never>;
-  /**
-   * In the mode `stay`, a promise that resolves when the user interrupts the demo. Undefined in the mode `once`, which
-   * ends after the last step of the demo.
-   */
-  readonly stopped: Promise<void> | undefined;
 }
 
 async function runProfileDemo(

@@ -37,14 +37,20 @@ export interface DemoEnvironment {
   readonly processExited: Promise<never>;
 }
 
-/**
- * Starts the AWS emulator and the manager, and prints a line about each of the two.
- * @param others a function that starts further controllers; called before the manager starts
- */
+export interface EnvironmentOptions {
+  /** Starts further controllers; called before the manager starts. */
+  readonly others?: (
+    environment: Pick<DemoEnvironment, 'controlPlane' | 'aws' | 'awsUrl'>,
+  ) => Promise<OtherControllers>;
+  /** Flags of the manager besides those of every demo. */
+  readonly flags?: readonly string[];
+}
+
+/** Starts the AWS emulator and the manager, and prints a line about each of the two. */
 export async function startEnvironment(
   printer: Printer,
   controlPlane: ControlPlane,
-  others?: (environment: Pick<DemoEnvironment, 'controlPlane' | 'aws' | 'awsUrl'>) => Promise<OtherControllers>,
+  { others, flags = [] }: EnvironmentOptions = {},
 ): Promise<DemoEnvironment> {
   const { gitVersion } = await controlPlane.api.get<{ readonly gitVersion: string }>('/version');
   printComponent(printer, `Kubernetes API server ${gitVersion}`, controlPlane.url);
@@ -55,7 +61,7 @@ export async function startEnvironment(
   await aws.setConfig({ iam: { trustVisibleToEksMs: ROLE_UNKNOWN_MS } });
   printComponent(printer, 'Emulated EKS, IAM and STS', awsUrl);
   const started = await others?.({ controlPlane, aws, awsUrl });
-  const manager = await startManager(controlPlane, { awsUrl, flags: ['--sync-period', SYNC_PERIOD] });
+  const manager = await startManager(controlPlane, { awsUrl, flags: ['--sync-period', SYNC_PERIOD, ...flags] });
   printComponent(printer, 'Manager dist/manager.mjs', `ready; it logs to ${manager.logPath}`);
   const processExited = Promise.race([emulator, manager, ...(started?.processes ?? [])].map(rejectOnExit));
   processExited.catch(() => undefined);

@@ -11,6 +11,7 @@ const SIGNAL_EXIT = 128;
  * as not set.
  */
 const isSet = (name: string): boolean => !['', '0'].includes(process.env[name] ?? '');
+const subject = isSet('KEIKO') ? 'InstanceGroup' : 'AWSFargateProfile';
 const mode = isSet('TEARDOWN') ? 'teardown' : isSet('ONCE') ? 'once' : 'stay';
 const stop = new AbortController();
 let exitCodeOfSignal = 0;
@@ -34,7 +35,7 @@ function exitWhenFlushed(exitCode: number): void {
 }
 
 try {
-  await runDemo(new Printer(process.stdout), { mode, stop: stop.signal });
+  await runDemo(new Printer(process.stdout), { mode, subject, stop: stop.signal });
   exitWhenFlushed(0);
 } catch (error) {
   const isInterrupted = error instanceof Interrupted;

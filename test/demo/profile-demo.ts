@@ -62,15 +62,31 @@ export async function showProfileDeletion(context: DemoContext): Promise<void> {
   await runKubectl(context, ['get', 'awsfargateprofiles']);
 }
 
-/** Prints commands that the user can try while the demo keeps running. */
-export async function showNextSteps({ printer, environment }: DemoContext): Promise<void> {
-  const { controlPlane, aws, awsUrl, manager } = environment;
-  const { region, cluster, name } = (await aws.profiles())[0] ?? {};
+export type Suggestion = readonly [words: string, command: string];
+
+/** Prints what the commands that the user can try need. */
+export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'printer' | 'environment'>): void {
+  const { controlPlane, awsUrl } = environment;
   printer.heading('Try these commands in another terminal');
   printer.line(`  export KUBECONFIG=${controlPlane.kubeconfigPath}`);
   printer.line(`  alias kubectl=${controlPlane.kubectlPath}`);
   printer.line(`  emulator=${awsUrl}/_emulator`);
-  const suggestions: readonly (readonly [words: string, command: string])[] = [
+}
+
+export function printSuggestions(printer: Printer, suggestions: readonly Suggestion[]): void {
+  for (const [words, command] of suggestions) {
+    printer.line();
+    printer.line(`  # ${words}`);
+    printer.line(`  ${command}`);
+  }
+}
+
+/** Prints commands that the user can try while the demo keeps running. */
+export async function showNextSteps({ printer, environment }: DemoContext): Promise<void> {
+  const { aws, manager } = environment;
+  const { region, cluster, name } = (await aws.profiles())[0] ?? {};
+  printShellSetUp({ printer, environment });
+  const suggestions: readonly Suggestion[] = [
     ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],
     ['Change a tag, then a subnet (which EKS cannot change)', 'kubectl edit awsfp web'],
     ['List the profiles in AWS (roles and calls work the same way)', 'curl -s $emulator/profiles | jq'],
@@ -81,15 +97,11 @@ export async function showNextSteps({ printer, environment }: DemoContext): Prom
     ['Follow the log of the manager, with each AWS call', `tail -f ${manager.logPath}`],
     ['Delete the profile and its role', 'kubectl delete awsfp web'],
   ];
-  for (const [words, command] of suggestions) {
-    printer.line();
-    printer.line(`  # ${words}`);
-    printer.line(`  ${command}`);
-  }
+  printSuggestions(printer, suggestions);
   printer.line('\nChanges of profiles appear below. Ctrl-C ends everything and removes all files.\n');
 }
 
-function printAwsResources(printer: Printer, resources: ReturnType<typeof listAwsResources>): void {
+export function printAwsResources(printer: Printer, resources: ReturnType<typeof listAwsResources>): void {
   for (const resource of resources) {
     printer.line();
     for (const [label, values] of resource) {

@@ -44,9 +44,9 @@ export async function runTeardownDemo(
 ): Promise<void> {
   const progress = new ClusterProgress(controlPlane.api, printer);
   const onDeleteAttempt = reportDeleteAttempts(progress);
-  const starting = startEnvironment(printer, controlPlane, (environment) =>
-    startOtherControllers(printer, environment, onDeleteAttempt),
-  );
+  const starting = startEnvironment(printer, controlPlane, {
+    others: (environment) => startOtherControllers(printer, environment, onDeleteAttempt),
+  });
   const environment = await Promise.race([starting, interrupt]);
   try {
     const processExited = Promise.race([environment.processExited, progress.follow(signal)]);

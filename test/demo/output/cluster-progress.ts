@@ -9,28 +9,39 @@ const KINDS = {
   AWSManagedControlPlane: '/apis/controlplane.cluster.x-k8s.io/v1beta2/awsmanagedcontrolplanes',
   AWSManagedCluster: '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsmanagedclusters',
   AWSFargateProfile: '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles',
+  InstanceGroup: '/apis/instancemgr.keikoproj.io/v1alpha1/instancegroups',
 } as const;
 export type WatchedKind = keyof typeof KINDS;
 
 /** The widths of the columns for the seconds and for the object, in characters. */
 const WIDTHS = [10, 49];
 
-/** Prints each change of the objects of a cluster on one line, with the seconds since the last command. */
+/** The kinds of the objects of a Cluster. */
+export const KINDS_OF_CLUSTER = [
+  'Cluster',
+  'AWSManagedControlPlane',
+  'AWSManagedCluster',
+  'AWSFargateProfile',
+] as const satisfies readonly WatchedKind[];
+
+/** Prints each change of the objects of some kinds on one line, with the seconds since the last command. */
 export class ClusterProgress {
   readonly #api: ApiClient;
   readonly #printer: Printer;
+  readonly #kinds: readonly WatchedKind[];
   readonly #since: CommandTimer;
   readonly #objects = new Map<string, RawObject>();
 
-  constructor(api: ApiClient, printer: Printer) {
+  constructor(api: ApiClient, printer: Printer, kinds: readonly WatchedKind[] = KINDS_OF_CLUSTER) {
     this.#api = api;
+    this.#kinds = kinds;
     this.#printer = printer;
     this.#since = new CommandTimer(printer);
   }
 
-  /** Watches the objects of the cluster and prints their changes until `signal` is aborted. */
+  /** Watches the objects and prints their changes until `signal` is aborted. */
   async follow(signal: AbortSignal): Promise<void> {
-    await Promise.all((Object.keys(KINDS) as WatchedKind[]).map((kind) => this.#follow(kind, signal)));
+    await Promise.all(this.#kinds.map((kind) => this.#follow(kind, signal)));
   }
 
   /**

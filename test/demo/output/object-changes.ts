@@ -1,3 +1,5 @@
+import { textAt } from '../../../api/record.ts';
+import { GROUP_FINALIZER } from '../../../controllers/instancegroups/decide.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
@@ -7,6 +9,7 @@ import { FINALIZER } from '../../world/aws/capa-resources.ts';
 const OWNERS: Readonly<Record<string, string>> = {
   [CONTROL_PLANE_FINALIZER]: 'this provider',
   [FINALIZER]: 'this provider',
+  [GROUP_FINALIZER]: 'this provider',
   [CAPA_FINALIZER]: 'the AWS provider',
   'cluster.cluster.x-k8s.io': 'Cluster API',
 };
@@ -32,9 +35,15 @@ export function describeObjectChanges(before: RawObject | undefined, after: RawO
     ...(deletionTimestamp !== undefined && lost.length > 0
       ? [`has lost the finalizer of ${describeOwners(lost)}`]
       : []),
+    ...(stateOf(after) === undefined || stateOf(after) === (before && stateOf(before))
+      ? []
+      : [`has the state ${stateOf(after)}`]),
     ...(words === undefined || words === (before && conditionMessage(before, type)) ? [] : [`says: ${words}`]),
   ];
 }
+
+/** The state of an InstanceGroup. */
+const stateOf = ({ status }: RawObject): string | undefined => textAt(status, 'currentState');
 
 /**
  * Returns the message of a condition; undefined when the object does not have the condition, when the condition has no

@@ -34,7 +34,7 @@ async function startDemo(
   const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
   const child = spawn(file, args, {
     cwd: ROOT,
-    env: { ...process.env, ONCE: '', TEARDOWN: '', TMPDIR: folder, ...env },
+    env: { ...process.env, ONCE: '', TEARDOWN: '', KEIKO: '', TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
@@ -142,6 +142,25 @@ describe('the demo', function () {
       /^The demo succeeded after \d+\.\d s\.$/,
     ]);
     expect(demo.text(), 'escape sequences').not.to.contain('\u001B');
+    await expectNothingLeft(demo);
+  });
+
+  it('shows how the InstanceGroup in the documentation of keiko becomes Ready and is deleted, and exits with 0', async () => {
+    demo = await startDemo({ ONCE: '1', KEIKO: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+    expectInOrder(demo.text(), [
+      /^\$ kubectl apply --server-side -k config\/keiko$/,
+      /^\$ kubectl apply -f test\/demo\/instance-group\.yaml$/,
+      /^ +\d+\.\d s {2}InstanceGroup hello-world +has the state ReconcileModifying$/,
+      /^ +\d+\.\d s {2}InstanceGroup hello-world +has the state Ready$/,
+      /^ {2}Fargate profile +fargate-the-cluster-for-my-pods-6341909053218016865$/,
+      /^ +role +arn:aws:iam::123456789012:role\/MyPodRole$/,
+      /^\$ kubectl delete -f test\/demo\/instance-group\.yaml --wait=false$/,
+      /^ +\d+\.\d s {2}AWSFargateProfile hello-world +is gone$/,
+      /^ +\d+\.\d s {2}InstanceGroup hello-world +is gone$/,
+      /^ {2}Fargate profiles +none$/,
+      /^The demo succeeded after \d+\.\d s\.$/,
+    ]);
     await expectNothingLeft(demo);
   });
 
