@@ -12,7 +12,9 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
   // The annotation may be no JSON, or nested too deeply to be compared.
-  return text === undefined ? list : getOrElse(() => list)(tryCatch(() => restore(list, valueAt(JSON.parse(text), path))));
+  return text === undefined
+    ? list
+    : getOrElse(() => list)(tryCatch(() => restore(list, valueAt(JSON.parse(text), path))));
 }
 
 const valueAt = (value: unknown, path: readonly string[]): unknown => path.reduce(fieldAt, value);

@@ -47,8 +47,9 @@ export class GroupReporter {
     context: ReconcileContext,
   ): Promise<void> {
     const before = currentStateOf(group);
-    await this.writeStatus(group, state, context.signal);
+    // The event comes first: the API server may refuse the status too.
     this.recordError(group, state, context);
+    await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);
     if (state.state === 'Ready' && before !== 'Ready') {
       this.options.recorder.record(group, 'Normal', 'Ready', state.message);
