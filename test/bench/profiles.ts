@@ -47,6 +47,7 @@ export class BenchProfiles {
   readonly #size: ProfileCounts;
   /** Whether each existing AWSFargateProfile of the benchmark is Ready, by the name of the object. */
   readonly #ready = new Map<string, boolean>();
+  #readyCount = 0;
   #suffix = '';
   #onChange: (() => void) | undefined;
 
@@ -115,7 +116,7 @@ export class BenchProfiles {
   async changeTags(count: number): Promise<void> {
     const names = this.#names();
     const changed = range(count).flatMap((index) => names[Math.floor((index * names.length) / count)] ?? []);
-    for (const { name } of changed) this.#ready.set(name, false);
+    for (const { name } of changed) this.#set(name, false);
     await inParallel(changed, AT_ONCE, async ({ name, namespace }) => {
       const patch = { spec: { additionalTags: { changed: 'by-the-bench' } } };
       await this.#api.patch(pathOf(name, namespace), patch, 'merge', { fieldValidation: 'Strict' });
@@ -128,7 +129,8 @@ export class BenchProfiles {
     while (!signal.aborted) {
       const { items, metadata } = await this.#api.list(path);
       this.#ready.clear();
-      for (const item of items) if (this.#isOurs(item)) this.#ready.set(item.metadata.name, isReady(item));
+      this.#readyCount = 0;
+      for (const item of items) if (this.#isOurs(item)) this.#set(item.metadata.name, isReady(item));
       this.#onChange?.();
       // The watch can end early: the API server closes watches of custom resources when their CustomResourceDefinition
       // changes.
@@ -139,8 +141,7 @@ export class BenchProfiles {
       )) {
         if (type === 'ERROR') break;
         if (!this.#isOurs(object)) continue;
-        if (type === 'DELETED') this.#ready.delete(object.metadata.name);
-        else this.#ready.set(object.metadata.name, isReady(object));
+        this.#set(object.metadata.name, type === 'DELETED' ? undefined : isReady(object));
         this.#onChange?.();
       }
     }
@@ -156,9 +157,14 @@ export class BenchProfiles {
 
   /** The number of AWSFargateProfiles that are Ready. */
   get ready(): number {
-    let ready = 0;
-    for (const isOne of this.#ready.values()) ready += isOne ? 1 : 0;
-    return ready;
+    return this.#readyCount;
+  }
+
+  /** Records whether an object is Ready; undefined: the object no longer exists. */
+  #set(name: string, isReadyNow: boolean | undefined): void {
+    this.#readyCount += Number(isReadyNow === true) - Number(this.#ready.get(name) === true);
+    if (isReadyNow === undefined) this.#ready.delete(name);
+    else this.#ready.set(name, isReadyNow);
   }
 
   async #until(what: string, limitMs: number, isDone: () => boolean): Promise<void> {

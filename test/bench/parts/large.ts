@@ -49,7 +49,7 @@ async function measureNew(world: BenchWorld, profiles: BenchProfiles): Promise<C
 
 async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise<Column> {
   const { manager, figures } = await measureStart(world, [`--sync-period=${SYNC_PERIOD_MS}ms`]);
-  const comparing = await restWhileComparing(world, manager, SYNC_PERIOD_MS);
+  const comparing = await restWhileComparing(world, manager, { syncMs: SYNC_PERIOD_MS, periods: 1 });
   const changing = await measureChanges(world, manager, profiles);
   await stopManager(manager);
   return {

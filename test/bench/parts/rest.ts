@@ -13,7 +13,8 @@ const LIFECYCLE_MS = 2_000;
 const LIMIT_MS = 180_000;
 /** The sync period of the manager at rest: short, so that the manager compares each object with AWS several times. */
 const SYNC_PERIOD_MS = 20_000;
-const REST_MS = 60_000;
+/** How many sync periods the measurement takes. */
+const REST_PERIODS = 2;
 /** The time in which a manager that is started again must not write to the API server. */
 const RESTART_MS = 5_000;
 
@@ -45,7 +46,7 @@ async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptio
   const rested = await rest(world, first);
   await stopManager(first);
   const second = await world.startManager([`--sync-period=${SYNC_PERIOD_MS}ms`]);
-  const comparing = await restWhileComparing(world, second, SYNC_PERIOD_MS);
+  const comparing = await restWhileComparing(world, second, { syncMs: SYNC_PERIOD_MS, periods: REST_PERIODS });
   await stopManager(second);
   const third = await world.startManager();
   const restart = await world.measure(third, () => delay(RESTART_MS));
@@ -73,10 +74,14 @@ async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptio
 const rest = (world: BenchWorld, manager: RunningManager): Promise<Phase> =>
   world.measure(manager, () => delay(RESTART_MS));
 
-/** Measures for a minute, after a manager that was just started has compared all its objects with AWS once. */
-export async function restWhileComparing(world: BenchWorld, manager: RunningManager, syncMs: number): Promise<Phase> {
+/** Measures several sync periods of a manager that was just started and has compared all its objects with AWS once. */
+export async function restWhileComparing(
+  world: BenchWorld,
+  manager: RunningManager,
+  { syncMs, periods }: { readonly syncMs: number; readonly periods: number },
+): Promise<Phase> {
   await delay(syncMs);
-  return world.measure(manager, () => delay(REST_MS));
+  return world.measure(manager, () => delay(periods * syncMs));
 }
 
 /** Returns the figures of a phase in which the manager has compared objects with AWS and had nothing to change. */
