@@ -241,7 +241,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     remove(world);
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    // The garbage collector does this.
+    // The garbage collector of Kubernetes removes the owner reference and its own finalizer.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);

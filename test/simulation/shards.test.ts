@@ -17,7 +17,10 @@ function create(world: SimulatedWorld, name: string, spec: object = {}): void {
   });
 }
 
-/** A world with a manager for the objects with the filter `blue`, and one for those with the filter `green`. */
+/**
+ * A world with two managers: one for the objects with the watch filter `blue`, one for the objects with the watch
+ * filter `green`.
+ */
 function newShards(): SimulatedWorld {
   const world = new SimulatedWorld({ aws: { latencyMs: 20, eks: { createMs: 2 * SECOND, deleteMs: 2 * SECOND } } });
   for (const filter of ['blue', 'green']) world.start('--leader-elect', '--watch-filter', filter);
@@ -64,8 +67,9 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
-    // The first manager has found that no object uses the role, and its request to IAM takes long. Between the two, an
-    // object of the second manager begins, and finds the role complete.
+    // The first manager has found that no object uses the role, and begins to delete the role with a request to IAM
+    // that takes long. Before IAM carries out the request, an object of the second manager begins, and finds the role
+    // complete.
     it('do not use a role that the other one is deleting', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE });

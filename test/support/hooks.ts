@@ -34,7 +34,10 @@ function openSince(before: ReadonlyMap<string, number>): readonly string[] {
   });
 }
 
-/** The open connections, e.g. `127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server forgot them. */
+/**
+ * The open connections, e.g. `127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server forgot to close
+ * them.
+ */
 function openConnections(): readonly string[] {
   // Node.js has no public list of handles. Only this message of a failed run depends on the private one.
   const handles = (process as { _getActiveHandles?: () => readonly unknown[] })._getActiveHandles?.() ?? [];

@@ -56,7 +56,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   const providerOf = ({ metadata }: RawObject): string | undefined => metadata.labels?.['cluster.x-k8s.io/provider'];
   const others = (): readonly string[] => capa.released.filter((name) => !OURS.test(name));
 
-  /** The restorations that the keeper remembers, oldest first. */
+  /** The restorations in the record of the keeper of the CRD, oldest first. */
   const restorations = async (): Promise<
     readonly { readonly dropped?: unknown; readonly lost?: readonly string[] }[]
   > => {
@@ -65,8 +65,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   };
 
   /**
-   * Waits until the CRD is ours, no webhook for AWSFargateProfiles is left, and the keeper has listed the objects that
-   * lost fields.
+   * Waits until three things are true: the API server has the CRD of this provider, no webhook for AWSFargateProfiles
+   * is left, and the keeper of the CRD has listed the objects that lost fields.
    */
   const restored = (): Promise<unknown> =>
     eventually(

@@ -32,8 +32,8 @@ interface Deployment {
   };
 }
 
-// One reader follows the pages in this order, with the real make, clusterctl and kubectl. No kubelet runs the Deployment, so
-// the test starts the manager that it names, as the ServiceAccount that it names.
+// The test follows the pages in this order, as one reader would, with the real make, clusterctl and kubectl. No kubelet
+// runs the Deployment, so the test starts the manager of the Deployment as the ServiceAccount of the Deployment.
 describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md', function () {
   this.timeout(180_000);
   let world: World;
@@ -46,10 +46,11 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     const core = await coreRelease().catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
     world = await startWorld({ crds: [...capa, CERT_MANAGER], hasRbac: false });
-    // clusterctl makes and deletes a namespace at each `init`, and waits for the deletions of `delete`.
+    // Each `clusterctl init` makes and deletes a namespace, and `clusterctl delete` waits until the deleted objects are
+    // gone. Both need the controllers of kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
     clone = makeClone();
-    // The image takes minutes and packages of Debian: test/image builds it.
+    // Building the image takes minutes and needs packages of Debian. The tests in test/image build the image.
     const env = { RELEASE_FLAGS: '--no-container-image' };
     terminal = await openTerminal(world.controlPlane, { programs: { clusterctl }, directory: clone.directory, env });
     cpSync(core, join(terminal.home, CORE), { recursive: true });
@@ -68,7 +69,10 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   const upgrade = takeBlocks('docs/upgrade.md', import.meta.url);
   const uninstall = takeBlocks('docs/uninstall.md', import.meta.url);
 
-  /** A reader has the release of Cluster API from the network; this one has it in a directory. */
+  /**
+   * The configuration of clusterctl. A reader gets the release of Cluster API from the network, the test gets it from a
+   * directory.
+   */
   function withCore({ providers = [], ...variables }: { readonly providers?: readonly object[] }): string {
     const url = `file://${terminal.home}/${CORE}/core-components.yaml`;
     return stringify({ providers: [...providers, { name: 'cluster-api', type: 'CoreProvider', url }], ...variables });
@@ -101,7 +105,7 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   });
 
   it('lead to a profile that becomes Ready, and show it', async () => {
-    // What CAPA does for the control plane of the flavor.
+    // CAPA would create this EKS cluster for the control plane of the flavor.
     await world.createEksCluster('my-cluster', { region: 'eu-west-1' });
     expect(await terminal.run(quickStart.next('kubectl apply'))).to.match(/awsfargateprofile\S*\/web condition met/);
     expect(world.awsView.profile('default_web')?.status).to.equal('ACTIVE');

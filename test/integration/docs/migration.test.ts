@@ -78,7 +78,7 @@ describe('docs/migration-from-capa.md', function () {
     writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
     const { code, stderr } = await world.kubectl(['apply', '--server-side', '--force-conflicts', '-k', overlay]);
     expect(code, stderr).to.equal(0);
-    // No kubelet runs the Deployment.
+    // No kubelet runs the Deployment, so the test starts the manager.
     await world.startManager({
       flags: ['--manage-crd=true'],
     });
@@ -152,7 +152,7 @@ describe('docs/migration-from-capa.md', function () {
 
   it('ends with the command that makes a stopped keeper go on', async () => {
     await run('delete configmap capaf-crd-keeper');
-    // What CAPA would delete, the test deletes.
+    // The test deletes the resources that CAPA would delete.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
     world.aws.admin.removeRole({ name: ROLE });

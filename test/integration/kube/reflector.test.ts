@@ -210,8 +210,8 @@ describe('a Reflector with a real API server', function () {
     };
     const { shows, logger, changes } = startReflector('widgets', newerClient);
     await shows('a');
-    // A watch that the cut meets before its response has begun is no interrupted watch: the reflector would list at
-    // once.
+    // The test waits until the response of the watch has begun. If the connection is cut earlier, the watch does not
+    // count as interrupted, and the reflector lists at once.
     await eventually(() => expect(connected.answered.filter(isWatch)).to.have.length(1));
     await create('widgets', 'b');
     connected.proxy.cut();

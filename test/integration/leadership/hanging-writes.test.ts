@@ -9,7 +9,7 @@ import { fargateProfile, startWorld } from '../../world/world.ts';
 const LEASE_MS = 6_000;
 /** More objects than the manager has connections to the API server. */
 const OBJECTS = 80;
-/** The connections of the manager that its watches leave for workers, at least. */
+/** The minimum number of connections that the watches of the manager leave for its workers. */
 const OCCUPIED = 50;
 
 describe('a leader whose writes all hang, as in a webhook without an answer', function () {

@@ -54,7 +54,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const { subnets } = world.aws.admin.createCluster({ name: eksName, region: REGION });
         const inEks = (profile: string, spec: object = {}): object =>
           fargateProfile(profile, { clusterName: undefined, eksCluster: { name: eksName, region: REGION, ...spec } });
-        // The other identity is one of the same account.
+        // The other identity belongs to the same AWS account.
         await createStaticIdentity(world, name, ACCOUNT);
         await world.apply(
           inEks(nameFor('joined')),

@@ -90,8 +90,8 @@ describe('a create that coincides with a cluster teardown', function () {
   describe('before the control plane finalizer is set', () => {
     it('is not made for a control plane that is being deleted', async () => {
       const cluster = await createManagedCluster(world, 'leaving');
-      // The simulator of CAPA adds its finalizer with a patch of the whole list, which could remove that of the test
-      // again.
+      // The simulator of CAPA adds its finalizer with a patch of the whole list of finalizers. Such a patch could
+      // remove the finalizer of the test again.
       await eventually(async () => (await finalizersOf(world, cluster.controlPlanePath)).includes(CAPA_FINALIZER), {
         what: 'the finalizer of Cluster API Provider AWS',
       });
