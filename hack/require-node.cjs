@@ -1,5 +1,5 @@
-// mocha loads this module first, to refuse an old Node.js. The module is plain JavaScript, because an older Node.js fails on
-// the first TypeScript file with the unhelpful error "Unknown file extension".
+// mocha loads this module first, to refuse an old Node.js. The module is plain JavaScript, because an older Node.js
+// fails on the first TypeScript file with the unhelpful error "Unknown file extension".
 'use strict';
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {

@@ -61,8 +61,8 @@ const Labels = map(string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * Reads a selector in keiko's form, or as the documentation of keiko prints it: `- namespace1:` with an empty value means the
- * namespace `namespace1`.
+ * Reads a selector in keiko's form, or as the documentation of keiko prints it: `- namespace1:` with an empty value
+ * means the namespace `namespace1`.
  */
 function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;

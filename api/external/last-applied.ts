@@ -5,9 +5,9 @@ import type { UnknownRecord } from '../record.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * A list of objects in the spec, with the fields that a client-side `kubectl apply` has dropped because they have no value. The
- * annotation of `kubectl apply` still has these fields. An object that differs in another field from the object in the
- * annotation stays as it is: another client has changed it since.
+ * A list of objects in the spec, with the fields that a client-side `kubectl apply` has dropped because they have no
+ * value. The annotation of `kubectl apply` still has these fields. An object that differs in another field from the
+ * object in the annotation stays as it is: another client has changed it since.
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);

@@ -50,8 +50,8 @@ const changeIn = (body: string): string =>
 const nameOfChange = (body: string): string =>
   ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the requests of
-// a pass, and the cases in which a pass ends before it reads or changes AWS.
+// `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the
+// requests of a pass, and the cases in which a pass ends before it reads or changes AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
@@ -60,7 +60,9 @@ describe('Reconciler', () => {
   let roles: KeyedMutex;
   let recordedEvents: string[];
   let reconciler: Reconciler;
-  /** The requests of the pass, in order: writes to the API server, control plane finalizer, AWS session, calls to AWS. */
+  /**
+   * The requests of the pass, in order: writes to the API server, control plane finalizer, AWS session, calls to AWS.
+   */
   let requests: string[];
   let finalizerResult: FinalizerResult;
   let credentialsProblem: CredentialsProblem | undefined;

@@ -97,7 +97,8 @@ export class Reconciler {
   }
 
   /**
-   * Runs one pass. If the API server rejects a request, the rejection is reported on the object. Other errors are thrown.
+   * Runs one pass. If the API server rejects a request, the rejection is reported on the object. Other errors are
+   * thrown.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;

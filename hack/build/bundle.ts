@@ -20,8 +20,8 @@ export interface Bundle {
 }
 
 /**
- * Code at the start of the bundle that refuses an old Node.js. Without it an older Node.js fails inside a library, with an
- * error that does not name the cause.
+ * Code at the start of the bundle that refuses an old Node.js. Without it an older Node.js fails inside a library, with
+ * an error that does not name the cause.
  */
 const refuseOldNode = `const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
@@ -30,31 +30,33 @@ if (__major < 22 || (__major === 22 && __minor < 19)) {
 }`;
 
 /**
- * Code at the start of the bundle that defines require(): CommonJS packages in the bundle call it for Node's own modules,
- * and an ES module has none.
+ * Code at the start of the bundle that defines require(): CommonJS packages in the bundle call it for Node's own
+ * modules, and an ES module has none.
  */
 const makeRequire = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);`;
 
-/** The path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not say so. */
+/**
+ * The path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not say so.
+ */
 const WITHOUT_SIDE_EFFECTS = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 
 /**
- * Drops unused modules of @kubernetes/client-node from the bundle. The package has a class for each of 758 Kubernetes types.
- * The manager needs none of them, and evaluating them takes 14 MiB for the life of the process.
+ * Drops unused modules of @kubernetes/client-node from the bundle. The package has a class for each of 758 Kubernetes
+ * types. The manager needs none of them, and evaluating them takes 14 MiB for the life of the process.
  */
 const dropUnusedModels: Plugin = {
   name: 'drop unused modules of client-node',
   setup(building) {
     building.onResolve({ filter: /^@kubernetes\/client-node/ }, async ({ path, pluginData, kind, ...from }) => {
-      // The plugin data marks imports that this plugin resolves itself with building.resolve(), because the plugin would
-      // otherwise call itself for ever.
+      // The plugin data marks imports that this plugin resolves itself with building.resolve(), because the plugin
+      // would otherwise call itself for ever.
       if (pluginData === dropUnusedModels || kind !== 'import-statement') return undefined;
       const found = await building.resolve(path, { ...from, kind, pluginData: dropUnusedModels });
       return WITHOUT_SIDE_EFFECTS.test(found.path) ? { ...found, sideEffects: false } : found;
     });
-    // Modules of @kubernetes/client-node import each other by file name. esbuild would list a folder of 758 files for each
-    // import, which takes ten seconds of processor time; joining the paths gives the same result.
+    // Modules of @kubernetes/client-node import each other by file name. esbuild would list a folder of 758 files for
+    // each import, which takes ten seconds of processor time; joining the paths gives the same result.
     building.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, kind, resolveDir }) => {
       if (kind !== 'import-statement' || !WITHOUT_SIDE_EFFECTS.test(importer)) return undefined;
       return { path: join(resolveDir, path), sideEffects: false };
@@ -65,8 +67,8 @@ const dropUnusedModels: Plugin = {
 const UNDICI_CLIENTS = fileURLToPath(new URL('undici.mjs', import.meta.url));
 
 /**
- * Replaces undici by hack/build/undici.mjs, which exports only the clients that the manager uses. An import of another name
- * fails the build.
+ * Replaces undici by hack/build/undici.mjs, which exports only the clients that the manager uses. An import of another
+ * name fails the build.
  */
 const dropUnusedUndici: Plugin = {
   name: 'drop unused parts of undici',
@@ -83,8 +85,8 @@ const options: BuildOptions = {
   target: 'node22.19',
   // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
   mainFields: ['module', 'main'],
-  // Bundles only one build of fp-ts and io-ts. The sources of the manager import the CommonJS build, which Node.js can run
-  // without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would not be compatible.
+  // Bundles only one build of fp-ts and io-ts. The sources of the manager import the CommonJS build, which Node.js can
+  // run without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would not be compatible.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
   banner: { js: `${HASHBANG}\n${makeRequire}\n${refuseOldNode}` },
   // Removes indentation and comments from the bundle: Node.js keeps its text in memory, and the text is a third shorter

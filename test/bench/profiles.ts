@@ -15,7 +15,10 @@ import { REGION } from '../world/world.ts';
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 /** How many requests the benchmark sends to the API server in parallel while it prepares a measurement. */
 const PREPARING = 20;
-/** How many requests the benchmark sends to the API server in parallel while it measures: all objects of a burst at once. */
+/**
+ * How many requests the benchmark sends to the API server in parallel while it measures: all objects of a burst at
+ * once.
+ */
 const AT_ONCE = 200;
 
 export interface ProfileCounts {
@@ -89,8 +92,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Creates all AWSFargateProfiles at once, cluster by cluster. Profiles of another suffix have other names: a profile that
-   * was deleted is not created again.
+   * Creates all AWSFargateProfiles at once, cluster by cluster. Profiles of another suffix have other names: a profile
+   * that was deleted is not created again.
    */
   async createProfiles(suffix = ''): Promise<void> {
     this.#suffix = suffix;
@@ -110,8 +113,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Changes the tags of profiles that are evenly spread over all profiles, and marks them as not Ready until the manager
-   * reports the new generation.
+   * Changes the tags of profiles that are evenly spread over all profiles, and marks them as not Ready until the
+   * manager reports the new generation.
    */
   async changeTags(count: number): Promise<void> {
     const names = this.#names();

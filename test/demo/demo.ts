@@ -29,8 +29,9 @@ export interface DemoOptions {
 export class Interrupted extends Error {}
 
 /**
- * Runs the demo: shows the AWSFargateProfile in config/samples, or the InstanceGroup in the documentation of keiko, or the
- * teardown of a cluster with three AWSFargateProfiles. At its end, the demo stops all processes that it has started.
+ * Runs the demo: shows the AWSFargateProfile in config/samples, or the InstanceGroup in the documentation of keiko, or
+ * the teardown of a cluster with three AWSFargateProfiles. At its end, the demo stops all processes that it has
+ * started.
  * @throws {Interrupted} when the user interrupts the demo before it is complete
  */
 export async function runDemo(printer: Printer, { mode, subject, stop }: DemoOptions): Promise<void> {

@@ -24,7 +24,9 @@ const MANIFEST = fileURLToPath(new URL('instance-group.yaml', import.meta.url));
 const INSTANCE_GROUPS = '/apis/instancemgr.keikoproj.io/v1alpha1/instancegroups';
 const EKS_CLUSTER = 'the-cluster-for-my-pods';
 const SUBNETS = ['subnet-1a2b3c4d', 'subnet-4d3c2b1a', 'subnet-0w9x8y7z'];
-/** The time limit of each wait in the demo. A wait usually takes seconds; the limit is long enough for a busy machine. */
+/**
+ * The time limit of each wait in the demo. A wait usually takes seconds; the limit is long enough for a busy machine.
+ */
 const TIMEOUT_MS = 60_000;
 
 /** The values that all steps of the demo use. */

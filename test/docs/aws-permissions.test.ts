@@ -20,8 +20,8 @@ const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-farg
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
 /**
- * The JSON texts of the page: the policy, the statements that replace some of it if a boundary is required, and the statement
- * with which EKS chooses subnets.
+ * The JSON texts of the page: the policy, the statements that replace some of it if a boundary is required, and the
+ * statement with which EKS chooses subnets.
  */
 const blocks = takeBlocks('docs/aws-permissions.md', import.meta.url);
 const POLICY = blocks.next('"Version"');
@@ -54,8 +54,8 @@ function called(service: 'eks' | 'iam'): readonly string[] {
 }
 
 /**
- * Runs the manager through creations, corrections, adoptions and deletions, on an emulated AWS that denies what the policy
- * does not allow. Returns the questions that AWS has asked about the calls.
+ * Runs the manager through creations, corrections, adoptions and deletions, on an emulated AWS that denies what the
+ * policy does not allow. Returns the questions that AWS has asked about the calls.
  */
 async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly string[]): Promise<readonly Question[]> {
   const world = new SimulatedWorld();

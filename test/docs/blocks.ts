@@ -56,8 +56,8 @@ function marksAbove(lines: readonly string[], fence: number): Pick<Block, 'teste
 }
 
 /**
- * The blocks of a page that a test file runs, in their order. Each call of `next` returns one of them. If all tests of the
- * file pass and a block is left, a hook of Mocha fails.
+ * The blocks of a page that a test file runs, in their order. Each call of `next` returns one of them. If all tests of
+ * the file pass and a block is left, a hook of Mocha fails.
  */
 export interface TestedBlocks {
   /**

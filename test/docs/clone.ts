@@ -8,8 +8,8 @@ const COPIED = ['config'];
 const ABSENT = ['out', '.git'];
 
 /**
- * A directory in which commands of a page run as in a clone of this repository, without a trace in the repository itself:
- * it has links to the files of the repository.
+ * A directory in which commands of a page run as in a clone of this repository, without a trace in the repository
+ * itself: it has links to the files of the repository.
  */
 export function makeClone(): { readonly directory: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'capaf-clone-'));

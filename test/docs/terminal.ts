@@ -18,8 +18,8 @@ export interface TerminalOptions {
 }
 
 /**
- * Runs the command blocks of a page as a reader does in bash: with the kubeconfig of a control plane in a home directory of
- * its own.
+ * Runs the command blocks of a page as a reader does in bash: with the kubeconfig of a control plane in a home
+ * directory of its own.
  */
 export interface Terminal {
   readonly home: string;

@@ -174,8 +174,8 @@ export class GridSubject {
   }
 
   /**
-   * Adds to the EKS cluster a Fargate profile that EKS creates for another user. EKS finishes it when it has refused a call of
-   * the manager because of it.
+   * Adds to the EKS cluster a Fargate profile that EKS creates for another user. EKS finishes it when it has refused a
+   * call of the manager because of it.
    */
   putBusySibling(): void {
     const { account } = this;

@@ -349,7 +349,8 @@ describe('clusterctl move between two management clusters', function () {
       });
       await away.apply(inTools('both'));
       await firstCreate.waitForArrival();
-      // The manager of the source is in the middle of its pass, and its next calls follow while the target makes its own.
+      // The manager of the source is in the middle of its pass, and its next calls follow while the target makes its
+      // own.
       const moving = move(away, home);
       await eventually(async () => (await home.profile('both')) !== undefined);
       firstCreate.open();

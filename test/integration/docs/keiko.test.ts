@@ -50,7 +50,8 @@ describe('docs/keiko.md', function () {
     world = await startWorld({
       crds: [OUR_CRD],
       users: [{ name: MANAGER_ACCOUNT }],
-      // With this plugin, the API server lets only some users set owner references that block the deletion of the owner.
+      // With this plugin, the API server lets only some users set owner references that block the deletion of the
+      // owner.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     folder = mkdtempSync(join(ROOT, '.tmp/keiko-'));
