@@ -70,7 +70,7 @@ export class TeardownReconciler {
     const { accounts } = this.options;
     const { controlPlane } = state;
     if (accounts === undefined || controlPlane === undefined) return false;
-    const isNeeded = this.findJoined(controlPlane, needsAccountToJoin).length > 0;
+    const isNeeded = this.findJoined(controlPlane, joinsInOneAccount).length > 0;
     if (isNeeded) await accounts.learn(controlPlane, context);
     return isNeeded;
   }
@@ -151,6 +151,10 @@ export class TeardownReconciler {
     return E.right({ current, former: owned.entries.filter(({ object }) => object.metadata.uid !== uid) });
   }
 }
+
+/** Whether the profile joins the control plane if both are in one account. A profile without an account has nothing in AWS. */
+const joinsInOneAccount: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
+  profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 
 type ControlPlaneEntry = TypedEntry<AWSManagedControlPlane>;
 

@@ -105,18 +105,19 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('waits while EKS creates the EKS cluster', async () => {
-    const world = newWorld();
-    world.aws.admin.setCluster({ name: 'tools', status: 'CREATING' });
-    world.start(ALLOWED);
-    apply(world);
-    await world.until('it waits', () => world.condition('web', 'Reconciling')?.reason === 'WaitingForEKSCluster');
-    await world.clock.advance(5 * MINUTE);
-    expect(world.mutations()).to.deep.equal([]);
-    world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' });
-    await world.ready('web');
-    await world.deleteAndFinish('web');
-  });
+  for (const status of ['CREATING', 'UPDATING'] as const)
+    it(`waits while the EKS cluster is ${status}`, async () => {
+      const world = newWorld();
+      world.aws.admin.setCluster({ name: 'tools', status });
+      world.start(ALLOWED);
+      apply(world);
+      await world.until('it waits', () => world.condition('web', 'Reconciling')?.reason === 'WaitingForEKSCluster');
+      await world.clock.advance(5 * MINUTE);
+      expect(world.mutations()).to.deep.equal([]);
+      world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' });
+      await world.ready('web');
+      await world.deleteAndFinish('web');
+    });
 
   it('says which permissions EKS needs to choose the subnets', async () => {
     const world = newWorld();
@@ -209,6 +210,17 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'UseClusterName');
       expect(world.condition('web', 'Stalled')?.message).to.include(`spec.clusterName "${CLUSTER}"`);
       expect(callsToEksAndIam(world)).to.deep.equal([]);
+      await world.deleteAndFinish('web');
+    });
+
+    it('is refused without a call to AWS if the operator does not allow the EKS cluster', async () => {
+      const world = new SimulatedWorld();
+      putStaticIdentity(world, goodKeys(world));
+      world.start();
+      apply(world, 'web', withIdentity);
+      await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator');
+      await world.clock.advance(30 * MINUTE);
+      expect(world.aws.admin.calls()).to.deep.equal([]);
       await world.deleteAndFinish('web');
     });
 
