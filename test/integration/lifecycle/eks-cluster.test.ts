@@ -43,6 +43,18 @@ describe('an AWSFargateProfile in an EKS cluster that Cluster API does not manag
     expect(world.awsView.role(roleOf('web'))).to.equal(undefined);
   });
 
+  it('has a hashed role name if the name would be too long for IAM', async () => {
+    const name = `web-${'x'.repeat(60)}`;
+    await world.apply(inEks(name));
+    const { status } = await world.ready(name);
+    const role = world.aws.admin.roles().find(({ foreign }) => !foreign);
+    expect(role?.name).to.match(/^capa_[0-9a-z]{27}$/);
+    expect(status?.['role']).to.deep.include({ name: role?.name, managed: true });
+    expect(Object.keys(role?.tags ?? {}).filter((key) => key.startsWith('kubernetes.io/'))).to.deep.equal([]);
+    await world.delete(name);
+    await world.gone(name);
+  });
+
   it('is refused without a call to AWS where the operator does not allow the EKS cluster', async () => {
     const calls = callsFromNow(world.aws);
     await world.apply(inEks('refused', { name: 'payments' }));
