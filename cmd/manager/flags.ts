@@ -133,9 +133,9 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
 }
 
 /**
- * Rewrites arguments from the forms of Go's flag packages to those of parseArgs of Node.js, which allows no value of a
- * switch and no long flag with one hyphen: `--switch=true` → `--switch`, `--switch=0` → `--no-switch`, `-name=x` →
- * `--name=x`. Other arguments stay as they are.
+ * Rewrites arguments from the forms of Go's flag packages to the forms of parseArgs of Node.js: `--switch=true` →
+ * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs allows no value of a switch, and no long
+ * flag with one hyphen. Other arguments stay as they are.
  */
 function toNodeForm(arg: string): string {
   const [, name, , value] = /^--?([a-z][a-z-]*)(=(.*))?$/s.exec(arg) ?? [];

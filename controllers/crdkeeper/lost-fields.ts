@@ -25,7 +25,7 @@ export class FieldCensus {
     this.fields = new Map(objects.map((object) => [object.metadata.uid, fieldsOf(object)]));
   }
 
-  /** Adds fields of objects in the cache, which may still have them although the CRD is foreign already. */
+  /** Adds fields of objects in the cache. The cache may still show these fields although the CRD is foreign already. */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {
       const { uid } = object.metadata;

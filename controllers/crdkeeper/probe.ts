@@ -53,9 +53,9 @@ const draft = (namespace: string): object => ({
 });
 
 /**
- * Messages of the API server about a webhook, which no error code distinguishes. Sources: k8s.io/apiserver v0.36,
- * pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and pkg/util/proxy/proxy.go. A webhook
- * server of controller-runtime answers 404 for a path that has no webhook.
+ * Messages of the API server about a webhook. No error code distinguishes these messages. Sources: k8s.io/apiserver
+ * v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and pkg/util/proxy/proxy.go. A
+ * webhook server of controller-runtime answers 404 for a path that has no webhook.
  */
 const FAILED = /failed calling webhook "([^"]*)"/;
 const DENIED = /admission webhook "([^"]*)" denied/;

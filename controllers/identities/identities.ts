@@ -42,7 +42,7 @@ export interface Identities {
   readonly sources: AwsCredentialSources;
   /** The caches of the identities, by kind. */
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
-  /** The caches and the polling of Secrets, which must be started before `sources` is used. */
+  /** The caches and the polling of Secrets. They must be started before `sources` is used. */
   readonly runnables: readonly Runnable[];
   /**
    * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.

@@ -138,8 +138,8 @@ export class Secrets implements Runnable {
   }
 
   /**
-   * Reads a Secret. Concurrent calls share one request, which continues when a caller aborts, because its result is
-   * cached.
+   * Reads a Secret. Concurrent calls share one request. The request continues when a caller aborts, because its result
+   * is cached.
    */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));

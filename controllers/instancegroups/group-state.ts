@@ -23,7 +23,7 @@ export type KeikoState =
 /** The state of an InstanceGroup as its status shows it. */
 export interface GroupState {
   readonly state: KeikoState;
-  /** A reason in CamelCase, which the events about the InstanceGroup have. */
+  /** The reason, in CamelCase, of the events about the InstanceGroup. */
   readonly reason: string;
   readonly message: string;
 }

@@ -41,7 +41,9 @@ export interface AwsMetrics {
   watchCredentials(list: () => readonly CredentialsInUse[]): void;
 }
 
-/** The buckets of the histogram of the time that calls wait for the limiter, whose deadline is some ten seconds. */
+/**
+ * The buckets of the histogram of the time that calls wait for the limiter. A call waits for at most some ten seconds.
+ */
 const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
 const MAX_ERROR_CODES = 100;

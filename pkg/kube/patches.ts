@@ -40,8 +40,8 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
       const inner = diffMergePatch(from, to);
       if (inner !== undefined) patch[field] = inner;
     } else if (isRecord(to)) {
-      // `after` has an object where `before` has none: the merge patch contains that object without its nulls, which may be
-      // `{}`.
+      // `after` has an object where `before` has none. The merge patch contains that object without its nulls, even if
+      // no field is left.
       patch[field] = diffMergePatch({}, to) ?? {};
     } else if (!jsonEqual(from, to)) {
       patch[field] = to;

@@ -1,6 +1,6 @@
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
-/** A condition without `lastTransitionTime`, which depends on the previous condition. */
+/** A condition without `lastTransitionTime`, because this time depends on the previous condition. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
 /** The condition types that this controller sets. Conditions of other types on the object stay unchanged. */

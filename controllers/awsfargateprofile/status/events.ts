@@ -60,7 +60,7 @@ export const eventsForSteps = ({ steps }: Pick<CompletedPass, 'steps'>): readonl
 export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
   normal('RetainedEKSFargateProfile', `${describeRetained(status)}, because spec.deletionPolicy is Retain`);
 
-/** The event about the end of a deletion for which there were no credentials, and for which AWS has nothing. */
+/** The event about a deletion that ends without credentials, because AWS has nothing of the object. */
 export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
   normal(
     'ReleasedWithoutCredentials',

@@ -1,7 +1,7 @@
 import type { Ms } from '../../env/clock.ts';
 
 /**
- * The longest pause between two passes over an object, as a multiple of the resync interval, which varies at random.
+ * The longest pause between two passes over an object, as a multiple of the resync interval. The pauses vary at random.
  */
 const LONGEST_PAUSE = 1.5;
 

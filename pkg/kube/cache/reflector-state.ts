@@ -118,7 +118,10 @@ const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0, misses: 0 };
 
-/** @throws TypeError for an input that is impossible in the state of the reflector, which is a bug in the Reflector. */
+/**
+ * @throws TypeError for an input that is impossible in the state of the reflector; such an input is a bug in the
+ * Reflector
+ */
 export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Transition {
   switch (state.kind) {
     case 'resolving':

@@ -215,7 +215,7 @@ export class Reflector {
       hasTimedOut: () => limit.signal.aborted && !signal.aborted,
       close: () => {
         limit.dispose();
-        // `return` runs the `finally` block of the generator of watch events, which closes the connection.
+        // `return` runs the `finally` block of the generator of watch events. This block closes the connection.
         void Promise.resolve(events.return?.()).catch(() => {});
       },
     };

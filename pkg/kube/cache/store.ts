@@ -130,7 +130,9 @@ export class Store implements StoreReader {
     return this.listing(this.objects.keys());
   }
 
-  /** @throws RangeError for an index that the options of the store do not declare, which is a bug in the caller. */
+  /**
+   * @throws RangeError for an index that the options of the store do not declare; such a call is a bug in the caller
+   */
   byIndex(index: string, value: string): Listing {
     const values = this.indexes.get(index);
     if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);

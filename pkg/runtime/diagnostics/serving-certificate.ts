@@ -41,8 +41,8 @@ export interface ServingCertificateOptions {
 }
 
 /**
- * The certificate of a TLS server: from files, which are read again when they change, or self-signed, which is renewed.
- * Files with a wrong content are logged, and the former certificate stays in use.
+ * The certificate of a TLS server. It comes from files, which are read again when they change, or it is self-signed and
+ * renewed before it expires. Files with a wrong content are logged, and the former certificate stays in use.
  */
 export class ServingCertificate implements TlsSource {
   private readonly options: ServingCertificateOptions;

@@ -78,7 +78,7 @@ export class WorkerShares {
     this.change(backend, (use) => (use.running -= 1));
   }
 
-  /** Returns how a key with this backend, which is ready, may be processed now. */
+  /** Returns how a ready key with this backend may be processed now. */
   claim({ region, identity }: Backend): Claim {
     if (this.running >= this.most) return 'none';
     this.shares ??= this.computeShares();
