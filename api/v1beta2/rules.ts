@@ -9,7 +9,7 @@ import { CLUSTER_CHOICE_RULES, CREATE_ANOTHER, GAINED_EKS_CLUSTER_RULES, isEmpty
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
 //   only the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
 // - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of
-//   EKS. Otherwise the message says what is wrong, then what is right.
+//   EKS. Otherwise the message names the mistake, then the right value.
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 

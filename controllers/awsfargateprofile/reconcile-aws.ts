@@ -109,13 +109,13 @@ export class AwsReconciler {
     const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
-    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may share one
-    // role.
+    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may
+    // share one role.
     if (!roles.isFree(roleKeys)) {
       return end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
     }
-    // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as a
-    // user of the role.
+    // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as
+    // a user of the role.
     return roles.run(roleKeys, signal, async () => {
       const wish = { desired: desired.right, inputs };
       const result = await this.observeAndMutate(object, goal, session.right, wish, context);
@@ -188,8 +188,8 @@ export class AwsReconciler {
   }
 
   /**
-   * Reads the profiles and the roles from AWS at the same time. The queue of profile changes of the EKS cluster gets the
-   * status of the profiles as soon as EKS has answered.
+   * Reads the profiles and the roles from AWS at the same time. The queue of profile changes of the EKS cluster gets
+   * the status of the profiles as soon as EKS has answered.
    */
   private async observe(
     object: AWSFargateProfile,

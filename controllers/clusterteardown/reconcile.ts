@@ -152,7 +152,10 @@ export class TeardownReconciler {
   }
 }
 
-/** Whether the profile joins the control plane if both are in one account. A profile without an account has nothing in AWS. */
+/**
+ * Whether the profile joins the control plane if both are in one account. A profile without an account has nothing in
+ * AWS.
+ */
 const joinsInOneAccount: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 

@@ -70,7 +70,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Patches the metadata of an object. Returns `undefined` if another client wrote first, or if the object no longer exists.
+   * Patches the metadata of an object. Returns `undefined` if another client wrote first, or if the object no longer
+   * exists.
    */
   async patchMetadata(
     object: AWSFargateProfile,
@@ -82,8 +83,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Patches the fields of status that differ from the object's status. Returns `undefined` if another client wrote first, or
-   * if the object no longer exists.
+   * Patches the fields of status that differ from the object's status. Returns `undefined` if another client wrote
+   * first, or if the object no longer exists.
    */
   async patchStatus(
     before: AWSFargateProfile,
@@ -102,8 +103,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the object
-   * no longer exists.
+   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the
+   * object no longer exists.
    */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
     const before = isRecord(raw['status']) ? raw['status'] : {};

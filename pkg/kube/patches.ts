@@ -4,8 +4,8 @@ import type { UnknownRecord } from '../../api/record.ts';
 // The functions of this file are for JSON values. A field with the value `undefined` counts as absent.
 
 /**
- * Whether two JSON values are equal. The order of fields does not matter. The loop needs no stack frame per level: the API
- * server accepts fields that are nested deeper than the stack of a recursion.
+ * Whether two JSON values are equal. The order of fields does not matter. The loop needs no stack frame per level: the
+ * API server accepts fields that are nested deeper than the stack of a recursion.
  */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   const unvisited: (readonly [unknown, unknown])[] = [[a, b]];
@@ -51,8 +51,8 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
 }
 
 /**
- * The JSON merge patch that changes an object as `first` and then `second` do. `first` may not remove an object to which
- * `second` adds a field: one merge patch cannot do both.
+ * The JSON merge patch that changes an object as `first` and then `second` do. `first` may not remove an object to
+ * which `second` adds a field: one merge patch cannot do both.
  */
 export function joinMergePatches(first: UnknownRecord, second: UnknownRecord): UnknownRecord {
   const joined: Record<string, unknown> = { ...first };

@@ -37,7 +37,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** What is wrong with a link from `page`; undefined: nothing. */
+/** The problem of a link from `page`; undefined: the link is right. */
 function problemOf(page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : normalize(join(dirname(page), path));

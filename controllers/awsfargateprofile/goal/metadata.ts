@@ -64,7 +64,9 @@ export function metadataFor(inputs: ReconcileInputs, goal: Goal): AWSFargateProf
 export const metadataPatch = (inputs: ReconcileInputs, goal: Goal): UnknownRecord | undefined =>
   metadataDiff(inputs.object.metadata, metadataFor(inputs, goal));
 
-/** Whether the controller begins with this object: the object has neither the finalizer nor a record of an AWS location. */
+/**
+ * Whether the controller begins with this object: the object has neither the finalizer nor a record of an AWS location.
+ */
 export const isBeginning = (object: AWSFargateProfile, goal: Goal): boolean =>
   goal.kind === 'pursue' &&
   !hasFinalizer(object) &&
@@ -73,8 +75,9 @@ export const isBeginning = (object: AWSFargateProfile, goal: Goal): boolean =>
   locationOf(object).kind === 'unknown';
 
 /**
- * The merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the object, the
- * patch also records that the deletion has begun: later passes then know that this controller removed its finalizer.
+ * The merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the object,
+ * the patch also records that the deletion has begun: later passes then know that this controller removed its
+ * finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -85,8 +88,8 @@ export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord |
 }
 
 /**
- * The merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the annotation already
- * records it.
+ * The merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the annotation
+ * already records it.
  */
 export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocation): UnknownRecord | undefined {
   return metadataDiff(metadata, {

@@ -63,11 +63,11 @@ export interface ReasonSpec<F> {
   readonly nature: Nature;
   readonly part?: ConditionPart;
   readonly poll: Poll<F>;
-  /** The text about what is wrong with which object: whole sentences, the last one without its full stop. */
+  /** The text that names the object and the problem: whole sentences, the last one without its full stop. */
   readonly describe: (facts: F) => string;
   /**
-   * The text about what the user can do, then about what the controller does: whole sentences, the last one without its
-   * full stop.
+   * The text about the actions of the user, then of the controller: whole sentences, the last one without its full
+   * stop.
    */
   readonly remedy?: (facts: F) => string;
   /**

@@ -89,7 +89,7 @@ export const partOf = ({ name, facts }: Reason): ConditionPart | undefined =>
 export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: Ms): Ms =>
   TABLE[name].poll(waited, facts, usual);
 
-/** The text about what is wrong, without what to do about it. Hidden characters are shown as escape sequences. */
+/** The text about the problem, without the remedy. Hidden characters are shown as escape sequences. */
 export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>
   toPrintableLine(capitalised(TABLE[name].describe(facts)));
 
