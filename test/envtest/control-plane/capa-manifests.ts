@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
@@ -29,8 +29,9 @@ export interface CapaManifests {
   readonly configurations: readonly CapaConfiguration[];
 }
 
+const MODULE = `sigs.k8s.io/cluster-api-provider-aws/v2@${CAPA_VERSION}`;
 const FILES: ModuleFiles = {
-  module: `sigs.k8s.io/cluster-api-provider-aws/v2@${CAPA_VERSION}`,
+  module: MODULE,
   name: `cluster-api-provider-aws-${CAPA_VERSION}-manifests`,
   neededBy: 'kubectl',
 };
@@ -60,3 +61,24 @@ export async function capaManifests(): Promise<CapaManifests> {
     configurations: (await read(CONFIGURATIONS_FILE)) as readonly CapaConfiguration[],
   };
 }
+
+const RELEASE: ModuleFiles = {
+  module: MODULE,
+  name: `cluster-api-provider-aws-${CAPA_VERSION}-release`,
+  neededBy: 'clusterctl',
+};
+
+/**
+ * Returns a directory with the files that clusterctl reads from a release of Cluster API Provider AWS:
+ * infrastructure-components.yaml and metadata.yaml.
+ * @throws {BinariesMissing} if the files are not in the cache and Go is not installed
+ */
+export const capaRelease = (): Promise<string> =>
+  cachedFromModule(RELEASE, async (module, directory) => {
+    const { kubectl } = await resolveBinaries(['kubectl']);
+    const { stdout } = await promisify(execFile)(kubectl, ['kustomize', join(module, 'config', 'default')], {
+      maxBuffer: 10e6,
+    });
+    await writeFile(join(directory, 'infrastructure-components.yaml'), stdout);
+    await cp(join(module, 'metadata.yaml'), join(directory, 'metadata.yaml'));
+  });

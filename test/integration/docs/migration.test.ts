@@ -7,7 +7,7 @@ import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import type { Terminal } from '../../docs/terminal.ts';
 import { openTerminal } from '../../docs/terminal.ts';
-import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
+import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
 import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -15,8 +15,10 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { FINALIZER, applyCapaProfile, createCapaResources } from '../../world/aws/capa-resources.ts';
 import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { PROFILE_CRD, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import { createCapaRepository, hasFargateGate } from '../../world/cluster-api/capa-repository.ts';
 import type { CapaSimulator } from '../../world/cluster-api/capa-simulator.ts';
 import { CAPA_FINALIZER, startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
+import { disableCoreWebhooks } from '../../world/cluster-api/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
@@ -25,6 +27,7 @@ import { pathOf, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../operations.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const CLUSTER = 'my-cluster';
 const ROLE = `${CLUSTER}-default_web_fargate`;
 const OURS = /awsfargateprofile/;
@@ -39,12 +42,20 @@ describe('docs/migration-from-capa.md', function () {
   let terminal: Terminal;
 
   before(async function () {
-    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
+    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
+    const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
+    world = await startWorld({ crds: [CERT_MANAGER], hasRbac: false });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
+    // clusterctl makes and deletes a namespace at each `init`.
+    await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
+    terminal = await openTerminal(world.controlPlane, { programs: { clusterctl } });
+    const repository = createCapaRepository(join(terminal.home, 'releases'), capa);
+    terminal.write('.config/cluster-api/clusterctl.yaml', await repository.catch(skipIfBinariesMissing(this)));
+    await terminal.run('EXP_EKS_FARGATE=true clusterctl init --infrastructure aws --bootstrap - --control-plane -');
+    await disableCoreWebhooks(world.controlPlane.api);
     controller = startCapaSimulatorIn(world);
     world.addCleanup(() => controller.stop());
     overlay = mkdtempSync(join(ROOT, '.tmp/migration-'));
-    terminal = await openTerminal(world.controlPlane);
   });
   after(async () => {
     terminal.close();
@@ -60,8 +71,8 @@ describe('docs/migration-from-capa.md', function () {
   });
 
   it('begins with a profile that the controller of CAPA has made', async () => {
-    capa.hasGate = true;
-    await capa.apply();
+    capa.hasGate = await hasFargateGate(world.controlPlane.api);
+    expect(capa.hasGate).to.equal(true);
     cluster = await createManagedCluster(world, CLUSTER, { simulatesCoreManager: true });
     createCapaResources(world, CLUSTER, 'web', ROLE);
     await applyCapaProfile(world, CLUSTER, 'web', { roleName: ROLE });
@@ -72,7 +83,9 @@ describe('docs/migration-from-capa.md', function () {
     const before = resources();
     const { spec, metadata } = (await world.profile('web')) ?? expect.fail('the profile is gone');
     const calls = callsFromNow(world.aws);
-    capa.hasGate = false;
+    await run('EXP_EKS_FARGATE=false');
+    capa.hasGate = await hasFargateGate(world.controlPlane.api);
+    expect(capa.hasGate).to.equal(false);
     const path = (directory: string): string => relative(overlay, join(ROOT, 'config', directory));
     const kustomization = { resources: [path('default')], components: [path('components/crd-keeper')] };
     writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
@@ -103,6 +116,25 @@ describe('docs/migration-from-capa.md', function () {
     expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
   });
 
+  it('names patches that leave the CRD and the two webhooks out of the manifests of CAPA, and nothing else', async () => {
+    const { crd, configurations } = await capaManifests();
+    const manifests = [crd, ...configurations].map((object) => stringify(object)).join('---\n');
+    writeFileSync(join(overlay, 'capa.yaml'), manifests);
+    writeFileSync(join(overlay, 'kustomization.yaml'), `resources: [capa.yaml]\n${page.next('patches:')}`);
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, overlay);
+    expect(rendered).to.not.contain('kind: CustomResourceDefinition');
+    const names = [...rendered.matchAll(/^ {2}name: ((?:default|validation|mutation)\.\S+)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(names).to.have.members(capa.released.filter((name) => !OURS.test(name)));
+  });
+
+  it('has the command that makes a stopped keeper go on', async () => {
+    const record = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
+    await eventually(() => world.controlPlane.api.exists(record), { what: 'the record of the keeper' });
+    await run('delete configmap capaf-crd-keeper');
+  });
+
   it('leads back, and changes nothing in AWS', async () => {
     const before = resources();
     const calls = callsFromNow(world.aws);
@@ -116,8 +148,9 @@ describe('docs/migration-from-capa.md', function () {
     await terminal.run(patch.replaceAll('/finalizers/0', `/finalizers/${index}`));
     expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
 
-    capa.hasGate = true;
-    await capa.apply();
+    await run('EXP_EKS_FARGATE=true');
+    capa.hasGate = await hasFargateGate(world.controlPlane.api);
+    expect(capa.hasGate).to.equal(true);
     await run('kubectl delete namespace capaf-system');
 
     const { metadata } = await world.controlPlane.api.get(PROFILE_CRD);
@@ -135,23 +168,7 @@ describe('docs/migration-from-capa.md', function () {
     for (const found of [before.profile, before.role])
       expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
     expect(operationsOf(calls)).to.deep.equal([]);
-  });
 
-  it('names patches that leave the CRD and the two webhooks out of the manifests of CAPA, and nothing else', async () => {
-    const { crd, configurations } = await capaManifests();
-    const manifests = [crd, ...configurations].map((object) => stringify(object)).join('---\n');
-    writeFileSync(join(overlay, 'capa.yaml'), manifests);
-    writeFileSync(join(overlay, 'kustomization.yaml'), `resources: [capa.yaml]\n${page.next('patches:')}`);
-    const rendered = renderKustomization(world.controlPlane.kubectlPath, overlay);
-    expect(rendered).to.not.contain('kind: CustomResourceDefinition');
-    const names = [...rendered.matchAll(/^ {2}name: ((?:default|validation|mutation)\.\S+)$/gm)].map(
-      ([, name]) => name,
-    );
-    expect(names).to.have.members(capa.released.filter((name) => !OURS.test(name)));
-  });
-
-  it('ends with the command that makes a stopped keeper go on', async () => {
-    await run('delete configmap capaf-crd-keeper');
     // The test deletes the resources that CAPA would delete.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });

@@ -27,6 +27,8 @@ export interface CapaInstallation {
   /** Applies the CRD and the webhooks, as the given field manager, whatever the API server has. */
   apply(fieldManager?: string): Promise<void>;
   applyWebhooks(fieldManager?: string): Promise<void>;
+  /** Returns a webhook configuration of the release whose webhooks the server of this installation answers. */
+  served(configuration: CapaConfiguration): object;
   /** The names of the webhooks that the API server has. */
   webhooks(): Promise<readonly string[]>;
   /** The names of the webhooks in the release. */
@@ -73,13 +75,14 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   const caBundle = certificate?.toString('base64');
   // No Service has endpoints in a test, so the webhooks have URLs. cert-manager adds the caBundle to a real
   // installation.
-  const configurations = released.map((configuration) => ({
+  const serve = (configuration: CapaConfiguration) => ({
     ...configuration,
     webhooks: configuration.webhooks.map((webhook) => ({
       ...webhook,
       clientConfig: { url: `${origin}${webhook.clientConfig.service.path}`, caBundle },
     })),
-  }));
+  });
+  const configurations = released.map(serve);
   const applyAs = async (fieldManager: string, path: string, body: object): Promise<void> => {
     const contentType = 'application/apply-patch+yaml';
     const { status, body: answer } = await api.request('PATCH', path, {
@@ -92,6 +95,7 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   let touches = 0;
   const installation: CapaInstallation = {
     hasGate: false,
+    served: serve,
     released: released.flatMap(({ webhooks }) => webhooks.map(({ name }) => name)),
     async apply(fieldManager = 'clusterctl') {
       await applyAs(fieldManager, `${CRDS}/${crd.metadata.name}`, crd);
