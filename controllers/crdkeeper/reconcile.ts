@@ -94,7 +94,8 @@ export class CrdKeeper {
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // Watches report the changes of this controller at once, before the API server serves them.
+    // Watches report the changes of this controller at once, before the API server serves them. So the pass waits a
+    // moment.
     const untilServed = this.servedAt - clock.monotonic();
     if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);

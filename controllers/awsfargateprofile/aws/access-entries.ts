@@ -14,8 +14,8 @@ import type { ObservedAccessEntry } from '../model/observed-state.ts';
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 /**
- * The maximum number of EKS clusters whose authentication mode is cached. For a cluster beyond this number, the oldest
- * mode leaves the cache.
+ * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the mode that was used
+ * longest ago leaves the cache.
  */
 const MOST_MODES = 1_000;
 

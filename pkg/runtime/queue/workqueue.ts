@@ -22,7 +22,7 @@ export interface WorkqueueMetrics {
   registerGauges(queue: { depth(): number; processing(): readonly Ms[] }): void;
 }
 
-/** The place of a key among the other work. The workqueue divides its workers by these values. */
+/** The values by which the workqueue divides its workers between the keys. */
 export interface Placement extends Backend {
   readonly cluster: string;
   /** Sorts the keys of one cluster; lower first. */
