@@ -1,5 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
@@ -7,6 +7,10 @@ import { parse, parseAllDocuments } from 'yaml';
 import { KEIKO_FINALIZER } from '../../../api/external/index.ts';
 import { parseFlags } from '../../../cmd/manager/flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
+import { makeClone } from '../../docs/clone.ts';
+import type { Terminal } from '../../docs/terminal.ts';
+import { openTerminal } from '../../docs/terminal.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -20,18 +24,13 @@ import type { World } from '../../world/world.ts';
 import { ACCOUNT, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../operations.ts';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const COMPONENT = join(ROOT, 'config/components/instance-groups/rbac.yaml');
+const COMPONENT = fileURLToPath(new URL('../../../config/components/instance-groups/rbac.yaml', import.meta.url));
 const KEIKO_CRD = fileURLToPath(new URL('../../crds/keiko/instancegroups.yaml', import.meta.url));
 const GROUPS = '/apis/instancemgr.keikoproj.io/v1alpha1/namespaces/default/instancegroups';
 const FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const SLOW = { timeoutMs: 60_000 };
 
-const GUIDE = readFileSync(join(ROOT, 'docs/keiko.md'), 'utf8').replaceAll(/^ {3}/gm, '');
-const blocksOf = (language: string): readonly string[] =>
-  [...GUIDE.matchAll(/^```(\w+)\n([^]+?)^```/gm)].flatMap(([, name, block = '']) => (name === language ? [block] : []));
-const [KUSTOMIZATION = '', MANIFEST = '', PROFILE_MANIFEST = ''] = blocksOf('yaml');
 const SUBNETS = ['subnet-1a2b3c4d', 'subnet-4d3c2b1a', 'subnet-0w9x8y7z'];
 
 interface Group extends RawObject {
@@ -42,23 +41,25 @@ describe('docs/keiko.md', function () {
   this.timeout(120_000);
   let audit: PermissionAudit;
   let world: World;
-  let folder: string;
-  const commands = blocksOf('sh').flatMap((block) => block.trimEnd().split('\n'));
+  let clone: ReturnType<typeof makeClone>;
+  let terminal: Terminal;
+  let manifest: string;
 
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [OUR_CRD],
-      users: [{ name: MANAGER_ACCOUNT }],
       // With this plugin, the API server lets only some users set owner references that block the deletion of the
       // owner.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
-    folder = mkdtempSync(join(ROOT, '.tmp/keiko-'));
-    await kubectl('apply', '-k', join(ROOT, 'config/rbac'));
-    await kubectl('apply', '-f', COMPONENT);
-    await kubectl('create', 'namespace', 'instance-manager');
-    await kubectl('--namespace=instance-manager', 'create', 'deployment', 'instance-manager', '--image=keiko');
+    clone = makeClone();
+    terminal = await openTerminal(world.controlPlane, { directory: clone.directory });
+    await terminal.run(`
+      kubectl apply -f config/components/instance-groups/rbac.yaml
+      kubectl create namespace instance-manager
+      kubectl --namespace instance-manager create deployment instance-manager --image=keiko
+    `);
     const { admin } = world.aws;
     const subnets = SUBNETS.map((id) => ({ id }));
     admin.createCluster({ name: 'the-cluster-for-my-pods', region: REGION, subnets });
@@ -68,44 +69,24 @@ describe('docs/keiko.md', function () {
   });
   after(() =>
     endAll(
-      () => Promise.resolve(rmSync(folder, { recursive: true, force: true })),
+      () => Promise.resolve(terminal.close()),
+      () => Promise.resolve(clone.remove()),
       () => world.finish(),
       () => audit.close(),
     ),
   );
+  const guide = takeBlocks('docs/keiko.md', import.meta.url);
 
   const startManager = (...flags: readonly string[]): Promise<unknown> =>
-    world.startManager({
-      kubeconfigPath: world.controlPlane.user(MANAGER_ACCOUNT).kubeconfigPath,
-      flags: [...flags, `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/*`],
-    });
+    world.startManager({ flags: [...flags, `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/*`] });
+  const run = (text: string): Promise<string> => terminal.run(guide.next(text));
 
-  async function kubectl(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await world.kubectl(args);
-    expect(code, `kubectl ${args.join(' ')}: ${stderr}`).to.equal(0);
-    return stdout;
+  /** Applies a manifest from a file, as a user does. */
+  async function apply(content: string): Promise<string> {
+    terminal.write('manifest.yaml', content);
+    return terminal.run('kubectl apply --validate=strict -f ~/manifest.yaml');
   }
 
-  /** Runs the next command of the guide, which must contain `text`. Files are those in the folder of the test. */
-  async function run(text: string): Promise<string> {
-    const command = commands.shift() ?? '';
-    expect(command).to.contain(text);
-    const words = [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ''));
-    return kubectl(
-      ...words
-        .slice(1)
-        .map((word) => (word.startsWith('config/') ? join(ROOT, word) : word))
-        .map((word) => (/^[a-z]+\.yaml$/.test(word) ? join(folder, word) : word)),
-    );
-  }
-
-  /** Writes a file into the folder of the test and returns its path. */
-  function file(name: string, content: string): string {
-    writeFileSync(join(folder, name), content);
-    return join(folder, name);
-  }
-
-  const apply = (): Promise<string> => kubectl('apply', '--validate=strict', '-f', file('hello.yaml', MANIFEST));
   const find = async (name: string): Promise<Group | undefined> => {
     const { items } = await world.controlPlane.api.list(GROUPS);
     return items.find(({ metadata }) => metadata.name === name);
@@ -150,38 +131,21 @@ describe('docs/keiko.md', function () {
     await world.controlPlane.api.patch(`${GROUPS}/${name}/status`, { status: { currentState: 'Error' } });
   }
 
-  it('has a kustomization whose flags the manager accepts', () => {
-    const overlay = mkdtempSync(join(ROOT, '.tmp/keiko-overlay-'));
-    try {
-      const kustomization = KUSTOMIZATION.replaceAll(
-        /- (config\/\S+)/g,
-        (_, path: string) => `- ${relative(overlay, join(ROOT, path))}`,
-      );
-      writeFileSync(join(overlay, 'kustomization.yaml'), kustomization);
-      const rendered = parseAllDocuments(renderKustomization(world.controlPlane.kubectlPath, overlay)).map(
-        (document) =>
-          document.toJS() as { kind: string; spec: { template: { spec: { containers: { args: string[] }[] } } } },
-      );
-      const { args } = rendered.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.containers[0] ?? {
-        args: [],
-      };
-      expect(args).to.include('--instance-groups=true');
-      expect(parseFlags(args)).to.satisfy(isRight);
-    } finally {
-      rmSync(overlay, { recursive: true, force: true });
-    }
-  });
-
   it('makes the manifest in the documentation of keiko Ready, after its CRD has come while the manager ran', async () => {
     await run('kubectl apply --server-side -k config/keiko');
-    await kubectl(
-      'wait',
-      '--for=condition=Established',
-      '--timeout=30s',
-      'crd/instancegroups.instancemgr.keikoproj.io',
-    );
-    expect(await apply()).to.equal('instancegroup.instancemgr.keikoproj.io/hello-world created\n');
+    await terminal.run('kubectl wait --for=condition=Established --timeout=30s crd --all');
+    writeFileSync(join(clone.directory, 'kustomization.yaml'), guide.next('components/instance-groups'));
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, clone.directory);
+    const args = [...rendered.matchAll(/^ +- (--\S+)$/gm)].map(([, arg = '']) => arg);
+    expect(args).to.include('--instance-groups=true');
+    expect(parseFlags(args)).to.satisfy(isRight);
+
+    manifest = guide.next('kind: InstanceGroup');
+    expect(await apply(manifest)).to.equal('instancegroup.instancemgr.keikoproj.io/hello-world created\n');
     await run('kubectl wait instancegroup/hello-world');
+    expect(parse(readFileSync(new URL('../../demo/instance-group.yaml', import.meta.url), 'utf8'))).to.deep.equal(
+      parse(manifest),
+    );
     const labels = { key1: 'value1', key2: 'value2' };
     const [profile] = world.aws.admin.profiles();
     expect(profile).to.deep.include({
@@ -201,26 +165,26 @@ describe('docs/keiko.md', function () {
 
   it('says Error after a change that EKS cannot make, and the profile stays', async () => {
     const before = world.aws.admin.profiles();
-    await kubectl('apply', '-f', file('changed.yaml', MANIFEST.replaceAll('namespace2:', 'namespace3:')));
+    await apply(manifest.replaceAll('namespace2:', 'namespace3:'));
     await until('hello-world', 'Error');
     const { message = '' } = (await find('hello-world'))?.status ?? {};
     expect(message).to.match(/^spec\.eks-fargate\.selectors: .*immutable.*Undo the change of the InstanceGroup/s);
     await world.event('hello-world', 'Warning ChangeRefused: spec.eks-fargate.selectors');
     expect(world.aws.admin.profiles()).to.deep.equal(before);
-    await apply();
+    await apply(manifest);
     await until('hello-world', 'Ready');
     expect(world.aws.admin.profiles()).to.deep.equal(before);
   });
 
   it('deletes the group after its profile', async () => {
-    await kubectl('delete', 'instancegroup', 'hello-world', '--wait=false');
+    await terminal.run('kubectl delete instancegroup hello-world --wait=false');
     await gone('hello-world');
     expect(world.aws.admin.profiles()).to.deep.equal([]);
     expect(await world.profile('hello-world')).to.equal(undefined);
   });
 
   it('refuses other provisioners, and says which fields are wrong', async () => {
-    const refused = await world.kubectl(['apply', '-f', '-'], MANIFEST.replace('eks-fargate', 'eks'));
+    const refused = await world.kubectl(['apply', '-f', '-'], manifest.replace('eks-fargate', 'eks'));
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.contain('spec.provisioner: Invalid value').and.contain("apply the CRD of keiko's");
     await applyGroup('wrong', { selectors: [{ namespace: 'web', app: 'x' }] });
@@ -233,7 +197,7 @@ describe('docs/keiko.md', function () {
 
   it('serves groups under the CRD of keiko, which refuses the spelling in the documentation', async () => {
     await applyCrds(world.controlPlane.api, KEIKO_CRD);
-    const refused = await world.kubectl(['apply', '--validate=false', '-f', '-'], MANIFEST);
+    const refused = await world.kubectl(['apply', '--validate=false', '-f', '-'], manifest);
     expect(refused.stderr).to.contain('spec.eks-fargate.selectors[0].namespace: Required value');
     await applyGroup('strict', { tags: [{ Team: 'a' }, { Env: 'b' }] });
     await until('strict', 'Ready');
@@ -254,9 +218,10 @@ describe('docs/keiko.md', function () {
     await run('scale deployment instance-manager --replicas=0');
     await startManager('--instance-groups');
     await until('shop', 'Ready');
-    expect(await run('get instancegroups')).to.match(/^default +shop +Ready/m);
     await world.event('shop', 'Normal RoleKept: IAM role fargate-my-cluster-10792580908926203815-role existed before');
-    expect(await run('get events')).to.contain('RoleKept');
+    const listed = await run('get instancegroups');
+    expect(listed).to.match(/^default +shop +Ready/m);
+    expect(listed).to.contain('RoleKept');
     expect(resources()).to.deep.equal(withOwnerTag(before, 'default/shop'));
     expect(operationsOf(calls)).to.deep.equal(['TagResource']);
     await world.controlPlane.api.delete(`${GROUPS}/shop`);
@@ -267,17 +232,15 @@ describe('docs/keiko.md', function () {
   it('makes an AWSFargateProfile of a group while keiko is stopped', async () => {
     await world.stopManager();
     await startManager();
-    const { metadata, spec } = parse(PROFILE_MANIFEST) as RawObject;
+    const scaleDown = guide.next('--replicas=0');
+    const profileManifest = guide.next('kind: AWSFargateProfile');
+    const { metadata, spec } = parse(profileManifest) as RawObject;
     await createAsKeiko(metadata.name, String(spec?.['profileName']));
     const before = resources();
-    file('batch.yaml', PROFILE_MANIFEST);
-    await run('scale deployment instance-manager --replicas=0');
-    await run('patch instancegroup batch');
+    writeFileSync(join(clone.directory, 'batch.yaml'), profileManifest);
+    await terminal.run(scaleDown);
     await run('delete instancegroup batch');
-    await run('apply -f batch.yaml');
-    await run('wait awsfargateprofile batch');
-    await run('scale deployment instance-manager --replicas=1');
-    expect(commands).to.deep.equal([]);
+    await run('--replicas=1');
     expect(resources()).to.deep.equal(withOwnerTag(before, 'default/batch'));
     await world.delete('batch');
     await world.gone('batch');
