@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane-finalizer.ts';
-import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import { FORBIDDEN, acceptPatches, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -148,5 +149,25 @@ describe('two managers with different watch filters', () => {
       removeHeldFinalizers(world);
       await world.finish();
     });
+  });
+});
+
+describe('a manager with --namespace that may not list the objects of other namespaces', () => {
+  it('creates a profile, and keeps its role until it may list them', async () => {
+    const world = new SimulatedWorld();
+    world.api.intercept = ({ method, path }) =>
+      method === 'GET' && path.startsWith(`/apis/${GROUP}/${VERSION}/${PLURAL}`)
+        ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: FORBIDDEN })
+        : undefined;
+    world.start('--namespace', 'default');
+    world.applyWith('web', { roleName: ROLE });
+    await world.ready('web');
+    world.delete('web');
+    await world.until('the refusal', () => world.condition('web', 'Deleting')?.reason === 'APIServerRefused');
+    expect(world.aws.admin.profiles()).to.deep.equal([]);
+    expect(roleOf(world)?.attachedPolicies).to.have.length(1);
+    acceptPatches(world);
+    await world.gone('web');
+    await world.finish();
   });
 });

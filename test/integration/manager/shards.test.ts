@@ -1,0 +1,150 @@
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { eventually } from '../../support/eventually.ts';
+import { ROOT, takeBlocks } from '../../docs/blocks.ts';
+import type { Terminal } from '../../docs/terminal.ts';
+import { openTerminal } from '../../docs/terminal.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
+import { profileMutations } from '../../world/aws/queue.ts';
+import { QUICK_EKS } from '../../world/cluster-api/cluster-api.ts';
+import type { RunningManager } from '../../world/manager/manager.ts';
+import type { World } from '../../world/world.ts';
+import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+
+const FILTER = 'cluster.x-k8s.io/watch-filter';
+const SHARDS = ['blue', 'green'] as const;
+const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
+/** Arguments of the Deployment that do not fit a test: two managers of one machine need different ports. */
+const OF_THE_POD = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
+
+interface Deployment {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly selector: { readonly matchLabels: object };
+    readonly template: {
+      readonly metadata: { readonly labels: object };
+      readonly spec: { readonly containers: readonly { readonly args: readonly string[] }[] };
+    };
+  };
+}
+
+/** An AWSFargateProfile of a shard. Its name is the name of the shard, a hyphen and any text. */
+const profileOf = (name: string, spec: object = {}): object =>
+  fargateProfile(name, { clusterName: 'shared', ...spec }, { labels: { [FILTER]: name.split('-')[0] } });
+
+describe('the two managers of config/sharding', () => {
+  let world: World;
+  let terminal: Terminal;
+  let deployments: readonly Deployment[];
+
+  before(async () => {
+    world = await startWorld({ config: QUICK_EKS });
+    terminal = await openTerminal(world.controlPlane, { directory: ROOT });
+    // Objects that are older than the managers.
+    await world.createNamespace('team-a');
+    await world.apply(fargateProfile('orphan'), fargateProfile('old', {}, { namespace: 'team-a' }));
+    await terminal.run(page.next('kubectl apply'));
+    deployments = parseAllDocuments(renderKustomization(world.controlPlane.kubectlPath, `${ROOT}config/sharding`))
+      .map((document) => document.toJS() as Deployment)
+      .filter(({ kind }) => kind === 'Deployment');
+    await world.createEksCluster('shared');
+    for (const [index, { spec }] of deployments.entries()) await startShard(SHARDS[index] ?? '', spec);
+  });
+  after(async () => {
+    terminal.close();
+    await world.finish();
+  });
+  const page = takeBlocks('docs/sharding.md', import.meta.url);
+
+  function startShard(name: string, { template }: Deployment['spec']): Promise<RunningManager> {
+    const args = template.spec.containers.flatMap((container) => container.args);
+    const flags = [...args.filter((arg) => !OF_THE_POD.test(arg)), '--manager-namespace=capaf-system'];
+    return world.startManager({ name, flags });
+  }
+
+  it('have Deployments that do not select the pods of each other', () => {
+    expect(deployments.map(({ metadata }) => metadata.name)).to.deep.equal(
+      SHARDS.map((shard) => `capaf-controller-manager-${shard}`),
+    );
+    const [blue, green] = deployments.map(({ spec }) => spec);
+    expect(green?.template.metadata.labels).to.include(green?.selector.matchLabels);
+    expect(green?.template.metadata.labels).to.not.include(blue?.selector.matchLabels);
+  });
+
+  it('have a Lease each, and reconcile the profiles of one EKS cluster without an error', async () => {
+    const names = ['blue-web', 'green-web', 'blue-api'];
+    const calls = callsFromNow(world.aws);
+    await world.apply(...names.map((name) => profileOf(name)));
+    for (const name of names) await world.ready(name, { timeoutMs: 60_000 });
+    const { items } = await world.controlPlane.api.list('/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases');
+    expect(items.map(({ metadata }) => metadata.name)).to.have.members(
+      SHARDS.map((shard) => `capaf-leader-election.filter-${shard}`),
+    );
+    // EKS accepts each creation once. It may refuse a creation while the other manager's profile is being created.
+    const creations = profileMutations(calls);
+    expect(creations.filter((creation) => !creation.endsWith('ResourceInUseException'))).to.have.members(
+      names.map((name) => `Create default_${name}`),
+    );
+    for (const name of names)
+      expect((await world.events(name)).filter((event) => event.startsWith('Warning'))).to.deep.equal([]);
+  });
+
+  it('keep a role that an object of the other one uses', async () => {
+    const names = ['blue-sharing', 'green-sharing'];
+    await world.apply(...names.map((name) => profileOf(name, { roleName: 'shared-pods' })));
+    for (const name of names) await world.ready(name, { timeoutMs: 60_000 });
+    await world.delete('blue-sharing');
+    await world.gone('blue-sharing');
+    expect(world.awsView.role('shared-pods')?.attachedPolicies).to.have.length(1);
+    await world.delete('green-sharing');
+    await world.gone('green-sharing');
+    expect(world.awsView.role('shared-pods')).to.equal(undefined);
+  });
+
+  it('leave older objects without a matching label alone, and kubectl lists them', async () => {
+    await terminal.run(page.next('kubectl label'));
+    expect(await terminal.run(page.next('notin (blue,green)'))).to.match(/^NAMESPACE .*\ndefault +orphan .*\n$/);
+    const orphan = await world.profile('orphan');
+    expect(orphan?.metadata.finalizers).to.equal(undefined);
+    expect(orphan?.status).to.deep.equal({ observedGeneration: -1 });
+    await world.condition('old', 'Ready', { status: 'False' }, { namespace: 'team-a' });
+    await world.delete('orphan');
+    await world.gone('orphan');
+    await world.delete('old', 'team-a');
+    await world.gone('old', { namespace: 'team-a' });
+  });
+
+  it('get no objects without a matching label: the policy refuses them, and lets older ones be changed and deleted', async () => {
+    for (const object of [profileOf('red-web'), fargateProfile('web', { clusterName: 'shared' })]) {
+      const { code, stderr } = await world.kubectl(['apply', '-f', '-'], JSON.stringify(object));
+      expect(code).to.not.equal(0);
+      expect(stderr).to.contain('Set the label to blue or green');
+    }
+    const withoutLabel = world.patch('blue-web', { metadata: { labels: { [FILTER]: null } } });
+    expect(await withoutLabel.then(() => 'accepted', String)).to.contain('Set the label to blue or green');
+    await world.patch('blue-web', { metadata: { annotations: { note: 'changed' } } });
+  });
+
+  it('delete the profiles of a cluster together, and the control plane goes after the last one', async () => {
+    const { api } = world.controlPlane;
+    const path = controlPlanePath('shared');
+    const finalizersOf = async () => (await api.get(path)).metadata.finalizers ?? [];
+    // The finalizers of Cluster API and of Cluster API Provider AWS.
+    await api.patch(clusterPath('shared'), { metadata: { finalizers: ['cluster.cluster.x-k8s.io'] } });
+    await api.patch(path, { metadata: { finalizers: [...(await finalizersOf()), CAPA_FINALIZER] } });
+    await api.delete(clusterPath('shared'));
+    await api.delete(path);
+    await eventually(async () => (await finalizersOf()).join() === CAPA_FINALIZER, {
+      what: 'the removal of the control plane finalizer',
+      timeoutMs: 60_000,
+    });
+    expect(await world.profiles()).to.deep.equal([]);
+    expect(world.aws.admin.profiles()).to.deep.equal([]);
+    expect((await world.events('shared-control-plane')).filter((event) => event.startsWith('Warning'))).to.deep.equal(
+      [],
+    );
+    for (const each of [path, clusterPath('shared')]) await api.patch(each, { metadata: { finalizers: null } });
+  });
+});
