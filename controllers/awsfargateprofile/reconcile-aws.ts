@@ -5,6 +5,7 @@ import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Session, Sessions } from '../../pkg/cloud/types.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
@@ -217,7 +218,7 @@ export class AwsReconciler {
     const { retryStore, clusterQueue, profiles } = this.options;
     retryStore.recordObservation(object, observed);
     updateQueueFromStatus(clusterQueue, queue, () => listSiblings(object, profiles));
-    updateQueueFromObservation(clusterQueue, queue, observed);
+    updateQueueFromObservation(clusterQueue, { queue, id: keyText(keyOf(object)) }, observed);
   }
 
   /** If a step throws, the mutations that were sent before the error are still reported as events. */

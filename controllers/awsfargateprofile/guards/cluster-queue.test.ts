@@ -67,20 +67,24 @@ describe('queueEntryFor', () => {
 describe('updateQueueFromObservation', () => {
   it('marks the profile as busy while EKS changes it, and as settled afterwards', () => {
     const { clusterQueue } = newServices();
-    updateQueueFromObservation(clusterQueue, QUEUE, observed({ profile: aProfile({ status: 'CREATING' }) }));
+    updateQueueFromObservation(
+      clusterQueue,
+      { queue: QUEUE, id: 'team-a/web' },
+      observed({ profile: aProfile({ status: 'CREATING' }) }),
+    );
     expect(clusterQueue.requestTurn(siblingEntry('api'))).to.include({
       kind: 'wait',
       ahead: PROFILE,
       isUnverified: false,
     });
-    updateQueueFromObservation(clusterQueue, QUEUE, observed({ profile: aProfile() }));
+    updateQueueFromObservation(clusterQueue, { queue: QUEUE, id: 'team-a/web' }, observed({ profile: aProfile() }));
     expect(clusterQueue.requestTurn(siblingEntry('api'))).to.include({ kind: 'granted' });
   });
 
   it('marks a profile that does not exist as settled', () => {
     const { clusterQueue } = newServices();
     clusterQueue.markInFlight(QUEUE, PROFILE, 'being deleted', false);
-    updateQueueFromObservation(clusterQueue, QUEUE, observed());
+    updateQueueFromObservation(clusterQueue, { queue: QUEUE, id: 'team-a/web' }, observed());
     expect(clusterQueue.requestTurn(siblingEntry('api'))).to.include({ kind: 'granted' });
   });
 });

@@ -41,13 +41,13 @@ export function queueEntryFor(
  */
 export function updateQueueFromObservation(
   clusterQueue: ClusterQueue,
-  queue: string,
+  { queue, id }: Pick<QueueEntry, 'queue' | 'id'>,
   { profiles }: PartiallyObserved,
 ): void {
   for (const { name, found } of profiles) {
     const doing = describeTransit(found?.status);
     if (doing === undefined) clusterQueue.markSettled(queue, name);
-    else clusterQueue.markInFlight(queue, name, doing, false);
+    else clusterQueue.markInFlight(queue, name, doing, false, id);
   }
 }
 

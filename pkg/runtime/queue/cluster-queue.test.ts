@@ -276,6 +276,23 @@ describe('The cluster queue', () => {
       expect(woken).to.deep.equal(['team-a/b']);
     });
 
+    it('verifies a change that an entry observed which leaves: its object may have moved to another manager', () => {
+      clusterQueue.markInFlight(QUEUE, 'team-a_a', 'being created', false, 'team-a/a');
+      expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', isUnverified: false });
+      clusterQueue.removeEntry('team-a/c');
+      expect(woken).to.deep.equal([]);
+      clusterQueue.removeEntry('team-a/a');
+      expect(woken).to.deep.equal(['team-a/b']);
+      expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', ahead: 'team-a_a', isUnverified: true });
+    });
+
+    it('verifies a change that EKS accepted from an entry which leaves', () => {
+      expect(isGranted(a)).to.equal(true);
+      clusterQueue.markAccepted(a, 'being created');
+      clusterQueue.removeEntry('team-a/a');
+      expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', isUnverified: true });
+    });
+
     it('ignores that an entry leaves which does not wait', () => {
       clusterQueue.requestTurn(a);
       clusterQueue.removeEntry('team-a/a');

@@ -41,6 +41,8 @@ interface InFlightChange {
   readonly name: string;
   readonly doing: string;
   readonly isUnverified: boolean;
+  /** The ID of the entry whose reconciles observe this change; undefined if the change is unverified. */
+  readonly observer: string | undefined;
   /** The monotonic time at which this change in EKS was most recently observed. */
   readonly observedAt: Ms;
 }
@@ -150,7 +152,13 @@ export class ClusterQueue {
   markAccepted(entry: QueueEntry, doing: string): void {
     const queue = this.getQueue(entry.queue);
     if (queue.turnHolder?.id === entry.id) queue.turnHolder = undefined;
-    queue.inFlight = { name: entry.name, doing, isUnverified: false, observedAt: this.clock.monotonic() };
+    queue.inFlight = {
+      name: entry.name,
+      doing,
+      isUnverified: false,
+      observer: entry.id,
+      observedAt: this.clock.monotonic(),
+    };
   }
 
   /**
@@ -175,15 +183,16 @@ export class ClusterQueue {
 
   /**
    * Records that EKS is making a change of the Fargate profile `name`. `isUnverified` is true if the change was not
-   * observed by the reconcile of that profile.
+   * observed by the reconcile of that profile. `observer` is the ID of the entry whose reconcile observed it.
    */
-  markInFlight(queueName: string, name: string, doing: string, isUnverified: boolean): void {
+  markInFlight(queueName: string, name: string, doing: string, isUnverified: boolean, observer?: string): void {
     const queue = this.getQueue(queueName);
     const known = queue.inFlight?.name === name ? queue.inFlight : undefined;
     queue.inFlight = {
       name,
       doing,
       isUnverified: isUnverified && (known?.isUnverified ?? true),
+      observer: observer ?? known?.observer,
       observedAt: this.clock.monotonic(),
     };
   }
@@ -203,11 +212,16 @@ export class ClusterQueue {
   }
 
   /**
-   * Removes the entry with this ID from the queue in which it waits. The caller need not know the EKS cluster of the
-   * queue.
+   * Removes the entry with this ID from the queue in which it waits, e.g. because its object is deleted or moved to
+   * another management cluster. A change that only this entry observed becomes unverified, and the waiting entries
+   * request their turn again. The caller need not know the EKS cluster of the queue.
    */
   removeEntry(id: string): void {
     for (const queue of this.queues.values()) {
+      if (queue.inFlight?.observer === id) {
+        queue.inFlight = { ...queue.inFlight, isUnverified: true, observer: undefined };
+        for (const waiting of queue.waiting.keys()) if (waiting !== id) this.wake(waiting);
+      }
       const wasWaiting = queue.waiting.delete(id);
       const hadReservation = queue.reservation?.id === id;
       if (hadReservation) queue.reservation = undefined;
