@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { RawObject, RawWatchEvent } from '../../envtest/clients/api.ts';
-import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
@@ -9,15 +8,14 @@ import type { HttpProxy } from '../../support/http-proxy.ts';
 import type { Calls } from '../../world/aws/calls.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
-import type { Move } from '../../world/cluster-api/clusterctl.ts';
-import { findMove, simulatedMove } from '../../world/cluster-api/clusterctl.ts';
-import { CLUSTERCTL_LABEL } from '../../world/cluster-api/simulated-move.ts';
+import type { MovableProvider } from '../../world/cluster-api/clusterctl.ts';
+import { findProvider, simulatedMove } from '../../world/cluster-api/clusterctl.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { createManagedCluster, simulateCoreManager } from '../../world/cluster-api/managed-cluster.ts';
 import { pathOf } from '../../world/objects.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import type { World } from '../../world/world.ts';
-import { ACCOUNT, OUR_CRD, REGION, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, fargateProfile } from '../../world/world.ts';
 import { HELD_MS, operationsOf } from '../operations.ts';
 
 const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
@@ -64,21 +62,20 @@ describe('clusterctl move between two management clusters', function () {
   let home: World;
   let away: World;
   let cluster: ManagedCluster;
-  let clusterctl: Move;
+  let provider: MovableProvider;
   /** The proxy between the manager of the management cluster `home` and the API server of this management cluster. */
   let proxy: HttpProxy;
 
   before(async function () {
     this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
-    clusterctl = await findMove('clusterctl move');
-    const crds = (await loadCrds(STAND_IN_CRDS)).map(asInstalledByClusterctl);
-    home = await startWorld({ crds: [...crds, OUR_CRD] });
-    away = await startWorld({ crds: [...crds, OUR_CRD], shareAwsWith: home });
+    provider = await findProvider('clusterctl init and clusterctl move');
+    home = await provider.startWorld();
+    away = await provider.startWorld({ shareAwsWith: home });
     const way = await startApiHttpProxy(home.controlPlane);
     proxy = way.proxy;
     home.addCleanup(() => proxy.close());
-    await home.startManager({ ...MANAGER, kubeconfigPath: way.kubeconfigPath });
-    await away.startManager(MANAGER);
+    await provider.startManager(home, { ...MANAGER, kubeconfigPath: way.kubeconfigPath });
+    await provider.startManager(away, MANAGER);
     for (const world of [home, away]) {
       const capa = startCapaSimulatorIn(world);
       world.addCleanup(() => capa.stop());
@@ -91,6 +88,7 @@ describe('clusterctl move between two management clusters', function () {
     endAll(
       () => away.finish(),
       () => home.finish(),
+      () => provider.close(),
     ),
   );
 
@@ -107,7 +105,7 @@ describe('clusterctl move between two management clusters', function () {
    * Moves the workload cluster to another management cluster. Returns the AWS calls of both managers from the start of
    * the move on.
    */
-  async function move(from: World, to: World, how = clusterctl): Promise<Calls> {
+  async function move(from: World, to: World, how = provider.move): Promise<Calls> {
     // `clusterctl move` drops the status of the Cluster, and moves a Cluster only if its status says that it is
     // provisioned. So the test sets the status before each move.
     await simulateCoreManager(from, cluster);
@@ -244,7 +242,7 @@ describe('clusterctl move between two management clusters', function () {
       await home.ready('strayed');
       const { accessKeyId } = away.aws.admin.registerKey({ account: OTHER_ACCOUNT });
       await away.stopManager();
-      await away.startManager({ ...MANAGER, accessKeyId });
+      await provider.startManager(away, { ...MANAGER, accessKeyId });
       let calls: Calls;
       try {
         calls = await move(home, away);
@@ -258,7 +256,7 @@ describe('clusterctl move between two management clusters', function () {
         expect([...new Set(asked)], 'with the keys of the other account').to.deep.equal(['GetCallerIdentity']);
       } finally {
         await away.stopManager();
-        await away.startManager(MANAGER);
+        await provider.startManager(away, MANAGER);
       }
       await away.gone('strayed');
       expect(operationsOf(calls)).to.have.members([
@@ -417,6 +415,35 @@ describe('clusterctl move between two management clusters', function () {
       expect(calls.failures()).to.deep.equal([]);
     });
 
+    it('takes a Ready profile, a profile that EKS creates and an object that is being deleted along in one move', async () => {
+      await beginAt(away);
+      await away.apply(fargateProfile('steady'), fargateProfile('leaving'));
+      await Promise.all([away.ready('steady'), away.ready('leaving')]);
+      const steady = home.awsView.profile('default_steady');
+      setConfig({ createMs: HELD_MS });
+      await away.apply(fargateProfile('coming'));
+      await eventually(() => statusInAws('coming') === 'CREATING');
+      await away.delete('leaving');
+      await away.condition('leaving', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
+
+      const calls = await move(away, home);
+      expect(await away.profiles()).to.deep.equal([]);
+      await home.condition('coming', 'Ready', { status: 'False', reason: 'Creating' });
+      home.aws.admin.setProfile({ ...inEks('coming'), status: 'ACTIVE' });
+      await Promise.all([home.ready('coming'), home.ready('steady'), home.gone('leaving')]);
+      expect(operationsOf(calls)).to.have.members([
+        'DeleteFargateProfile',
+        'DetachRolePolicy',
+        'DeleteAccessEntry',
+        'DeleteRole',
+      ]);
+      expect(home.awsView.profile('default_steady')).to.deep.equal(steady);
+      expect(statusInAws('leaving')).to.equal(undefined);
+      for (const name of ['steady', 'coming']) await home.delete(name);
+      for (const name of ['steady', 'coming']) await home.gone(name);
+      expect(calls.failures()).to.deep.equal([]);
+    });
+
     it('leaves the profiles of partially deleted objects in AWS, even when nothing is paused', async () => {
       await beginAt(home);
       await home.apply(fargateProfile('taken'), fargateProfile('stays'));
@@ -453,8 +480,3 @@ describe('clusterctl move between two management clusters', function () {
     });
   });
 });
-
-function asInstalledByClusterctl<A extends { readonly metadata: { readonly name: string } }>(crd: A): A {
-  const { labels } = crd.metadata as { readonly labels?: object };
-  return { ...crd, metadata: { ...crd.metadata, labels: { ...labels, [CLUSTERCTL_LABEL]: '' } } };
-}

@@ -1,39 +1,32 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
-import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { profileQueueOf } from '../../world/aws/queue.ts';
 import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
-import { FIRST_VERSION, IMAGE, createClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
-import { disableCoreWebhooks } from '../../world/cluster-api/core-webhooks.ts';
+import {
+  CERT_MANAGER_CRDS,
+  FIRST_VERSION,
+  IMAGE,
+  createClusterctlRepository,
+} from '../../world/cluster-api/clusterctl-repository.ts';
+import { initProvider, installedContainer, startInstalledManager } from '../../world/cluster-api/installed-provider.ts';
 import type { World } from '../../world/world.ts';
 import { startWorld } from '../../world/world.ts';
 
-const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACE = '/namespaces/capaf-system';
-const DEPLOYMENT = `/apis/apps/v1${NAMESPACE}/deployments/capaf-controller-manager`;
 const SERVICE_ACCOUNT = `/api/v1${NAMESPACE}/serviceaccounts/capaf-manager`;
 const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const ROLE_ARN = 'arn:aws:iam::123456789012:role/capaf';
 const PROVIDER = `/apis/clusterctl.cluster.x-k8s.io/v1alpha3${NAMESPACE}/providers/infrastructure-aws-fargate`;
-
-interface Deployment {
-  readonly spec: {
-    readonly template: {
-      readonly spec: { readonly containers: readonly { readonly image: string; readonly args: readonly string[] }[] };
-    };
-  };
-}
 
 describe('the real clusterctl, with a release of this provider in a local repository', function () {
   this.timeout(180_000);
@@ -48,23 +41,16 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
     repository = await createClusterctlRepository(directory).catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
-    world = await startWorld({ crds: [...capa, CERT_MANAGER], hasRbac: false });
+    world = await startWorld({ crds: [...capa, CERT_MANAGER_CRDS], hasRbac: false });
   });
   after(async () => {
     await world.stop();
     await rm(directory, { recursive: true, force: true });
   });
 
-  const container = async () => {
-    const { spec } = await world.controlPlane.api.get<Deployment>(DEPLOYMENT);
-    return spec.template.spec.containers[0] ?? expect.fail('the Deployment has no container');
-  };
+  const container = () => installedContainer(world);
   /** Starts the manager of the Deployment: no kubelet runs in this test. */
-  const startManager = (name: string) =>
-    world.startManager({
-      name,
-      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
-    });
+  const startManager = (name: string) => startInstalledManager(world, { name });
 
   describe('generate provider', () => {
     const generate = async (variables: Readonly<Record<string, string>>): Promise<string> =>
@@ -97,14 +83,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
   });
 
   describe('init', () => {
-    before(async () => {
-      const none = ['--bootstrap', '-', '--control-plane', '-'];
-      const core = ['--core', `cluster-api:${CLUSTER_API_VERSION}`];
-      const variables = { CAPAF_ROLE_ARN: ROLE_ARN };
-      const infrastructure = ['--infrastructure', `aws-fargate:${FIRST_VERSION}`];
-      await repository.run(world.controlPlane, ['init', ...core, ...none, ...infrastructure], { variables });
-      await disableCoreWebhooks(world.controlPlane.api);
-    });
+    before(() => initProvider(repository, world, { variables: { CAPAF_ROLE_ARN: ROLE_ARN } }));
 
     it('installs the provider beside the core', async () => {
       const { api } = world.controlPlane;

@@ -12,6 +12,8 @@ import type { ProgramResult } from '../../support/run-program.ts';
 import { runProgram } from '../../support/run-program.ts';
 
 const RELEASE = fileURLToPath(new URL('../../../hack/release.ts', import.meta.url));
+/** The CRDs of cert-manager that `clusterctl init` creates objects of to find out whether cert-manager is installed. */
+export const CERT_MANAGER_CRDS = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const COMPONENTS = 'infrastructure-components.yaml';
 const TIMEOUT_MS = 120_000;
 

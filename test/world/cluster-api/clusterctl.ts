@@ -1,9 +1,18 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeFile } from 'node:fs/promises';
 import { BinariesMissing, resolveBinaries } from '../../envtest/binaries/binaries.ts';
+import type { CrdManifest } from '../../envtest/clients/crds.ts';
+import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
-import { simulateMove } from './simulated-move.ts';
+import type { RunningManager } from '../manager/manager.ts';
+import type { ManagerOptions } from '../manager/managers.ts';
+import type { StartWorldOptions, World } from '../world.ts';
+import { OUR_CRD, startWorld } from '../world.ts';
+import { CERT_MANAGER_CRDS, createClusterctlRepository } from './clusterctl-repository.ts';
+import { initProvider, startInstalledManager } from './installed-provider.ts';
+import { CLUSTERCTL_LABEL, simulateMove } from './simulated-move.ts';
 
 /** The timeout of `clusterctl move`, which waits for nothing except answers of the two API servers. */
 const TIMEOUT_MS = 120_000;
@@ -15,19 +24,57 @@ const NAMESPACE = 'default';
  */
 export type Move = (from: ControlPlane, to: ControlPlane) => Promise<void>;
 
+/** This provider, installed so that its objects can be moved between management clusters. */
+export interface MovableProvider {
+  readonly move: Move;
+  /** Starts a world in which the provider is installed. Its API server has no webhooks. */
+  startWorld(options?: Pick<StartWorldOptions, 'shareAwsWith'>): Promise<World>;
+  startManager(world: World, options: Partial<ManagerOptions>): Promise<RunningManager>;
+  close(): Promise<void>;
+}
+
 /**
- * Returns a function that runs the real `clusterctl move`. If the binary is missing, returns a simulation, and writes a
- * message with the given test name to stderr.
+ * Returns functions that install the provider with the real `clusterctl init`, start the manager of the installed
+ * Deployment, and run the real `clusterctl move`. If the binary is missing, returns simulations, and writes a message with
+ * the given test name to stderr.
  */
-export async function findMove(test: string): Promise<Move> {
+export async function findProvider(test: string): Promise<MovableProvider> {
+  const directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
+  const close = (): Promise<void> => rm(directory, { recursive: true, force: true });
   try {
     const { clusterctl } = await resolveBinaries(['clusterctl']);
-    return (from, to) => realMove(clusterctl, from, to);
+    const repository = await createClusterctlRepository(directory);
+    return {
+      move: (from, to) => realMove(clusterctl, from, to),
+      startWorld: async (options) => {
+        // clusterctl installs neither Cluster API Provider AWS nor cert-manager in this test.
+        const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
+        const crds = [...capa.map(asInstalledByClusterctl), CERT_MANAGER_CRDS];
+        const world = await startWorld({ ...options, crds, hasRbac: false });
+        await initProvider(repository, world);
+        return world;
+      },
+      startManager: startInstalledManager,
+      close,
+    };
   } catch (error) {
     if (!(error instanceof BinariesMissing)) throw error;
     console.error(`SIMULATED, not the real clusterctl, in "${test}": ${error.message}`);
-    return simulatedMove;
+    return {
+      move: simulatedMove,
+      startWorld: async (options) =>
+        startWorld({ ...options, crds: [...(await loadCrds(STAND_IN_CRDS)).map(asInstalledByClusterctl), OUR_CRD] }),
+      startManager: (world, options) => world.startManager(options),
+      close,
+    };
   }
+}
+
+/** Adds the label of `clusterctl` to a CRD. `clusterctl move` looks only at CRDs with this label. */
+function asInstalledByClusterctl(crd: CrdManifest): CrdManifest {
+  const { labels } = crd.metadata as { readonly labels?: object };
+  const metadata = { ...crd.metadata, labels: { ...labels, [CLUSTERCTL_LABEL]: '' } };
+  return { ...crd, metadata };
 }
 
 export const simulatedMove: Move = ({ api }, to) => simulateMove(api, to.api, NAMESPACE);

@@ -22,6 +22,8 @@ export interface ManagerProcessOptions {
    * `--insecure-diagnostics`.
    */
   readonly flags?: readonly string[];
+  /** Command line flags of an installed Deployment. The flags that `startManager` sets itself override them. */
+  readonly installedArgs?: readonly string[];
   readonly accessKeyId?: string;
   /**
    * The path of the kubeconfig of the manager; default: the kubeconfig of the administrator, and in a world the
@@ -57,6 +59,7 @@ export async function startManager(
     name = 'manager',
     file = MANAGER,
     flags = [],
+    installedArgs = [],
     accessKeyId = 'test',
     env = {},
     verbosity = 4,
@@ -69,6 +72,7 @@ export async function startManager(
     args: [
       ...NODE_FLAGS,
       file,
+      ...installedArgs,
       '--kubeconfig',
       options.kubeconfigPath ?? controlPlane.kubeconfigPath,
       '--manager-namespace',
