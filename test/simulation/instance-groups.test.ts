@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { FaultKind } from '../aws/faults.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
@@ -113,7 +113,15 @@ async function takenOverWorld(): Promise<SimulatedWorld> {
 
 describe('an InstanceGroup with the provisioner eks-fargate', () => {
   it('becomes one AWSFargateProfile with the names of keiko, and goes after it', async () => {
-    const world = await readyWorld({ fargate: { tags: [{ Team: 'a' }, { Env: 'b' }] } });
+    const world = newWorld();
+    const finalizers: unknown[] = [];
+    world.api.storage.listen(({ type, object }) => {
+      if (type === 'ADDED' && object.kind === KIND) finalizers.push(group(world)?.metadata.finalizers);
+    });
+    world.start(...FLAGS);
+    apply(world, { fargate: { tags: [{ Team: 'a' }, { Env: 'b' }] } });
+    await until(world, 'Ready');
+    expect(finalizers, 'finalizers when the AWSFargateProfile is created').to.deep.equal([[OURS]]);
     const { metadata, spec } = world.profile('web') ?? expect.fail('there is no AWSFargateProfile');
     const { apiVersion, kind, metadata: owner } = group(world) ?? expect.fail('there is no InstanceGroup');
     expect(metadata.ownerReferences).to.deep.equal([
