@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { REASONS } from '../../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { readPage, takeBlocks } from '../../docs/blocks.ts';
+import { openTerminal } from '../../docs/terminal.ts';
 import type { Message } from '../../docs/sequence.ts';
 import { findDeviation, parseSequence } from '../../docs/sequence.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -20,6 +21,7 @@ import { AWS_KEY, startWorld } from '../../world/world.ts';
 
 const page = readPage('docs/teardown.md');
 const blocks = takeBlocks('docs/teardown.md', import.meta.url);
+const deletion = blocks.next('kubectl delete cluster');
 const diagram = blocks.next('sequenceDiagram');
 
 const RECORDED = {
@@ -86,8 +88,9 @@ describe('docs/teardown.md', function () {
     });
 
     const since = Date.now();
-    const { code, stderr } = await world.kubectl(['delete', 'cluster', 'prod', '--wait=false']);
-    expect(code, stderr).to.equal(0);
+    const terminal = await openTerminal(world.controlPlane);
+    world.addCleanup(() => Promise.resolve(terminal.close()));
+    await terminal.run(deletion);
     await clusterApi.clusterGone(cluster);
     await eventually(async () => {
       audit = await log.read();
