@@ -71,6 +71,24 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
+  it('shares no role with an object in an EKS cluster of the same name in another account', async () => {
+    const account = '210987654321';
+    const eksCluster = { ...TOOLS, identityRef: { kind: STATIC_IDENTITY, name: 'team-a' } };
+    const world = newWorld();
+    world.aws.admin.createCluster({ name: 'tools', account });
+    putStaticIdentity(world, goodKeys(world, account));
+    world.start(ALLOWED, ALLOWED.replace(ACCOUNT, account));
+    apply(world, 'here', { roleName: 'pods', additionalTags: { stage: 'a' } });
+    await world.ready('here');
+    apply(world, 'there', { eksCluster, roleName: 'pods', additionalTags: { stage: 'b' } });
+    await world.ready('there', 'here');
+    world.delete('there');
+    await world.gone('there');
+    expect(world.aws.admin.roles({ account }).map(({ name }) => name)).not.to.include('pods');
+    expect(world.isReady('here')).to.equal(true);
+    await world.deleteAndFinish('here');
+  });
+
   it('is refused without a call to AWS if the operator does not allow the EKS cluster', async () => {
     for (const flags of [[], [ALLOWED.replace('default=', 'other=')], [ALLOWED.replace('/to*', '/x')]]) {
       const world = newWorld();

@@ -26,7 +26,7 @@ import type { ObservedProfile } from '../model/observed-state.ts';
 import type { Abandonment } from '../reasons/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { findExcess } from './limits.ts';
-import { roleSettingsConflict } from './role-sharing.ts';
+import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
 import { tagSources, wantedProfile, wantedRole } from './wanted.ts';
 
 export interface DesiredInputs {
@@ -119,7 +119,8 @@ function desiredUnderName(
     E.getOrElse((): Tags => ({}))(roleTags(identity, tagSources(sharer, controlPlaneFacts, identity)));
   const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
     requiredBoundary(inputs.limits, place) ?? spec.rolePermissionsBoundary;
-  const roleConflict = roleSettingsConflict(object, inputs.roleSharers, { tagsOf, boundaryOf });
+  const roleSharers = inputs.roleSharers.filter((sharer) => isInPlace(sharer, object, place));
+  const roleConflict = roleSettingsConflict(object, roleSharers, { tagsOf, boundaryOf });
   return E.right({
     ...common,
     names,

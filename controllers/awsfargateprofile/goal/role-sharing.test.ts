@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { RoleSettings } from './role-sharing.ts';
-import { roleSettingsConflict } from './role-sharing.ts';
+import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
 import { anObject } from '../testing/builders.ts';
 
 const shared = RoleName.of('shared');
@@ -102,5 +102,35 @@ describe('roleSettingsConflict', () => {
   it('is undefined for a role of spec.roleARN', () => {
     const object = anObject({ spec: { roleARN: RoleArn.of('arn:aws:iam::111122223333:role/shared') } });
     expect(conflict(object, roleSharer('api', OLD, { rolePath: '/a/' }))).to.equal(undefined);
+  });
+});
+
+describe('isInPlace', () => {
+  const [account, region] = [AccountId.of('111122223333'), 'eu-west-1'];
+  const identity = (name: string) => ({ kind: 'AWSClusterStaticIdentity', name });
+  const [mine, theirs] = [identity('mine'), identity('theirs')];
+  const inEks = (eksCluster: object, status: AWSFargateProfile['status'] = {}): AWSFargateProfile => {
+    const { clusterName: _none, ...spec } = anObject().spec;
+    const named = { name: EksClusterName.of('tools'), identityRef: mine, ...eksCluster };
+    return { ...anObject({ status }), spec: { ...spec, eksCluster: named } };
+  };
+  for (const [what, other, expected] of [
+    ['a new object with the same identity', inEks({}), true],
+    ['a new object with another identity', inEks({ identityRef: theirs }), false],
+    ['a new object with another region', inEks({ region: 'eu-west-2' }), false],
+    [
+      'an object on record in the same place, with another identity',
+      inEks({ identityRef: theirs }, { account, region }),
+      true,
+    ],
+    ['an object on record in another account', inEks({}, { account: AccountId.of('444455556666'), region }), false],
+    ['an object on record in another region', inEks({}, { account, region: 'eu-west-2' }), false],
+  ] as const)
+    it(`is ${expected} for ${what}`, () => {
+      expect(isInPlace(other, inEks({}), { account, region })).to.equal(expected);
+    });
+
+  it('is true for a new object of the same Cluster', () => {
+    expect(isInPlace(roleSharer('api', OLD), roleSharer('web', YOUNG), { account, region })).to.equal(true);
   });
 });

@@ -1,4 +1,5 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 import { foldCase } from '../../../pkg/fargate/tags.ts';
 import { jsonEqual } from '../../../pkg/kube/patches.ts';
@@ -45,6 +46,21 @@ export function roleSettingsConflict(
     }
   }
   return undefined;
+}
+
+/**
+ * Whether the role that another object names can be the one in this account and region. Objects of one namespace may name EKS
+ * clusters of the same name in several accounts and regions. An object that has nothing in AWS yet is compared by its spec.
+ */
+export function isInPlace(
+  { spec: { eksCluster }, status }: AWSFargateProfile,
+  object: AWSFargateProfile,
+  { account, region }: Pick<AwsLocation, 'account' | 'region'>,
+): boolean {
+  if (status?.account !== undefined && status.region !== undefined)
+    return status.account === account && status.region === region;
+  const isSameIdentity = jsonEqual(eksCluster?.identityRef, object.spec.eksCluster?.identityRef);
+  return isSameIdentity && (eksCluster?.region ?? region) === region;
 }
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
