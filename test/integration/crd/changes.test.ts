@@ -397,13 +397,21 @@ describe('validation of a change of an AWSFargateProfile', function () {
     );
   });
 
-  it('selects objects by the EKS cluster of spec.eksCluster, and shows it in the column of the Cluster', async () => {
+  const IN_EKS = { name: 'in-eks', before: { clusterName: undefined, eksCluster: { name: 'tools' } } };
+
+  it('selects objects by the field spec.eksCluster.name', async () => {
     const { api } = controlPlane;
-    const inEks = { before: { clusterName: undefined, eksCluster: { name: 'tools' } } };
     await withObject({ name: 'named', before: { clusterName: 'prod' } }, false, () =>
-      withObject({ name: 'in-eks', ...inEks }, false, async () => {
+      withObject(IN_EKS, false, async () => {
         const { items } = await api.list(PROFILES, { fieldSelector: 'spec.eksCluster.name=tools' });
         expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['in-eks']);
+      }),
+    );
+  });
+
+  it('shows the EKS cluster of an object without a Cluster in the column of the Cluster', async () => {
+    await withObject({ name: 'named', before: { clusterName: 'prod' } }, false, () =>
+      withObject(IN_EKS, false, async () => {
         const { stdout } = await kubectl(controlPlane, ['get', 'awsfargateprofiles']);
         const [header, ...rows] = stdout
           .trim()
