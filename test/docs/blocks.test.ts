@@ -8,7 +8,7 @@ import { ROOT, blocksOf, pages, place } from './blocks.ts';
 const RUN = ['sh', 'yaml', 'json', 'mermaid'];
 /** Blocks that show what a program prints or takes. */
 const SHOWN = ['text'];
-/** What a test cannot have, and for which a page may have a block that does not run. */
+/** The only reasons for a block that does not run. Each names a part that a test cannot have. */
 const REASONS = ['needs a kubelet', 'needs a real AWS account', 'needs an image registry'];
 /** A line of a shell with a command. */
 const COMMAND = /^\s*(?:\$|kubectl|clusterctl|make|aws|curl|helm|node|npm|docker)\b/m;
