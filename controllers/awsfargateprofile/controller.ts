@@ -8,7 +8,7 @@ import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
-import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
@@ -115,7 +115,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     accounts,
     clusterQueue,
     controlPlaneFinalizer,
-    roles: new KeyedMutex(),
+    roles: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') }),
     retryStore,
     isClusterHead: (key) => isClusterHead(caches.profiles, key),
     leadership,

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Session, Sessions } from '../../pkg/cloud/types.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
+import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -48,7 +48,7 @@ export interface AwsReconcilerOptions extends StepServices {
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
-  readonly roles: KeyedMutex;
+  readonly roles: LockQueue;
   readonly mutationTimeLeft: () => Ms;
   readonly retryStore: RetryStore;
   readonly finisher: PassFinisher;
@@ -110,14 +110,9 @@ export class AwsReconciler {
     const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
-    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may
-    // share one role.
-    if (!roles.isFree(roleKeys)) {
-      return end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
-    }
     // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as
     // a user of the role.
-    return roles.run(roleKeys, signal, async () => {
+    const pass = roles.tryRun(keyText(keyOf(object)), roleKeys, async () => {
       const wish = { desired: desired.right, inputs };
       const result = await this.observeAndMutate(object, goal, session.right, wish, context);
       const { end: how, observed } = result;
@@ -125,6 +120,9 @@ export class AwsReconciler {
         ? finisher.releaseWithoutCredentials(object, how.reason, context)
         : finisher.finish(result, context);
     });
+    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may
+    // share one role.
+    return pass ?? end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
   }
 
   private async observeAndMutate(

@@ -19,7 +19,7 @@ import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Requeue } from '../../pkg/runtime/types.ts';
-import { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { BY_CLUSTER, clusterOf, newTypedCaches } from '../shared/caches.ts';
 import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane-finalizer.ts';
@@ -57,7 +57,7 @@ describe('Reconciler', () => {
   let aws: SimulatedAws;
   let session: SimulatedSession;
   let stores: { readonly profiles: Store; readonly clusters: Store; readonly controlPlanes: Store };
-  let roles: KeyedMutex;
+  let roles: LockQueue;
   let recordedEvents: string[];
   let reconciler: Reconciler;
   /**
@@ -90,7 +90,7 @@ describe('Reconciler', () => {
       clusters: new Store({ name: 'clusters', logger }),
       controlPlanes: new Store({ name: 'control planes', logger }),
     };
-    roles = new KeyedMutex();
+    roles = new LockQueue({ clock, wake: (id) => requests.push(`wake ${id}`) });
     reconciler = new Reconciler({
       ...newTypedCaches(stores),
       clock,
@@ -408,11 +408,12 @@ describe('Reconciler', () => {
     given();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const other = roles.run([`${ACCOUNT}/${ROLE.toLowerCase()}`], new AbortController().signal, () => held);
+    const other = roles.tryRun('team-a/api', [`${ACCOUNT}/${ROLE.toLowerCase()}`], () => held);
     expect(await pass()).to.include({ kind: 'after', reason: 'another profile decides about the same role' });
     expect(session.calls).to.deep.equal([]);
     release();
     await other;
+    expect(requests).to.include('wake team-a/web');
     sync();
     await pass();
     expect(session.calls).to.not.deep.equal([]);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { KeyedMutex } from '../../pkg/async/keyed-mutex.ts';
+import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Sessions } from '../../pkg/cloud/types.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -60,7 +60,7 @@ export interface ReconcilerOptions {
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'addBefore' | 'confirm'>;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
-  readonly roles: KeyedMutex;
+  readonly roles: LockQueue;
   readonly retryStore: RetryStore;
   /** Whether the object is the first of its cluster that has to change something in EKS. */
   readonly isClusterHead: (key: ObjectKey) => boolean;

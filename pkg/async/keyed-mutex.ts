@@ -13,11 +13,6 @@ export class KeyedMutex {
    */
   private readonly tails = new Map<string, Promise<void>>();
 
-  /** Whether none of `names` is locked, so that a call of {@link run} with these names would begin its work at once. */
-  isFree(names: readonly string[]): boolean {
-    return names.every((name) => !this.tails.has(name));
-  }
-
   /**
    * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before `work` has begun, rejects with
    * the reason of `signal`, and never runs `work`.
