@@ -56,8 +56,8 @@ test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, 
 	mocha --config .mocharc.integration.json $(wildcard test/grid/whole*.test.ts test/teardown/whole*.test.ts)
 
 .PHONY: test-gitops
-test-gitops: build envtest-all ## Flux and Argo CD sync a folder with a cluster, two minutes; needs Go, which builds them once
-	@node test/envtest/main.ts ensure kustomize-controller argocd-engine kstatus
+test-gitops: build envtest-all ## Flux and Argo CD sync a folder, cluster-api-operator installs, three minutes; needs Go, which builds them once
+	@node test/envtest/main.ts ensure kustomize-controller argocd-engine kstatus cluster-api-operator
 	mocha --config .mocharc.integration.json $(wildcard test/gitops/whole*.test.ts)
 
 .PHONY: test-compatibility

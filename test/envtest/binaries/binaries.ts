@@ -5,6 +5,7 @@ import { ENVTEST_INDEX_URL, downloadArchive } from './archive.ts';
 import { buildFromGo, goVersion } from './gobuild.ts';
 import { withLock } from './lock.ts';
 import {
+  CLUSTER_API_OPERATOR_VERSION,
   CLUSTER_API_VERSION,
   KUBERNETES_VERSION,
   OLDEST_KUBERNETES_VERSION,
@@ -15,13 +16,20 @@ import {
 
 const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
 const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
+/** The program that `make test-gitops` runs besides Flux and Argo CD. */
+const OPERATOR_BINARIES = ['cluster-api-operator'] as const;
 /** The programs with which `make test-gitops` runs Flux and Argo CD. */
 const GITOPS_BINARIES = ['kustomize-controller', 'argocd-engine', 'kstatus'] as const;
 /** The API server that `make test-compatibility` runs besides kube-apiserver. */
 const COMPATIBILITY_BINARIES = ['oldest-kube-apiserver'] as const;
 /** The binaries that `make test` needs. */
 export const TEST_BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
-export const BINARIES = [...TEST_BINARIES, ...GITOPS_BINARIES, ...COMPATIBILITY_BINARIES] as const;
+export const BINARIES = [
+  ...TEST_BINARIES,
+  ...GITOPS_BINARIES,
+  ...OPERATOR_BINARIES,
+  ...COMPATIBILITY_BINARIES,
+] as const;
 
 export type BinaryName = (typeof BINARIES)[number];
 
@@ -160,6 +168,7 @@ function directoryOf(root: string, name: BinaryName): string {
 /** Names the versions of everything from which a binary is built. */
 function cacheKeyOf(name: BinaryName): string {
   if (isIn(CLUSTER_API_BINARIES, name)) return `cluster-api-${CLUSTER_API_VERSION}`;
+  if (isIn(OPERATOR_BINARIES, name)) return `cluster-api-operator-${CLUSTER_API_OPERATOR_VERSION}`;
   if (isIn(GITOPS_BINARIES, name)) return `gitops-${gitopsSourcesHash()}`;
   return isIn(COMPATIBILITY_BINARIES, name) ? OLDEST_KUBERNETES_VERSION : KUBERNETES_VERSION;
 }

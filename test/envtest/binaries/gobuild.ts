@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binaries.ts';
 import {
+  CLUSTER_API_OPERATOR_VERSION,
   CLUSTER_API_VERSION,
   KUBERNETES_VERSION,
   KUSTOMIZE_CONTROLLER_VERSION,
@@ -101,6 +102,19 @@ const RECIPES: Record<BinaryName, Recipe> = {
     'cluster-api',
   ),
   clusterctl: fromClusterApi('clusterctl', 'about 20 seconds', 'sigs.k8s.io/cluster-api/cmd/clusterctl', 'clusterctl'),
+  'cluster-api-operator': {
+    what: `cluster-api-operator ${CLUSTER_API_OPERATOR_VERSION}`,
+    module: 'envtest',
+    duration: 'about 3 minutes',
+    command: () => ({
+      // prettier-ignore
+      args: [
+        'install', '-trimpath', '-buildvcs=false', '-ldflags', '-s -w',
+        `sigs.k8s.io/cluster-api-operator/cmd@${CLUSTER_API_OPERATOR_VERSION}`,
+      ],
+      product: 'cmd',
+    }),
+  },
   'kustomize-controller': fromOwnModule('kustomize-controller', 'about 3 minutes', 'gitops', {
     what: `kustomize-controller of Flux ${KUSTOMIZE_CONTROLLER_VERSION}`,
     packagePath: 'github.com/fluxcd/kustomize-controller',

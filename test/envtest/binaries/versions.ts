@@ -35,6 +35,9 @@ export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script
  */
 export const CLUSTER_API_VERSION = 'v1.12.8';
 
+/** The version of cluster-api-operator. */
+export const CLUSTER_API_OPERATOR_VERSION = 'v0.28.0';
+
 /** The version of Cluster API Provider AWS whose manifests tests use. */
 export const CAPA_VERSION = 'v2.11.1';
 
