@@ -28,6 +28,15 @@ describe('EventCorrelator', () => {
     for (let count = 1; count < 5; count++) expect(correlate('same')).to.have.nested.property('recorded.count', count);
   });
 
+  it('remembers an event under a short id, however long its message is', () => {
+    const { correlate } = newCorrelator();
+    const long = 'x'.repeat(1_000);
+    const first = correlate(long);
+    expect(first).to.have.property('id').with.lengthOf.at.most(44);
+    expect(correlate(`${long}y`)).to.include({ kind: 'create' });
+    expect(correlate(long)).to.include({ kind: 'update', id: first.kind === 'create' ? first.id : '' });
+  });
+
   it('creates separate events for different objects, types, reasons or messages', () => {
     const { correlate } = newCorrelator();
     const kinds = [
