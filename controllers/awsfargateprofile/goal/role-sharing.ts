@@ -49,8 +49,9 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether the role that another object names can be the one in this account and region. Objects of one namespace may name EKS
- * clusters of the same name in several accounts and regions. An object that has nothing in AWS yet is compared by its spec.
+ * Whether the role that another object names can be the one in this account and region. Objects of one namespace may
+ * name EKS clusters of the same name in several accounts and regions. An object that has nothing in AWS yet is compared
+ * by its spec.
  */
 export function isInPlace(
   { spec: { eksCluster }, status }: AWSFargateProfile,

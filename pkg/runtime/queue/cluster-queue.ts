@@ -182,8 +182,8 @@ export class ClusterQueue {
   }
 
   /**
-   * Records that EKS is making a change of the Fargate profile `name`. `isUnverified` is true if the change was not
-   * observed by the reconcile of that profile. `observer` is the ID of the entry whose reconcile observed it.
+   * Records that EKS is making a change of the Fargate profile `name`. `isUnverified` is true if the reconcile of that
+   * profile did not observe the change. `observer` is the ID of the entry whose reconcile observed the change.
    */
   markInFlight(queueName: string, name: string, doing: string, isUnverified: boolean, observer?: string): void {
     const queue = this.getQueue(queueName);

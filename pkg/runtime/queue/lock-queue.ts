@@ -13,8 +13,8 @@ interface WaitingEntry {
 const WAITING_ENTRY_TTL: Ms = 5_000;
 
 /**
- * A lock per name, without a worker that waits: who does not get the lock is told so, keeps a place in line, and is woken
- * when its turn has come. First come, first served.
+ * A lock per name, without a worker that waits: who does not get the lock is told so, keeps a place in line, and is
+ * woken when its turn has come. First come, first served.
  */
 export class LockQueue {
   private readonly clock: Clock;
@@ -30,8 +30,8 @@ export class LockQueue {
   }
 
   /**
-   * Locks all of `names`, runs `work`, and unlocks the names. Returns `undefined`, and does not run `work`, if one of the
-   * names is locked or an entry ahead waits for it.
+   * Locks all of `names`, runs `work`, and unlocks the names. Returns `undefined`, and does not run `work`, if one of
+   * the names is locked or an entry ahead waits for it.
    */
   tryRun<A>(id: string, names: readonly string[], work: () => Promise<A>): Promise<A> | undefined {
     const now = this.clock.monotonic();

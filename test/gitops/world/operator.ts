@@ -30,13 +30,13 @@ export const specOf = ({ provider, version }: Release): object => ({
 /** The real cluster-api-operator. */
 export interface Operator {
   /**
-   * Writes the release of a folder to a ConfigMap, as the documentation of the operator says for clusters without access
-   * to the Internet. `components` is the content of the components file.
+   * Writes the release of a folder to a ConfigMap, as the documentation of the operator says for clusters without
+   * access to the Internet. `components` is the content of the components file.
    */
   publish(release: Release, folder: string, components: string): Promise<void>;
   /**
-   * Waits until the operator has installed a version of a provider. Then reports the Deployment as available, because no
-   * kubelet runs, and waits until the provider is Ready.
+   * Waits until the operator has installed a version of a provider. Then reports the Deployment as available, because
+   * no kubelet runs, and waits until the provider is Ready.
    */
   waitUntilInstalled(provider: string, deployment: string, version: string): Promise<RawObject>;
 }
@@ -100,7 +100,10 @@ const waitFor = ({ controlPlane: { api } }: World, path: string, isIt: (provider
     { what: path, timeoutMs: TIMEOUT_MS },
   );
 
-/** The operator does not start without a certificate for its webhooks. It gets that of the API server, under other names. */
+/**
+ * The operator does not start without a certificate for its webhooks. It gets that of the API server, under other
+ * names.
+ */
 async function copyCertificate({ dir, caPath }: World['controlPlane']): Promise<string> {
   const directory = join(dir, 'operator-certificate');
   await mkdir(directory);

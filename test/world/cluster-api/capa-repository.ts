@@ -18,8 +18,9 @@ interface Deployment extends RawObject {
 }
 
 /**
- * Writes the releases of Cluster API's core and of Cluster API Provider AWS to a directory, and returns the configuration with
- * which clusterctl finds them there. The release has the addresses of the webhook server of `installation`.
+ * Writes the releases of Cluster API's core and of Cluster API Provider AWS to a directory, and returns the
+ * configuration with which clusterctl finds them there. The release has the addresses of the webhook server of
+ * `installation`.
  * @throws {BinariesMissing} if a release is not in the cache and Go is not installed
  */
 export async function createCapaRepository(directory: string, installation: CapaInstallation): Promise<string> {

@@ -35,8 +35,8 @@ export interface MovableProvider {
 
 /**
  * Returns functions that install the provider with the real `clusterctl init`, start the manager of the installed
- * Deployment, and run the real `clusterctl move`. If the binary is missing, returns simulations, and writes a message with
- * the given test name to stderr.
+ * Deployment, and run the real `clusterctl move`. If the binary is missing, returns simulations, and writes a message
+ * with the given test name to stderr.
  */
 export async function findProvider(test: string): Promise<MovableProvider> {
   const directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
