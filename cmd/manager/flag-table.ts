@@ -23,7 +23,7 @@ export const FLAGS = [
     name: 'sync-period',
     value: 'DURATION',
     default: '10m',
-    help: 'Interval between two comparisons of a settled object with AWS',
+    help: 'Interval between two comparisons of a settled object with AWS. Its role is compared every second time',
   },
   {
     name: 'awsfargateprofile-concurrency',

@@ -36,6 +36,7 @@ import { stoppedBy } from './model/pass.ts';
 import { isInTransit } from './model/transit.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { natureOf, partOf } from './reasons/reasons.ts';
+import type { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { PassFinisher } from './status/finish.ts';
 import type { StepServices } from './steps.ts';
@@ -51,6 +52,7 @@ export interface AwsReconcilerOptions extends StepServices {
   readonly roles: LockQueue;
   readonly mutationTimeLeft: () => Ms;
   readonly retryStore: RetryStore;
+  readonly comparisons: Comparisons;
   readonly finisher: PassFinisher;
 }
 
@@ -113,16 +115,52 @@ export class AwsReconciler {
     // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as
     // a user of the role.
     const pass = roles.tryRun(keyText(keyOf(object)), roleKeys, async () => {
+      const profile = await this.compareProfile(object, goal.target, session.right, desired.right);
+      if (profile === 'unchanged') return finisher.finishUnchanged(object);
+      if (profile !== 'changed') return finisher.finish(profile, context);
       const wish = { desired: desired.right, inputs };
       const result = await this.observeAndMutate(object, goal, session.right, wish, context);
       const { end: how, observed } = result;
-      return observed === undefined && canReleaseUnasked(object, goal, how)
-        ? finisher.releaseWithoutCredentials(object, how.reason, context)
-        : finisher.finish(result, context);
+      if (observed === undefined && canReleaseUnasked(object, goal, how))
+        return finisher.releaseWithoutCredentials(object, how.reason, context);
+      const next = await finisher.finish(result, context);
+      this.recordComparison(object, desired.right, result);
+      return next;
     });
     // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may
     // share one role.
     return pass ?? end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
+  }
+
+  /**
+   * Compares the profile with what the last pass found, if that pass compared the role too and changed nothing. If the
+   * profile is unchanged, this pass ends, and the next pass reads the role again. Returns the end of the pass if AWS
+   * does not answer, and `changed` if this pass has to read everything.
+   */
+  private async compareProfile(
+    object: AWSFargateProfile,
+    target: Target,
+    session: Session,
+    desired: Desired,
+  ): Promise<'unchanged' | 'changed' | PassResult> {
+    const isAsBefore = this.options.comparisons.take(object);
+    if (isAsBefore === undefined) return 'changed';
+    const observed = await observeProfiles(session, desired);
+    if (E.isLeft(observed)) return failedObservation(object, target, session, desired, observed.left);
+    if (!isAsBefore(desired, observed.right)) return 'changed';
+    this.noteProfiles(object, queueOf(session, target), observed.right);
+    return 'unchanged';
+  }
+
+  /** Remembers the comparison of a pass that found AWS as desired and wrote nothing. */
+  private recordComparison(object: AWSFargateProfile, asked: Desired, { end, observed, steps = [] }: PassResult): void {
+    const { profiles, comparisons } = this.options;
+    const isInOrder = asked.wanted !== undefined && end.kind === 'settled' && end.notice === undefined;
+    if (!isInOrder || observed === undefined || steps.length > 0) return;
+    const cached = profiles.lookup(keyOf(object));
+    const isUnwritten =
+      cached.kind === 'found' && cached.object.metadata.resourceVersion === object.metadata.resourceVersion;
+    if (isUnwritten) comparisons.record(object, asked, observed);
   }
 
   private async observeAndMutate(

@@ -35,6 +35,7 @@ import type { Goal } from './model/goal-kinds.ts';
 import { stoppedBy } from './model/pass.ts';
 import { newReason } from './reasons/reasons.ts';
 import { AwsReconciler } from './reconcile-aws.ts';
+import { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
 import { RESUMED_DELETION, abandonedEvents, warningFor } from './status/events.ts';
@@ -74,6 +75,7 @@ export interface ReconcilerOptions {
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
+  private readonly comparisons = new Comparisons();
   private readonly finisher: PassFinisher;
   private readonly aws: AwsReconciler;
 
@@ -93,7 +95,7 @@ export class Reconciler {
         unobservedProfiles(queue, listSiblings(object, profiles), (sibling) => retryStore.hasObserved(sibling)),
     };
     const guards = { checks: newChecks(services), preparations: newPreparations(services) };
-    this.aws = new AwsReconciler({ ...services, guards, finisher: this.finisher });
+    this.aws = new AwsReconciler({ ...services, guards, finisher: this.finisher, comparisons: this.comparisons });
   }
 
   /**
@@ -203,6 +205,7 @@ export class Reconciler {
 
   private forget(key: ObjectKey): Requeue {
     this.options.retryStore.forget(key);
+    this.comparisons.forget(key);
     this.options.clusterQueue.removeEntry(keyText(key));
     this.options.profileWriter.forget(key);
     return DONE;

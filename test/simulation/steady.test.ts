@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { FaultKind } from '../aws/faults.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { MINUTE } from './world/cluster.ts';
+import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const HOUR: Ms = 60 * MINUTE;
@@ -19,7 +19,7 @@ async function atRest(world: SimulatedWorld, ...flags: readonly string[]): Promi
 }
 
 describe('idle objects', () => {
-  it('need three AWS reads per resync and no write for a day', async () => {
+  it('need two AWS reads per resync on average and no write for a day', async () => {
     const world = new SimulatedWorld();
     await atRest(world);
     const writes = world.writes.length;
@@ -31,7 +31,10 @@ describe('idle objects', () => {
     expect(calls.filter(({ mutates }) => mutates)).to.deep.equal([]);
     const resyncs = calls.filter(({ operation }) => operation === 'DescribeFargateProfile').length;
     expect(resyncs / NAMES.length, 'resyncs of an object').to.be.within(DAY / RESYNC / 1.1, DAY / RESYNC / 0.9);
-    expect(calls.length, 'reads').to.be.at.most(3 * resyncs);
+    const readsOf = (operation: string) => calls.filter((call) => call.operation === operation).length;
+    expect(readsOf('GetRole'), 'reads of the role').to.be.within(0.48 * resyncs, 0.52 * resyncs);
+    expect(readsOf('ListAttachedRolePolicies')).to.equal(readsOf('GetRole'));
+    expect(calls.length, 'reads').to.equal(resyncs + 2 * readsOf('GetRole'));
     await world.deleteAndFinish(...NAMES);
     expect(world.problems()).to.deep.equal([]);
   });
@@ -52,6 +55,45 @@ describe('idle objects', () => {
     expect(resyncs, 'one resync per object').to.have.length(NAMES.length);
     expect(Math.max(...resyncs) - Math.min(...resyncs), 'spread of the resyncs').to.be.above(MINUTE);
     expect(calls.length, 'reads, and one GetCallerIdentity').to.equal(3 * NAMES.length + 1);
+    await world.deleteAndFinish(...NAMES);
+  });
+});
+
+describe('a change that another client makes in AWS', () => {
+  const role = 'prod-default_a_fargate';
+  const removeRole = (world: SimulatedWorld) => world.aws.admin.removeRole({ name: role });
+  const removeProfile = (world: SimulatedWorld) =>
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_a' });
+
+  for (const [what, change, limit] of [
+    ['of the profile is seen at the next resync', removeProfile, 1.1 * RESYNC],
+    ['of the role is seen at the second resync at the latest', removeRole, 2.2 * RESYNC],
+  ] as const)
+    it(what, async () => {
+      const world = new SimulatedWorld();
+      await atRest(world);
+      // The profile alone is compared at every second resync, so one of the changes is made before such a resync.
+      for (let round = 0; round < 3; round += 1) {
+        await world.clock.advance(RESYNC);
+        const { length } = world.mutations();
+        change(world);
+        await world.until('the correction', () => world.mutations().length > length, limit + MINUTE);
+        await world.ready(...NAMES);
+      }
+      await world.deleteAndFinish(...NAMES);
+    });
+
+  it('is seen at once when a user changes the object', async () => {
+    const world = new SimulatedWorld();
+    await atRest(world);
+    for (let round = 0; round < 3; round += 1) {
+      await world.clock.advance(1.1 * RESYNC);
+      const { length } = world.mutations();
+      removeRole(world);
+      world.triggerReconcile('a');
+      await world.until('the correction', () => world.mutations().length > length, MINUTE);
+      await world.ready(...NAMES);
+    }
     await world.deleteAndFinish(...NAMES);
   });
 });

@@ -119,6 +119,12 @@ export class PassFinisher {
     return written === undefined ? CONFLICT : DONE;
   }
 
+  /** Ends a pass that found AWS as the last pass did, so status stays as it is. */
+  finishUnchanged(object: AWSFargateProfile): Requeue {
+    this.options.clusterQueue.removeEntry(keyText(keyOf(object)));
+    return this.resyncLater();
+  }
+
   /**
    * Ends a pass in which the API server rejected a request. The rejection is written into status. If the object is
    * paused or status cannot be written, the rejection is recorded as an event.
@@ -251,8 +257,12 @@ export class PassFinisher {
     for (const event of events) this.options.recordEvent(object, event);
   }
 
+  private resyncLater(): Requeue {
+    return { kind: 'after', delay: this.jittered(this.options.resync), reason: 'resync' };
+  }
+
   private schedule({ object, end, waited }: CompletedPass, state: RetryState, isTransit: boolean): Requeue {
-    if (end.kind === 'settled') return { kind: 'after', delay: this.jittered(this.options.resync), reason: 'resync' };
+    if (end.kind === 'settled') return this.resyncLater();
     const delay = this.delayFor(object, end.reason, state, waited);
     const next = { kind: 'after', delay, reason: end.reason.name } as const;
     return this.isAwaited(object, end, isTransit) ? { ...next, priority: 'high' } : next;

@@ -1,8 +1,8 @@
 import type { CallRecord } from '../../aws/call-log.ts';
 
 /**
- * The operations of the three AWS calls with which the manager, in each resync, compares a Ready AWSFargateProfile with
- * AWS.
+ * The operations of the AWS calls with which the manager compares a Ready AWSFargateProfile with AWS. Every second
+ * resync makes the first of these calls alone.
  */
 const READS: readonly string[] = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
 /**
@@ -17,54 +17,58 @@ const MIN_PAUSE_FRACTION = 0.9;
 const ROUNDING_MS = 2;
 
 /**
- * The three AWS calls with which the manager compares a Ready AWSFargateProfile with AWS once, in the order in which
- * they arrived.
+ * The AWS calls with which the manager compares a Ready AWSFargateProfile with AWS once, in the order in which they
+ * arrived: three calls, or the read of the Fargate profile alone.
  */
 export type Comparison = readonly CallRecord[];
 
+/** A way to divide AWS calls into comparisons. `span` is the sum of the durations of the comparisons. */
+interface Division {
+  readonly span: number;
+  readonly complete: readonly Comparison[];
+}
+
 /**
  * Divides the AWS calls for a Ready AWSFargateProfile into comparisons. In one comparison, the manager makes three read
- * calls at the same time, which arrive in any order. The pause between two comparisons begins with the last call of the
- * earlier comparison. An incomplete comparison at the start or at the end of `calls` is left out.
+ * calls at the same time, which arrive in any order, or reads the Fargate profile alone. The latter never happens twice
+ * in succession. The pause between two comparisons begins with the last call of the earlier comparison. An incomplete
+ * comparison at the start or at the end of `calls` is left out.
  *
  * @param periodMs the flag `--sync-period` of the manager, in milliseconds
- * @throws if the calls cannot be divided into comparisons, or if the pause between two comparisons is too short
+ * @throws if the calls cannot be divided into comparisons with such pauses
  */
 export function comparisonsIn(calls: readonly CallRecord[], periodMs: number): readonly Comparison[] {
   const inOrder = calls.toSorted((a, b) => a.seq - b.seq);
-  const divisions = READS.map((_, head) => [inOrder.slice(0, head), ...chunksOf(inOrder.slice(head))]).filter((parts) =>
-    parts.every(hasDistinctReads),
-  );
-  const [comparisons] = divisions
-    .map((parts) => parts.slice(1).filter(({ length }) => length === READS.length))
-    .toSorted((a, b) => spanOf(a) - spanOf(b));
-  if (comparisons === undefined) {
-    throw new Error(
-      `the calls are not comparisons of three reads each: ${inOrder.map(({ operation }) => operation).join(', ')}`,
-    );
-  }
-  for (const [index, next] of comparisons.slice(1).entries()) {
-    const pause = (next[0]?.at ?? 0) - (comparisons[index]?.at(-1)?.at ?? 0);
-    if (pause < periodMs * MIN_PAUSE_FRACTION - ROUNDING_MS) {
-      throw new Error(`the pause was ${pause} ms, not ${periodMs} ms`);
-    }
-  }
-  return comparisons;
+  const division = divide(inOrder, periodMs * MIN_PAUSE_FRACTION - ROUNDING_MS);
+  if (division !== undefined) return division.complete;
+  const shown = inOrder.map(({ operation, at }) => `${operation} at ${at - (inOrder[0]?.at ?? 0)} ms`);
+  throw new Error(`the calls are not comparisons at intervals of ${periodMs} ms: ${shown.join(', ')}`);
 }
 
-function chunksOf(calls: readonly CallRecord[]): readonly Comparison[] {
-  const count = Math.ceil(calls.length / READS.length);
-  return Array.from({ length: count }, (_, index) => calls.slice(index * READS.length, (index + 1) * READS.length));
+/**
+ * Of all ways to divide the AWS calls into comparisons, the right one has the smallest span: the pauses are then between
+ * the comparisons, not inside them.
+ */
+function divide(calls: readonly CallRecord[], minPause: number, from = 0, isAfterShort = false): Division | undefined {
+  if (from === calls.length) return { span: 0, complete: [] };
+  const divisions = [1, 2, 3].flatMap((size): readonly Division[] => {
+    const end = from + size;
+    const part = calls.slice(from, end);
+    const isShort = size === 1 && part[0]?.operation === READS[0] && !isAfterShort;
+    const isComplete = isShort || size === READS.length;
+    const isAtEdge = from === 0 || end === calls.length;
+    const [last, next] = [calls[end - 1], calls[end]];
+    const isPaused = next === undefined || next.at - (last?.at ?? 0) >= minPause;
+    if (last === undefined || !hasDistinctReads(part) || !isPaused || !(isComplete || isAtEdge)) return [];
+    const rest = divide(calls, minPause, end, isShort);
+    if (rest === undefined) return [];
+    const span = last.at - (part[0]?.at ?? 0) + rest.span;
+    return [{ span, complete: isComplete ? [part, ...rest.complete] : rest.complete }];
+  });
+  return divisions.toSorted((a, b) => a.span - b.span)[0];
 }
 
 function hasDistinctReads(calls: Comparison): boolean {
   const operations = new Set(calls.map(({ operation }) => operation));
   return operations.size === calls.length && [...operations].every((operation) => READS.includes(operation));
 }
-
-/**
- * The sum of the durations of the comparisons. Of all ways to divide the AWS calls into comparisons, the right one has
- * the smallest sum: the pauses are then between the comparisons, not inside them.
- */
-const spanOf = (comparisons: readonly Comparison[]): number =>
-  comparisons.reduce((sum, calls) => sum + (calls.at(-1)?.at ?? 0) - (calls[0]?.at ?? 0), 0);

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { PartiallyObserved } from '../model/pass.ts';
+
+interface Comparison {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** A hash of the desired state and the observed profiles: the memory of a manager has room for many hashes. */
+  readonly fingerprint: string;
+}
+
+/**
+ * The last comparisons with AWS that found nothing to change. After each of them one pass may compare the profile alone, so
+ * the role is read at every second resync: docs/adr/0018. The comparisons are in memory only, so the first pass after a
+ * start reads everything.
+ */
+export class Comparisons {
+  private readonly last = new Map<string, Comparison>();
+
+  /** Remembers that AWS has profile and role as desired, and that nothing was written. */
+  record(object: AWSFargateProfile, desired: Desired, observed: PartiallyObserved): void {
+    const { uid, resourceVersion } = object.metadata;
+    const fingerprint = fingerprintOf(desired, observed);
+    this.last.set(keyText(keyOf(object)), { uid, resourceVersion, fingerprint });
+  }
+
+  /**
+   * Returns whether this pass may compare the profile alone: the pass before has compared the role too, and the object has
+   * not changed since. Forgets that comparison, so the next pass reads the role.
+   */
+  take(object: AWSFargateProfile): ((desired: Desired, observed: PartiallyObserved) => boolean) | undefined {
+    const key = keyText(keyOf(object));
+    const known = this.last.get(key);
+    this.last.delete(key);
+    const { uid, resourceVersion } = object.metadata;
+    return known?.uid === uid && known.resourceVersion === resourceVersion
+      ? (desired, observed) => known.fingerprint === fingerprintOf(desired, observed)
+      : undefined;
+  }
+
+  forget(key: ObjectKey): void {
+    this.last.delete(keyText(key));
+  }
+}
+
+const fingerprintOf = (desired: Desired, { cluster, profiles }: PartiallyObserved): string =>
+  createHash('sha256')
+    .update(JSON.stringify([desired, cluster, profiles]))
+    .digest('base64');
