@@ -44,7 +44,7 @@ export const EKS_CLUSTER_NAME_REASONS = {
     describe: ({ cluster }) =>
       `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region`,
     remedy: () =>
-      `Create another AWSFargateProfile with spec.eksCluster.region, or set AWS_REGION of the manager. ${CONTINUES}`,
+      `Set AWS_REGION of the manager: the controller then continues on its own. Or delete this object and create it with spec.eksCluster.region, because this field cannot be changed`,
   }),
 } as const;
 

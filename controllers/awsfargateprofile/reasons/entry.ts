@@ -19,9 +19,9 @@ const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
 /**
- * A poll for a profile that EKS is creating or deleting: about 35 polls in two minutes. On average, the poll notices
- * the end of the operation late by a sixteenth of its duration. Polls are dense around the `usual` duration, because
- * other profiles of the cluster wait for the end of the operation.
+ * The delay until the controller asks EKS again about a profile that EKS is creating or deleting. The delay is an eighth
+ * of the time since EKS began, so two minutes have about 35 requests. Around the `usual` duration of such an operation
+ * the delays are shorter, because other profiles of the cluster wait for its end.
  */
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);

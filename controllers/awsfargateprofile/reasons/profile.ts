@@ -87,7 +87,7 @@ export const PROFILE_REASONS = {
           ? evade
           : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
       return adoption === undefined
-        ? `${evade}. If the other profile is deleted, this controller creates the profile`
+        ? `${evade}. If that Fargate profile is deleted in AWS, this controller creates its own`
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
     },
   }),

@@ -340,7 +340,9 @@ describe('messageOf', () => {
       messageOf(
         newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', ...(adoption && { adoption }) }),
       );
-    expect(tell()).to.match(/ another name\. If the other profile is deleted, this controller creates the profile\.$/);
+    expect(tell()).to.match(
+      / another name\. If that Fargate profile is deleted in AWS, this controller creates its own\.$/,
+    );
     expect(tell('Owned')).to.match(/ Or set spec\.adoptionPolicy to Owned: then this controller adopts the profile\.$/);
   });
 

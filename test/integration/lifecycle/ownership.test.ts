@@ -97,7 +97,7 @@ describe('ownership of Fargate profiles and roles', () => {
   });
 
   describe('a Fargate profile of the wanted name with another owner', () => {
-    const FREE = 'If the other profile is deleted, this controller creates the profile';
+    const FREE = 'If that Fargate profile is deleted in AWS, this controller creates its own';
     const adoptable = (policy: string): string =>
       `Or set spec.adoptionPolicy to ${policy}: then this controller adopts the profile`;
     const cases: readonly {
