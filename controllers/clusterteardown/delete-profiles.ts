@@ -40,11 +40,11 @@ export interface ProfileDeleterOptions {
  */
 const BATCH = 50;
 
-/** A round over the profiles of a Cluster that takes several passes. */
+/** A round tries to delete each profile of a Cluster once. With many profiles, a round takes several passes. */
 interface Round {
   /** The name of the last profile that was tried. */
   readonly last: string;
-  /** When the next round begins. Each pass of this round sets a new time if it could not delete a profile. */
+  /** The time at which the next round begins. A pass that could not delete a profile replaces it. */
   readonly requeue: Requeue;
 }
 

@@ -122,7 +122,7 @@ export function tagDrift(wanted: Tags, found: Tags, ownedKeys: readonly string[]
   };
 }
 
-/** Returns the value of a tag. The keys are compared as EKS or IAM compares them. */
+/** Returns the value of the tag with this key. Two keys are equal if `fold` returns the same text for both. */
 export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {
   return Object.entries(tags).find(([candidate]) => fold(candidate) === fold(key))?.[1];
 }

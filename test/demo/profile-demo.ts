@@ -64,7 +64,7 @@ export async function showProfileDeletion(context: DemoContext): Promise<void> {
 
 export type Suggestion = readonly [words: string, command: string];
 
-/** Prints what the commands that the user can try need. */
+/** Prints the shell variables and the alias that the suggested commands use. */
 export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'printer' | 'environment'>): void {
   const { controlPlane, awsUrl } = environment;
   printer.heading('Try these commands in another terminal');

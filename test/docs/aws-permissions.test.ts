@@ -99,7 +99,10 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   return asked;
 }
 
-/** Creates an object without subnets in an EKS cluster without a Cluster, on an emulated AWS with this policy. */
+/**
+ * Creates an AWSFargateProfile with spec.eksCluster and without subnets. The emulated AWS allows the manager only what
+ * `policy` allows.
+ */
 function startWithoutSubnets(policy: readonly PolicyStatement[], asked: Question[] = []): SimulatedWorld {
   const world = new SimulatedWorld();
   world.aws.admin.createCluster({ name: 'tools' });

@@ -67,7 +67,10 @@ export class KeeperFixture {
     return this.keeper.reconcile(OUR_CRD, { logger: this.logger, signal: new AbortController().signal });
   }
 
-  /** Runs passes, each after the time for which the one before asked, until the state is at rest, served or stopped. */
+  /**
+   * Runs passes of the keeper. After each pass the clock advances by the delay that the pass asked for. Ends when a pass
+   * asks for no further pass within 10 seconds.
+   */
   async settle(): Promise<Requeue> {
     for (let count = 0; count < 20; count += 1) {
       const next = await this.pass();

@@ -49,7 +49,7 @@ export class WorkerShares {
   /** The largest number of keys that are processed at the same time. */
   readonly most: number;
   private readonly workers: number;
-  /** The keys by region and identity. */
+  /** Region → identity → the numbers of ready and running keys of the workqueue that call AWS there. */
   private readonly regions = new Map<string, Map<string, Use>>();
   private running = 0;
   /** The shares, computed from the numbers above when they are needed. */

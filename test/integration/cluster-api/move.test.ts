@@ -118,8 +118,8 @@ describe('clusterctl move between two management clusters', function () {
   const inAws = (): object => ({ profiles: home.aws.admin.profiles(), roles: home.aws.admin.roles() });
 
   /**
-   * The spec, the restored status fields and the conditions of each AWSFargateProfile, without the values that differ
-   * between management clusters.
+   * Returns the facts about each AWSFargateProfile that must be equal before and after a move: its spec, its conditions
+   * without their times, and the status fields that the manager of the target restores.
    */
   async function restoredStates(world: World, names: readonly string[]): Promise<readonly object[]> {
     const objects = await Promise.all(names.map((name) => world.ready(name)));
