@@ -58,9 +58,12 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
   };
 }
 
-/** The number of writes to the API server, without those of the leader election. */
+/**
+ * The number of writes to the API server, without those of the leader election. A write of the election can be counted just
+ * before a measurement and seen in its watch just after.
+ */
 export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
-  WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites;
+  Math.max(0, WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites);
 
 /** The number of reads from the API server, with the watches. */
 export const readsOf = ({ requests }: ManagerUsage): number => requests['GET'] ?? 0;
