@@ -24,7 +24,7 @@ import {
   updateQueueFromObservation,
   updateQueueFromStatus,
 } from './guards/cluster-queue.ts';
-import { holdControlPlane, holdControlPlaneBefore } from './guards/hold-control-plane.ts';
+import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
 import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
 import type { Desired } from './model/desired-state.ts';
@@ -34,7 +34,6 @@ import type { Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import { isInTransit } from './model/transit.ts';
-import type { Reason } from './reasons/reasons.ts';
 import { natureOf, partOf } from './reasons/reasons.ts';
 import type { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
@@ -45,7 +44,7 @@ import { runSteps } from './steps.ts';
 export interface AwsReconcilerOptions extends StepServices {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly profileWriter: ProfileWriter;
-  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'addBefore'>;
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add'>;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
@@ -75,17 +74,12 @@ export class AwsReconciler {
     roleSharers: readonly AWSFargateProfile[],
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const { sessions, roles, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher, profileWriter } =
-      this.options;
+    const { sessions, roles, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher } = this.options;
     const { signal, logger } = context;
     const end = (how: PassEnd | DroppedPass) => finisher.finish({ object, end: how }, context);
 
-    const { controlPlaneFacts: known } = goal;
-    // A new object and its control plane get their finalizers after the first read from AWS.
     const held =
-      known && !profileWriter.hasUnwrittenMetadata(object)
-        ? await holdControlPlane(controlPlaneFinalizer, known, signal)
-        : known;
+      goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const session = await openSession(sessions, object, goal, { signal, logger, mutationBudget: mutationTimeLeft });
     if (E.isLeft(session)) {
       const { left } = session;
@@ -165,23 +159,26 @@ export class AwsReconciler {
 
   private async observeAndMutate(
     before: AWSFargateProfile,
-    goal: PursueGoal,
+    { target, controlPlaneFacts }: PursueGoal,
     session: Session,
     { desired: asked, inputs }: { readonly desired: Desired; readonly inputs: DesiredInputs },
     context: ReconcileContext,
   ): Promise<PassResult> {
     const { retryStore } = this.options;
-    const { target, controlPlaneFacts } = goal;
     const { signal } = context;
-    const read = await this.observe(before, target, session, asked);
-    if (E.isLeft(read)) return failedObservation(before, target, session, asked, read.left);
-    const { object, observation } = await this.recordPlace(before, goal, asked, read.right, signal);
+    const observation = await this.observe(before, target, session, asked);
+    if (E.isLeft(observation)) return failedObservation(before, target, session, asked, observation.left);
+    const location = { ...asked.place, eksCluster: target.eksCluster };
+    const { observed: seen } = observation.right;
+    const object = isLocationNeeded(before, asked, observation.right)
+      ? await recordLocation(this.options, before, seen, location, signal)
+      : before;
     if (object === undefined) return { object: before, end: { kind: 'conflict' } };
-    if (observation.kind === 'profilesOnly') {
-      const { desired, observed, reason } = observation;
+    if (observation.right.kind === 'profilesOnly') {
+      const { desired, observed, reason } = observation.right;
       return { object, ...(desired && { desired }), observed, end: stoppedBy(reason) };
     }
-    const { desired, observed } = observation;
+    const { desired, observed } = observation.right;
     const pass: PassState = {
       object,
       observed,
@@ -199,29 +196,6 @@ export class AwsReconciler {
       signal,
     };
     return this.runSteps(pass, context);
-  }
-
-  /**
-   * Records the AWS location if it has to be recorded. A new object gets its finalizer in the same write, and before it
-   * the control plane gets its own. `object` is `undefined` if another client wrote first.
-   */
-  private recordPlace(
-    before: AWSFargateProfile,
-    { target: { eksCluster }, controlPlaneFacts: facts }: PursueGoal,
-    asked: Desired,
-    observation: Observation,
-    signal: AbortSignal,
-  ): Promise<{ readonly object: AWSFargateProfile | undefined; readonly observation: Observation }> {
-    const { profileWriter, controlPlaneFinalizer } = this.options;
-    const record = async (seen: Observation) => {
-      const located = isLocationNeeded(before, asked, seen)
-        ? await recordLocation(this.options, before, seen.observed, { ...asked.place, eksCluster }, signal)
-        : before;
-      return { object: located && (await profileWriter.patchMetadata(located, undefined, signal)), observation: seen };
-    };
-    if (!profileWriter.hasUnwrittenMetadata(before)) return record(observation);
-    const recordWith = (blocker: Reason | undefined) => record(withCreationBlocker(observation, blocker));
-    return holdControlPlaneBefore(controlPlaneFinalizer, facts, recordWith, signal);
   }
 
   /**
@@ -285,11 +259,6 @@ const canReleaseUnasked = (
   end.kind === 'stopped' &&
   natureOf(end.reason) === 'human' &&
   (partOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
-
-const withCreationBlocker = (observation: Observation, creationBlocker: Reason | undefined): Observation =>
-  creationBlocker === undefined || observation.kind === 'profilesOnly'
-    ? observation
-    : { ...observation, desired: { ...observation.desired, creationBlocker } };
 
 /** The names, in lower case, of all roles that the pass may read or change, whichever profile name applies. */
 function rolesToLock({ names, nameInStatus }: Desired): readonly string[] {

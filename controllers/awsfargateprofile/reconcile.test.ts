@@ -45,9 +45,6 @@ const HERE = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTE
 
 /** The finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string =>
-  body.includes('finalizers') && body.includes(`/${EKS_CLUSTER}"`) ? 'finalizers, provisioned-in' : nameOfChange(body);
-
-const nameOfChange = (body: string): string =>
   ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
 
 // `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the
@@ -120,10 +117,6 @@ describe('Reconciler', () => {
           requests.push('add the control plane finalizer');
           return finalizerResult;
         },
-        addBefore: async (_key, _signal, write) => {
-          requests.push('add the control plane finalizer');
-          return write(finalizerResult);
-        },
         confirm: async () => {
           requests.push('confirm the control plane finalizer');
           return finalizerResult;
@@ -177,15 +170,16 @@ describe('Reconciler', () => {
   const pass = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
-  it('reads AWS, adds the control plane finalizer, then the finalizer with the location, and writes status before each mutation', async () => {
+  it('adds both finalizers, opens a session, reads AWS, records the location, and writes status before each mutation', async () => {
     given();
     await pass();
     expect(requests).to.deep.equal([
+      'PATCH finalizers',
+      'add the control plane finalizer',
       'open a session',
       'DescribeFargateProfile',
       'GetRole',
-      'add the control plane finalizer',
-      'PATCH finalizers, provisioned-in',
+      'PATCH provisioned-in',
       'confirm the control plane finalizer',
       'PATCH status',
       'CreateRole',
@@ -238,8 +232,7 @@ describe('Reconciler', () => {
       api.change(now(), { metadata: { labels: { by: 'them' } } });
       requests.length = 0;
       expect(await pass()).to.deep.equal({ kind: 'conflict' });
-      expect(requests.filter((request) => request.startsWith('PATCH'))).to.have.length(1);
-      expect(aws.roles.size + aws.profiles.size, 'created in AWS').to.equal(0);
+      expect(requests).to.deep.equal(['PATCH finalizers']);
       expect(now().metadata.finalizers ?? []).to.deep.equal([]);
     });
   });
@@ -300,9 +293,6 @@ describe('Reconciler', () => {
   });
 
   describe('without usable credentials', () => {
-    const nowhere = { annotations: { [PROVISIONED_IN_ANNOTATION]: 'nowhere' } };
-    const refused = { reason: 'IdentityNotAllowed', message: 'the identity does not allow the namespace' } as const;
-
     it('reports the problem in CredentialsReady', async () => {
       given();
       credentialsProblem = { reason: 'CredentialsMissing', message: 'the manager has no AWS credentials' };
@@ -311,20 +301,15 @@ describe('Reconciler', () => {
       expect(session.calls).to.deep.equal([]);
     });
 
-    it('gives a new object its finalizer, marked as without anything in AWS', async () => {
-      given();
-      credentialsProblem = refused;
-      await pass();
-      expect(requests).to.deep.equal(['open a session', 'PATCH finalizers', 'PATCH status']);
-      expect(now().metadata).to.deep.include({ finalizers: [FINALIZER], ...nowhere });
-    });
-
     it('reports no problem when the manager only stops', async () => {
       given();
       credentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
       expect(await pass()).to.include({ kind: 'after', reason: 'the manager stops' });
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
+
+    const nowhere = { annotations: { [PROVISIONED_IN_ANNOTATION]: 'nowhere' } };
+    const refused = { reason: 'IdentityNotAllowed', message: 'the identity does not allow the namespace' } as const;
 
     it('ends the deletion of an object for which nothing was created in AWS', async () => {
       deleted({ metadata: nowhere });
@@ -469,8 +454,7 @@ describe('Reconciler', () => {
       given();
       atWrite(1, '/web', forbidden());
       await pass();
-      expect(session.calls, 'reads alone').to.deep.equal([`DescribeFargateProfile ${PROFILE}`, `GetRole ${ROLE}`]);
-      expect(requests.at(-1)).to.equal('PATCH status');
+      expect(requests).to.deep.equal(['PATCH status']);
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 

@@ -23,7 +23,7 @@ import { AccessEntryReader } from './aws/access-entries.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { controlPlanesToCompare, readInputs } from './goal/inputs.ts';
-import { isBeginning, metadataFor, metadataPatch } from './goal/metadata.ts';
+import { metadataPatch } from './goal/metadata.ts';
 import { newChecks } from './guards/checks.ts';
 import { unobservedProfiles } from './guards/cluster-queue.ts';
 import { mutationTimeLeft } from './guards/lease-time.ts';
@@ -59,7 +59,7 @@ export interface ReconcilerOptions {
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
   readonly clusterQueue: ClusterQueue;
-  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'addBefore' | 'confirm'>;
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
   readonly roles: LockQueue;
   readonly retryStore: RetryStore;
@@ -120,7 +120,7 @@ export class Reconciler {
   };
 
   private async pass(key: ObjectKey, context: ReconcileContext): Promise<Requeue> {
-    const { profiles, retryStore } = this.options;
+    const { profiles, profileWriter, retryStore } = this.options;
     const lookup = profiles.lookup(key);
     if (lookup.kind === 'unknown') return backOff('the object cannot be read yet');
     if (lookup.kind === 'absent') return this.forget(key);
@@ -128,7 +128,8 @@ export class Reconciler {
     await this.learnAccounts(lookup.decoded.right, context);
     const inputs = readInputs(lookup.decoded.right, this.options);
     const goal = goalFor(inputs, retryStore.clusterGoneFor(inputs));
-    const object = await this.writeMetadata(inputs, goal, context);
+    const patch = goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal);
+    const object = await profileWriter.patchMetadata(inputs.object, patch, context.signal);
     return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
   }
 
@@ -138,25 +139,6 @@ export class Reconciler {
     if (accounts === undefined) return;
     const controlPlanes = controlPlanesToCompare(object, this.options);
     await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
-  }
-
-  /**
-   * Writes the metadata that the goal needs. A new object gets them together with its AWS location, after AWS has been
-   * read and before AWS is changed: docs/adr/0011.
-   */
-  private async writeMetadata(
-    inputs: ReconcileInputs,
-    goal: Goal,
-    { signal }: ReconcileContext,
-  ): Promise<AWSFargateProfile | undefined> {
-    const { profileWriter } = this.options;
-    const { object } = inputs;
-    if (isBeginning(object, goal)) return profileWriter.withUnwrittenMetadata(object, metadataFor(inputs, goal));
-    return profileWriter.patchMetadata(
-      object,
-      goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal),
-      signal,
-    );
   }
 
   private async follow(inputs: ReconcileInputs, goal: Goal, context: ReconcileContext): Promise<Requeue> {

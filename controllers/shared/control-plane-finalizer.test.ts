@@ -22,14 +22,13 @@ const OTHER_FINALIZER = 'other.example.com/finalizer';
 const { signal } = new AbortController();
 
 describe('ControlPlaneFinalizer', () => {
-  let clock: VirtualClock;
   let server: FakeApiServer;
   let store: Store;
   let isServed: boolean;
   let finalizer: ControlPlaneFinalizer;
 
   beforeEach(() => {
-    clock = new VirtualClock();
+    const clock = new VirtualClock();
     server = new FakeApiServer({ clock, random: new SeededRandom(1), kinds: [KIND] });
     store = new Store({ name: KIND.plural, logger: new MemoryLogger() });
     store.replaceAll([], '0');
@@ -168,44 +167,6 @@ describe('ControlPlaneFinalizer', () => {
       expect(await confirmation).to.deep.equal({ kind: 'present' });
       expect(finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
       expect(methods()).to.deep.equal(['PATCH', 'GET', 'PATCH']);
-    });
-  });
-
-  describe('addBefore', () => {
-    it('adds the finalizer, then writes the profile, and no removal asks for profiles before that write', async () => {
-      const read = put();
-      const order: string[] = [];
-      const asks = async (): Promise<boolean> => {
-        order.push('ask for profiles');
-        return false;
-      };
-      const writing = finalizer.addBefore(KEY, signal, async (result) => {
-        order.push(`write after ${result.kind}`);
-        // A removal that starts now has to wait until the profile is written.
-        const removal = finalizer.removeIf(
-          { ...read, metadata: { ...read.metadata, finalizers: finalizers() } },
-          asks,
-          signal,
-        );
-        await clock.settle();
-        order.push('written');
-        return { removal };
-      });
-      await (
-        await writing
-      ).removal;
-      expect(order).to.deep.equal(['write after present', 'written', 'ask for profiles']);
-      expect(finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
-    });
-
-    it('sends no request when the cache shows the finalizer', async () => {
-      store.replaceAll([put([CONTROL_PLANE_FINALIZER])], '1');
-      expect(await finalizer.addBefore(KEY, signal, async ({ kind }) => kind)).to.equal('present');
-      expect(methods()).to.deep.equal([]);
-    });
-
-    it('tells the write that the control plane is being deleted', async () => {
-      expect(await finalizer.addBefore(KEY, signal, async ({ kind }) => kind)).to.equal('controlPlaneDeleting');
     });
   });
 

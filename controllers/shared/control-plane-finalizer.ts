@@ -73,20 +73,6 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Like {@link add}, and then calls `write`, which writes a profile that needs the finalizer. This process does not
-   * remove the finalizer of the control plane between these two steps.
-   */
-  async addBefore<Written>(
-    key: ObjectKey,
-    signal: AbortSignal,
-    write: (result: FinalizerResult) => Promise<Written>,
-  ): Promise<Written> {
-    const cached = this.controlPlanes.lookup(key);
-    if (cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)) return write({ kind: 'present' });
-    return this.locks.run([keyText(key)], signal, async () => write(await this.addToLiveObject(key, signal)));
-  }
-
-  /**
    * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or
    * may not show yet that the control plane is being deleted. The API server rejects new finalizers on an object that
    * is being deleted, so no profile is created after a teardown has begun.

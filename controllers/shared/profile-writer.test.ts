@@ -56,44 +56,6 @@ describe('ProfileWriter', () => {
     expect(writes()).to.deep.equal([]);
   });
 
-  describe('withUnwrittenMetadata', () => {
-    const withLabel = (object: ReturnType<Api['put']>) =>
-      writer.withUnwrittenMetadata(object, { ...object.metadata, labels: { by: 'us' } });
-
-    it('writes the metadata together with the next patch of metadata, and only once', async () => {
-      const changed = withLabel(api.put());
-      expect(writes()).to.deep.equal([]);
-      const patch = { metadata: { annotations: { where: 'here' } } };
-      const written = (await writer.patchMetadata(changed, patch, signal)) ?? expect.fail('not written');
-      expect(stored(changed)?.metadata).to.deep.include({ labels: { by: 'us' } });
-      expect(stored(changed)?.metadata.annotations).to.deep.include({ where: 'here' });
-      expect(await writer.patchMetadata(written, undefined, signal)).to.equal(written);
-      expect(writes()).to.have.length(1);
-    });
-
-    it('writes the metadata before status', async () => {
-      const changed = withLabel(api.put());
-      await writer.patchStatus(changed, { ready: true }, signal);
-      expect(stored(changed)?.metadata.labels).to.deep.equal({ by: 'us' });
-      expect(stored(changed)?.['status']).to.include({ ready: true });
-      expect(writes()).to.have.length(2);
-    });
-
-    it('writes the metadata although status stays as it is', async () => {
-      const changed = withLabel(api.put({ status: { ready: true } }));
-      await writer.patchStatus(changed, { ready: true }, signal);
-      expect(stored(changed)?.metadata.labels).to.deep.equal({ by: 'us' });
-    });
-
-    it('writes neither metadata nor status if another client wrote first', async () => {
-      const changed = withLabel(api.put());
-      api.change(changed, { metadata: { labels: { by: 'them' } } });
-      expect(await writer.patchStatus(changed, { ready: true }, signal)).to.equal(undefined);
-      expect(stored(changed)?.metadata.labels).to.deep.equal({ by: 'them' });
-      expect(stored(changed)).to.not.have.property('status');
-    });
-  });
-
   it('removes a field that the new status leaves out', async () => {
     const object = api.put({ status: { ready: true, profileStatus: 'CREATING' } });
     const written = await writer.patchStatus(object, { ready: true }, signal);

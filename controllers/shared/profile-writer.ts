@@ -6,7 +6,7 @@ import { describeProblems } from '../../api/v1beta2/index.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
-import { diffMergePatch, joinMergePatches } from '../../pkg/kube/patches.ts';
+import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from './live-profiles.ts';
@@ -31,9 +31,6 @@ export class ProfileWriter {
   /** Object key → resourceVersions that the watch delivered while a write of the object was in progress. */
   private readonly duringWrite = new Map<string, Set<string>>();
 
-  /** An object with metadata that is still to be written → the object as the API server has it. */
-  private readonly unwritten = new WeakMap<AWSFargateProfile, AWSFargateProfile>();
-
   constructor(options: ProfileWriterOptions) {
     this.options = options;
   }
@@ -55,21 +52,6 @@ export class ProfileWriter {
   }
 
   /**
-   * Returns the object with other metadata. They are written together with the next patch of the returned object, so
-   * that a patch of metadata that follows soon needs no request of its own.
-   */
-  withUnwrittenMetadata(object: AWSFargateProfile, metadata: AWSFargateProfile['metadata']): AWSFargateProfile {
-    const changed = { ...object, metadata };
-    this.unwritten.set(changed, object);
-    return changed;
-  }
-
-  /** Whether the object has metadata that is still to be written. */
-  hasUnwrittenMetadata(object: AWSFargateProfile): boolean {
-    return this.unwritten.has(object);
-  }
-
-  /**
    * Patches the metadata of an object. Returns `undefined` if another client wrote first, or if the object no longer
    * exists.
    */
@@ -78,8 +60,7 @@ export class ProfileWriter {
     patch: UnknownRecord | undefined,
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
-    const whole = this.withUnwrittenPatch(object, patch);
-    return whole === undefined ? object : this.write(object, whole, undefined, signal);
+    return patch === undefined ? object : this.write(object, patch, undefined, signal);
   }
 
   /**
@@ -87,12 +68,10 @@ export class ProfileWriter {
    * first, or if the object no longer exists.
    */
   async patchStatus(
-    before: AWSFargateProfile,
+    object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
-    const object = await this.patchMetadata(before, undefined, signal);
-    if (object === undefined) return undefined;
     const patch = diffMergePatch({ ...object.status }, { ...status });
     return patch === undefined ? object : this.write(object, { status: patch }, 'status', signal);
   }
@@ -110,14 +89,6 @@ export class ProfileWriter {
     const before = isRecord(raw['status']) ? raw['status'] : {};
     const patch = diffMergePatch(pick(before, Object.keys(status)), status);
     return patch === undefined || (await this.send(raw, { status: patch }, 'status', signal)) !== undefined;
-  }
-
-  /** The patch together with the metadata of the object that are still to be written. */
-  private withUnwrittenPatch(object: AWSFargateProfile, patch: UnknownRecord | undefined): UnknownRecord | undefined {
-    const stored = this.unwritten.get(object);
-    if (stored === undefined) return patch;
-    const earlier = diffMergePatch({ metadata: { ...stored.metadata } }, { metadata: { ...object.metadata } });
-    return patch === undefined || earlier === undefined ? (patch ?? earlier) : joinMergePatches(earlier, patch);
   }
 
   private async write(

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { diffMergePatch, joinMergePatches, jsonEqual } from './patches.ts';
+import { diffMergePatch, jsonEqual } from './patches.ts';
 import { applyMergePatch } from './testing/merge-patch.ts';
 
 describe('diffMergePatch', () => {
@@ -50,21 +50,5 @@ describe('diffMergePatch', () => {
         expect(patch).to.not.have.property('same');
       }),
     );
-  });
-});
-
-describe('joinMergePatches', () => {
-  const annotations = (first: object, second: object) =>
-    joinMergePatches({ annotations: { ...first } }, { annotations: { ...second } });
-
-  it('has the fields of both patches, and of the same field the later change', () => {
-    expect(annotations({ a: '1', b: '1' }, { b: '2', c: '2' })).to.deep.equal({
-      annotations: { a: '1', b: '2', c: '2' },
-    });
-    expect(annotations({ a: null, b: '1' }, { a: '2', b: null })).to.deep.equal({ annotations: { a: '2', b: null } });
-  });
-
-  it('replaces a list as a whole', () => {
-    expect(joinMergePatches({ finalizers: ['a'] }, { finalizers: ['b'] })).to.deep.equal({ finalizers: ['b'] });
   });
 });

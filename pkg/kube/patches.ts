@@ -50,19 +50,6 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/**
- * The JSON merge patch that changes an object as `first` and then `second` do. `first` may not remove an object to
- * which `second` adds a field: one merge patch cannot do both.
- */
-export function joinMergePatches(first: UnknownRecord, second: UnknownRecord): UnknownRecord {
-  const joined: Record<string, unknown> = { ...first };
-  for (const [field, change] of Object.entries(second)) {
-    const earlier = first[field];
-    joined[field] = isRecord(earlier) && isRecord(change) ? joinMergePatches(earlier, change) : change;
-  }
-  return joined;
-}
-
 const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [
   ...new Set([...Object.keys(a), ...Object.keys(b)]),
 ];

@@ -49,10 +49,12 @@ describe('the writes to the API server', () => {
     await world.ready('a');
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'a')).to.deep.equal([
+      // From now on the API server keeps a deleted object until AWS has nothing of it.
+      'metadata annotations, finalizers, labels, ownerReferences',
       // Once for all profiles of a cluster.
       'control plane finalizer',
-      // The finalizer and the location, when EKS has shown the cluster and before AWS is changed.
-      'metadata annotations, finalizers, labels, ownerReferences',
+      // The location, when EKS has shown the cluster and before AWS is changed.
+      'metadata annotations',
       // Names, policies and tag keys, before the role is created.
       'status account, eksClusterName, profileName, region, role, tagKeys',
       // Before the profile is created.
@@ -77,6 +79,7 @@ describe('the writes to the API server', () => {
     expect(linesFor(world, 'b')).to.deep.equal([
       'control plane finalizer',
       'metadata annotations, finalizers, labels, ownerReferences',
+      'metadata annotations',
       'status account, eksClusterName, profileName, region, role, tagKeys',
       'status WaitingForSibling',
       'event SuccessfulIAMRoleCreation',

@@ -21,58 +21,37 @@ import { isTrackedByArgoCD } from './argo-cd.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
- * The metadata that an object needs before the controller changes AWS for the object or resumes its deletion: the
- * finalizer with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation
- * that repeats `deletionPolicy: Retain`.
+ * The merge patch for the metadata that an object needs before the controller changes AWS for the object or resumes its
+ * deletion: the finalizer with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and
+ * the annotation that repeats `deletionPolicy: Retain`.
  *
- * The metadata stays unchanged for an object that is being moved away or deleted: during a deletion the API server
- * accepts no new finalizer.
+ * Returns `undefined` if nothing is missing, and for an object that is being moved away or deleted: during a deletion
+ * the API server accepts no new finalizer.
  */
-export function metadataFor(inputs: ReconcileInputs, goal: Goal): AWSFargateProfile['metadata'] {
-  const { object, cluster, clusterApiVersion } = inputs;
+export function metadataPatch(
+  { object, cluster, clusterApiVersion }: ReconcileInputs,
+  goal: Goal,
+): UnknownRecord | undefined {
+  if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
-  if (isDeleting(object) || isMoving(object)) return metadata;
   const { clusterName } = object.spec;
   // A deletion that is resumed needs the finalizer too: the API server would remove an object without it at once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
-  const {
-    labels: _labels,
-    annotations: _annotations,
-    finalizers: _finalizers,
-    ownerReferences: _owners,
-    ...rest
-  } = metadata;
-  const retained = withRetainAnnotation(object);
-  const labels =
-    clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName };
-  const annotations = isBeginning(object, goal) ? { ...retained, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : retained;
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
-  const ownerReferences =
-    cluster.kind === 'found' && clusterName !== undefined
-      ? withOwnerReference(object, cluster.object, clusterApiVersion)
-      : metadata.ownerReferences;
-  return {
-    ...rest,
-    ...(labels && { labels }),
-    ...(annotations && { annotations }),
-    ...(finalizers && { finalizers }),
-    ...(ownerReferences && { ownerReferences }),
-  };
+  const annotations = withRetainAnnotation(object);
+  const isBeginning =
+    goal.kind === 'pursue' && finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
+  return metadataDiff(metadata, {
+    ...metadata,
+    labels: clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName },
+    annotations: isBeginning ? { ...annotations, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : annotations,
+    finalizers,
+    ownerReferences:
+      cluster.kind === 'found' && clusterName !== undefined
+        ? withOwnerReference(object, cluster.object, clusterApiVersion)
+        : metadata.ownerReferences,
+  });
 }
-
-/** The merge patch that gives an object the metadata of {@link metadataFor}; `undefined` if the object has it. */
-export const metadataPatch = (inputs: ReconcileInputs, goal: Goal): UnknownRecord | undefined =>
-  metadataDiff(inputs.object.metadata, metadataFor(inputs, goal));
-
-/**
- * Whether the controller begins with this object: the object has neither the finalizer nor a record of an AWS location.
- */
-export const isBeginning = (object: AWSFargateProfile, goal: Goal): boolean =>
-  goal.kind === 'pursue' &&
-  !hasFinalizer(object) &&
-  !isDeleting(object) &&
-  !isMoving(object) &&
-  locationOf(object).kind === 'unknown';
 
 /**
  * The merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the object,

@@ -25,21 +25,6 @@ export async function holdControlPlane(
 }
 
 /**
- * Adds the control plane finalizer for a new object, and then calls `write`, which adds the finalizer of the object.
- * `write` gets the reason why nothing may be created, if there is one.
- */
-export async function holdControlPlaneBefore<Written>(
-  finalizer: Pick<ControlPlaneFinalizer, 'addBefore'>,
-  facts: ControlPlaneFacts | undefined,
-  write: (creationBlocker: Reason | undefined) => Promise<Written>,
-  signal: AbortSignal,
-): Promise<Written> {
-  const { controlPlane, creationBlocker } = facts ?? {};
-  if (creationBlocker !== undefined || controlPlane === undefined) return write(creationBlocker);
-  return finalizer.addBefore(controlPlane, signal, (result) => write(blockerFor(result, controlPlane)));
-}
-
-/**
  * Before the creation of a role or profile, confirms with the API server that the control plane has the control plane
  * finalizer, or adds the finalizer. The cache may be outdated: it may show the finalizer although the control plane has
  * lost the finalizer and is being deleted. A profile that is created then would make EKS refuse to delete the cluster.

@@ -119,7 +119,7 @@ export const ROLES: readonly Phase[] = [
     options: { aws: { iam: { trustVisibleToEksMs: 60 * SECOND } } },
     arrange: (world) => startAndApply(world),
     until: ['Ready', 'False', 'Propagating'],
-    readAfter: 21 * SECOND,
+    readAfter: 20 * SECOND,
   },
   {
     name: 'role-trust-refused',
