@@ -73,6 +73,8 @@ describe("the operator's limits", () => {
     await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
     expect(changes, 'changes of Ready').to.deep.equal([]);
     expect(world.condition('web', 'Stalled')).to.include({ status: 'True', reason: 'Refused' });
+    const role = { status: 'False', reason: 'Refused', message: world.condition('web', 'Stalled')?.message };
+    expect(world.condition('web', 'IAMFargateRolesReady')).to.include(role);
     expect(world.warnings().join('\n')).to.include('FailedUpdateAWS: Failed to update fargate IAM role');
     world.aws.admin.putPolicy({ account: ACCOUNT, name: 'missing' });
     await world.until(

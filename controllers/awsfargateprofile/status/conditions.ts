@@ -75,12 +75,10 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Na
  * The `Stalled` condition if it is True; otherwise `undefined`. While a profile that has failed often is retried once
  * more, the condition keeps the message of the failure.
  */
-function stalledUpdate(
-  { object, end, attempts, waited }: CompletedPass,
-  nature: Nature | undefined,
-): ConditionUpdate | undefined {
+function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
+  const { object, end, attempts, waited } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
-  const shown = end.kind === 'settled' ? noticeForUser(end.notice) : nature === 'human' ? end.reason : undefined;
+  const shown = end.kind === 'settled' ? noticeAfter(pass) : nature === 'human' ? end.reason : undefined;
   if (shown !== undefined) {
     const message = messageOf(shown, waited);
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
@@ -91,8 +89,10 @@ function stalledUpdate(
 }
 
 /** The problem that a pass reports although AWS is as desired, if only a user can solve the problem. */
-const noticeForUser = (notice: Reason | undefined): Reason | undefined =>
-  notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
+function noticeAfter({ end }: CompletedPass): Reason | undefined {
+  const notice = end.kind === 'settled' ? end.notice : undefined;
+  return notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
+}
 
 interface ConditionValue {
   readonly status: Condition['status'];
@@ -119,8 +119,8 @@ function readyValue(pass: CompletedPass, reason: Reason | undefined): ConditionV
   if (isDeleting(pass.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, pass.waited) };
   if (reason === undefined) {
-    const isNoticed = pass.end.kind === 'settled' && noticeForUser(pass.end.notice) !== undefined;
-    const summary = isNoticed ? READY_WITH_NOTICE : 'The Fargate profile is ACTIVE and matches the spec';
+    const summary =
+      noticeAfter(pass) !== undefined ? READY_WITH_NOTICE : 'The Fargate profile is ACTIVE and matches the spec';
     const issues = describeHealthIssues(pass);
     return trueFor('Ready', issues === undefined ? summary : `${summary}. ${issues}`);
   }
@@ -212,6 +212,8 @@ function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionVa
   if (desired?.wanted === undefined || observed?.roles === undefined)
     return unchangedValue(pass, 'IAMFargateRolesReady');
   if (isRoleInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Ready');
+  const notice = noticeAfter(pass);
+  if (notice !== undefined && partOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
   return reason === undefined || partOf(reason) !== undefined ? unknownFor('NotChecked') : falseFor(reason, pass);
 }
 
