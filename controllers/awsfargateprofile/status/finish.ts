@@ -82,7 +82,7 @@ export class PassFinisher {
     if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
     // If a pass is dropped, it is not known whether the object still waits for its turn, so the object keeps its place
     // in the queue of profile changes of the EKS cluster.
-    if (!isWaitingInQueue(end)) clusterQueue.removeEntry(keyText(keyOf(object)));
+    if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
     const before = retryStore.get(object);
     const state = this.updateRetryState(object, end);
     const pass: CompletedPass = {
@@ -121,7 +121,7 @@ export class PassFinisher {
 
   /** Ends a pass that found AWS as the last pass did, so status stays as it is. */
   finishUnchanged(object: AWSFargateProfile): Requeue {
-    this.options.clusterQueue.removeEntry(keyText(keyOf(object)));
+    this.options.clusterQueue.endWait(keyText(keyOf(object)));
     return this.resyncLater();
   }
 

@@ -293,6 +293,14 @@ describe('The cluster queue', () => {
       expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', isUnverified: true });
     });
 
+    it('believes a change that an entry observed whose wait ends: its object is still reconciled here', () => {
+      clusterQueue.markInFlight(QUEUE, 'team-a_a', 'being created', false, 'team-a/a');
+      expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', isUnverified: false });
+      clusterQueue.endWait('team-a/a');
+      expect(woken).to.deep.equal([]);
+      expect(clusterQueue.requestTurn(b)).to.include({ kind: 'wait', isUnverified: false });
+    });
+
     it('ignores that an entry leaves which does not wait', () => {
       clusterQueue.requestTurn(a);
       clusterQueue.removeEntry('team-a/a');

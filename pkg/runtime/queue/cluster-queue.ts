@@ -212,16 +212,25 @@ export class ClusterQueue {
   }
 
   /**
-   * Removes the entry with this ID from the queue in which it waits, e.g. because its object is deleted or moved to
-   * another management cluster. A change that only this entry observed becomes unverified, and the waiting entries
-   * request their turn again. The caller need not know the EKS cluster of the queue.
+   * Removes the entry with this ID, because this process reconciles its object no longer: the object is deleted, paused
+   * or moved to another management cluster. A change that only this entry observed becomes unverified, and the waiting
+   * entries request their turn again. The caller need not know the EKS cluster of the queue.
    */
   removeEntry(id: string): void {
     for (const queue of this.queues.values()) {
-      if (queue.inFlight?.observer === id) {
-        queue.inFlight = { ...queue.inFlight, isUnverified: true, observer: undefined };
-        for (const waiting of queue.waiting.keys()) if (waiting !== id) this.wake(waiting);
-      }
+      if (queue.inFlight?.observer !== id) continue;
+      queue.inFlight = { ...queue.inFlight, isUnverified: true, observer: undefined };
+      for (const waiting of queue.waiting.keys()) if (waiting !== id) this.wake(waiting);
+    }
+    this.endWait(id);
+  }
+
+  /**
+   * Ends the wait of the entry with this ID. A change that this entry observes stays verified, because this process goes
+   * on to reconcile its object.
+   */
+  endWait(id: string): void {
+    for (const queue of this.queues.values()) {
       const wasWaiting = queue.waiting.delete(id);
       const hadReservation = queue.reservation?.id === id;
       if (hadReservation) queue.reservation = undefined;
