@@ -20,6 +20,13 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
   });
   after(() => gitops.world.finish());
 
+  /**
+   * Waits until the engine has seen the deletion of these profiles. Otherwise its next step takes them for pruned, and
+   * prunes the next wave; Argo CD leaves a second between two steps.
+   */
+  async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
+    for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });
+  }
   /** Continues the sync operation until AWS has a profile in the given status. */
   const stepUntilStatusInAws = (status: 'CREATING' | 'DELETING'): Promise<boolean> =>
     eventually(
@@ -79,6 +86,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
     gitops.setEndless(true);
     await argo.write([]);
     await argo.start();
+    await waitUntilDeletionsAreSeen(SAMPLE_PROFILES);
     await stepUntilStatusInAws('DELETING');
     const { deletionTimestamp } = (await gitops.world.controlPlane.api.get(gitops.cluster.clusterPath)).metadata;
     expect(deletionTimestamp, 'the Cluster is in an earlier wave').to.equal(undefined);

@@ -65,7 +65,8 @@ function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
     world,
     clusterApi,
     cluster,
-    createEksCluster: () => void admin.createCluster(place),
+    // CAPA creates the network before the EKS cluster, so the control plane is not ready while it has no subnets.
+    createEksCluster: () => void admin.createCluster({ ...place, status: 'CREATING' }),
     actAsCapa: async () => {
       const { controlPlanePath, infrastructurePath } = cluster;
       await eventually(() => api.exists(controlPlanePath), { what: controlPlanePath, timeoutMs: TIMEOUT_MS });
@@ -73,6 +74,7 @@ function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
       const { subnets } =
         admin.clusters().find(({ name }) => name === cluster.eksName) ?? expect.fail('no EKS cluster');
       await api.patch(controlPlanePath, { spec: { network: networkOf(SAMPLE_CLUSTER, subnets) } });
+      admin.setCluster({ ...place, status: 'ACTIVE' });
       await api.patch(infrastructurePath, { spec: { controlPlaneEndpoint: { host: '127.0.0.1', port: 1 } } });
       await api.patch(`${infrastructurePath}/status`, { status: { ready: true } });
     },
