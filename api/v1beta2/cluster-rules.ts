@@ -101,9 +101,9 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
 ];
 
 /**
- * A CEL condition about a spec.eksCluster that another CRD has dropped and that an update restores: the given field of
- * spec.eksCluster must be absent, or equal the field `known` of status. The condition is true if status lacks `known`,
- * and for every update that does not restore spec.eksCluster.
+ * Returns a CEL condition for updates. Another CRD may have dropped spec.eksCluster, and the update may put it back: then
+ * the given field of spec.eksCluster must be absent, or equal the field `known` of status. The condition is true for
+ * every other update, and if status lacks `known`.
  */
 const asBefore = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +

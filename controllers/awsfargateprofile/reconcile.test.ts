@@ -58,7 +58,8 @@ describe('Reconciler', () => {
   let recordedEvents: string[];
   let reconciler: Reconciler;
   /**
-   * The requests of the pass, in order: writes to the API server, control plane finalizer, AWS session, calls to AWS.
+   * The requests that the pass has sent, in order: writes of the AWSFargateProfile and of the control plane finalizer,
+   * openings of an AWS session, and calls to AWS.
    */
   let requests: string[];
   let finalizerResult: FinalizerResult;

@@ -71,7 +71,10 @@ export interface ReconcilerOptions {
   readonly resync: Ms;
 }
 
-/** Reconciles one AWSFargateProfile: object → inputs → goal → metadata, then what the goal asks for. */
+/**
+ * Reconciles one AWSFargateProfile. A pass reads the object and its inputs from the caches, sets the goal, writes the
+ * metadata that the goal needs, and then does what the goal asks for.
+ */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;

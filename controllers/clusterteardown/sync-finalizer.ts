@@ -109,9 +109,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Waits until a profile is gone that this manager may never see: the profile cannot be decoded, or a manager with
-   * another watch filter reconciles it. If the profile keeps its finalizer for longer than a teardown usually takes, an
-   * event names the profile.
+   * Waits for the end of an AWSFargateProfile that this manager does not reconcile: the manager cannot decode the
+   * object, or the object belongs to a manager with another watch filter. If the object keeps its finalizer for longer
+   * than a teardown usually takes, an event names the object.
    */
   private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));

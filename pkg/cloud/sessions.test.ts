@@ -71,7 +71,7 @@ describe('Sessions', () => {
     sessions = sessionsIn('eu-west-1');
   });
 
-  /** The sessions of a manager in a region; undefined: the manager does not know its region. */
+  /** The AWS sessions of a manager in this region; `region` is undefined if the manager does not know its own region. */
   function sessionsIn(region: string | undefined): Sessions {
     const shared = {
       clock,

@@ -15,7 +15,10 @@ import type { KubeClient } from '../kube/types.ts';
 export const OLDEST_MINOR = 30;
 /** How long the check waits before it asks an API server again that did not answer. */
 const RETRY_DELAY: Ms = 5_000;
-/** How long the check waits before it asks an API server again that is too old: an upgrade needs no restart. */
+/**
+ * If the API server is too old, the manager asks for its version again after this time. So the manager needs no restart
+ * when the API server is upgraded.
+ */
 const UPGRADE_POLL: Ms = 60_000;
 
 /**

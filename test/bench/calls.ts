@@ -42,8 +42,8 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
 }
 
 /**
- * Returns how many milliseconds after the first call EKS has accepted a change of a profile in every cluster. EKS
- * changes one profile of a cluster at a time, so until then it has nothing to do in some cluster.
+ * Returns the milliseconds from the first call until EKS has accepted at least one change of a profile in each
+ * cluster. Before that time, at least one cluster was idle.
  */
 export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
   const firsts = new Map<string | undefined, number>();

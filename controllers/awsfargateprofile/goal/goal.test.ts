@@ -197,7 +197,7 @@ describe('goalFor', () => {
       'hold: TargetChanged',
     ],
 
-    // Goals while the Cluster is being deleted.
+    // The goals of an AWSFargateProfile whose Cluster is being deleted.
     [
       'the Cluster is being deleted, and nothing was created',
       { cluster: found(aCluster({ metadata: leaving })) },

@@ -61,8 +61,9 @@ export interface NamedEksCluster {
   /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
   readonly excess: readonly LimitExcess[];
   /**
-   * Control planes that have the name and the region of this EKS cluster, and that the object does not join. If the
-   * credentials belong to the account of such a control plane, the EKS cluster is that of the control plane.
+   * Control planes of the namespace, with their accounts, whose EKS clusters have the name and the region in
+   * spec.eksCluster, and to whose teardown the object does not belong so far. If the credentials of the object belong to
+   * one of these accounts, that control plane manages the EKS cluster in spec.eksCluster.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }

@@ -50,9 +50,9 @@ export interface ObservedAccessEntry {
    * the deletion of the entry sets this text.
    */
   readonly inUseBy?: string;
-  /** Whether this pass has deleted the entry. */
+  /** Whether this pass has deleted the access entry in EKS. */
   readonly isDeletedByThisPass?: true;
-  /** Whether this pass has created the entry, so that it is bound to the present role. */
+  /** Whether this pass has created the access entry in EKS. A new access entry belongs to the present role. */
   readonly isMadeAnew?: true;
 }
 

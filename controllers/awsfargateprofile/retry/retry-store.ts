@@ -36,7 +36,10 @@ export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   /** Object key → uid and retry state of the object. */
   private readonly entries = new Map<string, Entry>();
-  /** Object key → uid of the object whose profiles a pass of this process has read from EKS. */
+  /**
+   * Object key → uid of the AWSFargateProfile for which this process has read EKS. An object that was created again under
+   * the same key has another uid, so EKS counts as not read for it.
+   */
   private readonly observed = new Map<string, string>();
   /** Object key → time (monotonic) since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();

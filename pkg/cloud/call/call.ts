@@ -140,7 +140,7 @@ class CallAttempt {
    * right before the first byte has prevented the request.
    */
   sentAt: Ms | undefined;
-  /** Whether the check before the request found that the manager must not send it any more. */
+  /** Whether the request was not sent, because its pass had ended or the lease of the manager ran out. */
   private wasTooLate = false;
   private readonly clock: Clock;
   private readonly context: CallContext;

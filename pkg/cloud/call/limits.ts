@@ -6,9 +6,9 @@ import type { RateLimit } from './limiter.ts';
 export type CallKind = 'read' | 'mutation';
 
 /**
- * The highest rates of AWS calls that the limiter permits per account. AWS publishes no limits for these calls, so the
- * limiter reduces a rate when AWS throttles. Without the highest rates, a large installation would run into AWS's
- * limits at full speed.
+ * The upper bounds, per account, of the rates at which the manager sends AWS calls. AWS publishes no limits for these
+ * calls, so the limiter lowers a rate when AWS throttles. The upper bounds keep a large installation from a start at
+ * which AWS throttles at once.
  */
 const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },

@@ -137,7 +137,7 @@ export class ClusterQueue {
     const now = this.clock.monotonic();
     const waitsSince = queue.waiting.get(entry.id)?.waitsSince ?? now;
     if (decision.kind === 'granted') {
-      // An entry that has the turn may ask again.
+      // An entry that already has the turn may request it again. Its wait was recorded at the first grant.
       if (queue.turnHolder?.id !== entry.id) this.metrics?.recordWait(now - waitsSince);
       queue.waiting.delete(entry.id);
       queue.reservation = undefined;

@@ -15,8 +15,8 @@ interface Route {
   readonly path: RegExp;
   readonly operation: string;
   /**
-   * The names of the input members that the groups of the path's regular expression capture, in the order of the
-   * groups.
+   * One name for each capture group of the path's regular expression, in order: the input member with this name gets
+   * the captured text.
    */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;

@@ -55,7 +55,10 @@ export async function startCoreManager(
   return manager;
 }
 
-/** Lets the API server convert all objects of Cluster API at an address that has the certificate of the API server. */
+/**
+ * Writes a conversion webhook with this URL into all CRDs of Cluster API. The server at the URL has the certificate of
+ * the API server.
+ */
 async function convertAt({ api, caPath }: ControlPlane, url: string): Promise<void> {
   const caBundle = await readFile(join(dirname(caPath), 'apiserver.crt'), 'base64');
   const conversion = {
