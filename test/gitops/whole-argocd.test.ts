@@ -83,10 +83,11 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
     expect(rolesOfProfiles(world)).to.have.length(1);
   }
   async function pruneCluster(): Promise<void> {
+    const names = await gitops.profiles();
     gitops.setEndless(true);
     await argo.write([]);
     await argo.start();
-    await waitUntilDeletionsAreSeen(SAMPLE_PROFILES);
+    await waitUntilDeletionsAreSeen(names);
     await stepUntilStatusInAws('DELETING');
     const { deletionTimestamp } = (await gitops.world.controlPlane.api.get(gitops.cluster.clusterPath)).metadata;
     expect(deletionTimestamp, 'the Cluster is in an earlier wave').to.equal(undefined);
