@@ -6,27 +6,27 @@ import type { WireRequest } from './wire/http.ts';
 /** The record of one AWS call. The times in the record are milliseconds since the epoch. */
 export interface CallRecord {
   readonly seq: number;
-  /** The time when the request arrived at the AWS emulator. */
+  /** The time when the AWS call arrived at the AWS emulator. */
   readonly at: number;
-  /** The time when the AWS emulator executed the call; undefined: the emulator has not executed the call. */
+  /** The time when the AWS emulator executed the AWS call; undefined: the emulator has not executed the call. */
   readonly actedAt?: number;
   readonly requestId: string;
   readonly service: Service;
   readonly operation: string;
-  /** Whether the operation of the call changes AWS when the operation succeeds. */
+  /** Whether the operation of the AWS call changes AWS when the operation succeeds. */
   readonly mutates: boolean;
-  /** Whether the call has changed AWS, even if the client has not received the answer. */
+  /** Whether the AWS call has changed AWS. This can be true even if the client never received the answer. */
   readonly applied: boolean;
   readonly accessKeyId?: string;
   readonly principalArn?: string;
   readonly account?: string;
   readonly region?: string;
   readonly userAgent: string;
-  /** The names, ARNs and tokens in the input of the call. */
+  /** The resource names, ARNs and tokens in the input of the AWS call, by the names of the input members. */
   readonly nouns: Readonly<Record<string, string>>;
-  /** The kind of the injected fault that hit the call; undefined: no fault hit the call. */
+  /** The kind of the injected fault that hit the AWS call; undefined: no fault hit the call. */
   readonly fault?: string;
-  /** The HTTP status of the answer; undefined: the call has no answer so far. */
+  /** The HTTP status of the answer; undefined: the AWS emulator has not answered the call yet. */
   readonly status?: number;
   readonly errorCode?: string;
   readonly errorMessage?: string;
@@ -54,7 +54,7 @@ export interface LogFilter {
   readonly operation?: string;
   readonly accessKeyId?: string;
   readonly mutates?: boolean;
-  /** Selects only the calls whose sequence numbers are larger than this number. */
+  /** Selects only the AWS calls that were logged after the call with this sequence number. */
   readonly afterSeq?: number;
 }
 
@@ -63,8 +63,8 @@ export class CallLog {
   #lastSeq = 0;
 
   /**
-   * Adds a record for an AWS call that has just arrived, and returns the sequence number of the record; `update`
-   * completes the record.
+   * Adds a record for an AWS call that has just arrived, and returns the record's sequence number. The result of the
+   * call is added later, by `update`.
    */
   open(received: ReceivedCall, request: WireRequest, at: number): number {
     const { requestId, service, operation, mutates, principal, scope } = received;
@@ -97,8 +97,8 @@ export class CallLog {
     return this.#records[this.#indexOf(seq)];
   }
 
-  // The records have consecutive sequence numbers; after the log has been cleared, the numbers do not begin with 1
-  // again.
+  // The index of the record with this sequence number, or -1 if the log is empty. The records have consecutive numbers.
+  // The first number is not always 1, because clearing the log does not reset the counter.
   #indexOf(seq: number): number {
     const first = this.#records[0];
     return first === undefined ? -1 : seq - first.seq;

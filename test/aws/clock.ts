@@ -1,4 +1,4 @@
-/** The clock of the AWS emulator, which in a test can be a virtual clock. */
+/** The clock of the AWS emulator. A test can replace it by a virtual clock. */
 export interface EmulatorClock {
   /** Returns the time in milliseconds since the epoch, which never decreases. */
   readonly now: () => number;

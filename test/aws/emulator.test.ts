@@ -42,8 +42,8 @@ const statusOf = (error: Error): unknown => {
 };
 
 /**
- * The two ways in which SDK clients reach the AWS emulator: in process, through a replaced HTTP handler of the SDK, or
- * over a real socket.
+ * The two ways in which AWS SDK clients reach the AWS emulator: in the same process, through a replaced HTTP handler of
+ * the SDK, or over a real socket.
  */
 const transports = [
   { way: 'in process', overHttp: false },
@@ -252,8 +252,8 @@ async function inTurn<T>(times: number, call: () => Promise<T>): Promise<T[]> {
 }
 
 /**
- * `arrived`: waits until the AWS emulator has received an AWS call; `acted`: waits until the AWS emulator has executed
- * the newest AWS call.
+ * Waits for an AWS call in the AWS emulator. With `arrived`, the emulator has received a call; with `acted`, it has
+ * also executed the newest call.
  */
 async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void> {
   for (;;) {

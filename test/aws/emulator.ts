@@ -20,14 +20,14 @@ export interface EmulatorOptions {
   readonly clock?: EmulatorClock;
   readonly env?: ModelEnv;
   readonly config?: ConfigPatch;
-  /** The access keys that exist when the AWS emulator starts, and again after the emulator has been reset. */
+  /** The access keys that exist when the AWS emulator starts. They exist again after a reset of the emulator. */
   readonly keys?: readonly KeyRequest[];
 }
 
 /**
- * A function that the AWS emulator calls right before and right after the execution of each AWS call; the emulator
- * continues when the function has returned. If the function returns `lost` before the execution, the AWS call has no
- * effect and no answer.
+ * A function that the AWS emulator calls right before and right after the execution of each AWS call. The emulator
+ * waits until the function has returned. If the function returns `lost` before the execution, the emulator neither
+ * executes nor answers the AWS call.
  */
 export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | 'lost' | Promise<void | 'lost'>;
 
@@ -36,7 +36,7 @@ export class Emulator {
   readonly clock: EmulatorClock;
   readonly log = new CallLog();
   readonly faults = new Faults();
-  /** Functions with which tests change and read the emulated AWS; these functions are no AWS operations. */
+  /** Functions with which tests change and read the emulated AWS without an AWS call. */
   readonly admin: Admin;
   readonly #env: ModelEnv;
   readonly #config: Config;
@@ -73,7 +73,7 @@ export class Emulator {
     return model;
   }
 
-  /** Adds a listener for AWS calls, and returns a function that removes this listener. */
+  /** Adds a listener for AWS calls, and returns a function that removes the listener. */
   onCall(listener: CallListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -113,8 +113,8 @@ export class Emulator {
   }
 
   /**
-   * Calls all listeners for an AWS call. Returns whether a listener returned `lost` before the execution of the AWS
-   * call.
+   * Calls all listeners for an AWS call. Returns true if a listener, called before the execution of the AWS call, wants
+   * the call to be lost.
    */
   async #tell(seq: number, phase: 'before' | 'after'): Promise<boolean> {
     const call = this.log.get(seq);

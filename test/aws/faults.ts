@@ -5,8 +5,8 @@ import { refuse } from './wire/handle.ts';
 import type { WireAnswer, ReceivedCall } from './wire/handle.ts';
 
 /**
- * A fault that the AWS emulator injects into a call. The emulator executes the operation of the call only if the name
- * of the fault ends in `-after` or begins with `slow`:
+ * A fault that the AWS emulator injects into an AWS call. The emulator executes the operation of the call only if the
+ * name of the fault ends in `-after` or begins with `slow`:
  * - `500-before`, `500-after`: the client gets the internal error of the AWS service;
  * - `no-answer-before`, `no-answer-after`: the connection stays open without an answer;
  * - `reset`, `reset-after`: the connection is reset;
@@ -32,25 +32,27 @@ export type FaultKind =
   | `slow-before:${number}`
   | `error:${string}:${string}`;
 
-/** A fault and the AWS calls that it hits: all matching calls, unless `nth` or `every` selects some of them. */
+/**
+ * A fault and the AWS calls that get it: all calls that match the rule, unless `nth` or `every` selects some of them.
+ */
 export interface FaultRule {
   readonly kind: FaultKind;
-  /** The operations that the fault hits: `CreateRole`, `iam:CreateRole`, `iam:*` or `*`. */
+  /** The AWS operations into which the fault is injected: `CreateRole`, `iam:CreateRole`, `iam:*` or `*`. */
   readonly operation: string;
-  /** The fault hits only the n-th matching call since the test added the fault, counted from 1. */
+  /** Injects the fault only into the n-th matching AWS call since the test added the fault, counted from 1. */
   readonly nth?: number;
-  /** The fault hits only the matching calls number k, 2k, 3k and so on. */
+  /** With `every: 3`, the fault is injected into the third matching AWS call, the sixth, the ninth and so on. */
   readonly every?: number;
-  /** The maximum number of calls that the fault hits. */
+  /** The maximum number of AWS calls into which the fault is injected. */
   readonly times?: number;
   readonly accessKeyId?: string;
-  /** The fault hits only the calls that are signed for this region. */
+  /** Injects the fault only into AWS calls that are signed for this region. */
   readonly region?: string;
-  /** Members of the call's input that must have these values, e.g. `{ clusterName: 'a' }`. */
+  /** The fault is injected only if the input members of the AWS call have these values, e.g. `{ clusterName: 'a' }`. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** What a client of the AWS emulator gets for a call. */
+/** The way in which a call ends for a client of the AWS emulator: with an answer, or with a broken connection. */
 export type ClientOutcome =
   | { readonly kind: 'answer'; readonly answered: WireAnswer }
   | { readonly kind: 'silence' }
@@ -61,11 +63,11 @@ export interface FaultEffect {
   readonly kind: FaultKind;
   readonly when: 'before' | 'after';
   /**
-   * The length of the delay in milliseconds; `when` says whether the delay comes before or after the execution of the
-   * operation.
+   * How long the fault delays the AWS call, in milliseconds. `when` says whether the delay comes before or after the
+   * execution of the operation.
    */
   readonly delayMs: number;
-  /** Returns what the client gets instead of the AWS emulator's answer; `undefined` keeps the answer. */
+  /** Returns the outcome that replaces the AWS emulator's answer; undefined: the client gets the answer unchanged. */
   readonly exchange: (received: ReceivedCall, answered: WireAnswer | undefined) => ClientOutcome | undefined;
 }
 
@@ -100,8 +102,8 @@ export class Faults {
   }
 
   /**
-   * Returns the effect of the fault that hits this call; undefined: no fault hits the call. Each matching fault counts
-   * the call; if several faults are due, only the fault that was added first hits the call.
+   * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. Each
+   * matching fault counts the call. If several faults are due, the fault that was added first is injected.
    */
   take(received: ReceivedCall): FaultEffect | undefined {
     let strike: FaultEffect | undefined;
@@ -135,8 +137,8 @@ function internalError(service: Service): AwsError {
   return new AwsError('InternalFailure', 500, 'The request processing has failed.');
 }
 
-// HTTP statuses of the errors that a test injects with `error:<Type>:<message>`. All other error types get 400, as most
-// AWS errors do.
+// The HTTP statuses of the errors that a test injects with `error:<Type>:<message>`. Error types that are not in this
+// list get status 400, as most AWS errors do.
 const statuses: Readonly<Record<string, number>> = {
   AccessDenied: 403,
   AccessDeniedException: 403,

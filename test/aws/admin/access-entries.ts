@@ -5,7 +5,7 @@ import type { AwsLocation } from './admin.ts';
 import { viewAccessEntries } from './views.ts';
 import type { AccessEntryView } from './views.ts';
 
-/** A request for an access entry that no AWS call has made. */
+/** The attributes of an EKS access entry that a test adds to a cluster at once, without an AWS call. */
 export interface AccessEntryRequest extends AwsLocation {
   readonly cluster: string;
   readonly principalArn: string;
@@ -17,7 +17,10 @@ interface Finders {
   readonly clusterOf: (place: AwsLocation, name: string) => EmulatedCluster;
 }
 
-/** Makes the access entries of a principal foreign: another client has left them, and not the product. */
+/**
+ * Marks the access entries of a principal as foreign, so that the check for resources that the product has left behind
+ * ignores them.
+ */
 export function disownAccessEntries(account: EmulatedAccount, principalArn: string): void {
   for (const { clusters } of account.regions.values())
     for (const { accessEntries } of clusters.values()) {
@@ -26,22 +29,20 @@ export function disownAccessEntries(account: EmulatedAccount, principalArn: stri
     }
 }
 
-/** The functions of the admin API for access entries. */
 export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Finders) {
   return {
     /**
-     * Returns whether new pods of an ACTIVE profile can join the cluster: its access entry is bound to the role that
-     * exists now, or the ConfigMap aws-auth gives access.
+     * Returns whether new pods of a Fargate profile can join the EKS cluster. They can if the profile is ACTIVE and the
+     * cluster gives access to its pod execution role, by an access entry bound to the role that exists now or by the
+     * ConfigMap aws-auth.
      */
     canPodsJoin: (which: AwsLocation & { cluster: string; name: string }): boolean => {
       const cluster = clusterOf(which, which.cluster);
       const profile = cluster.profiles.get(which.name);
       return profile?.status === 'ACTIVE' && canPodsJoin(cluster, regionOf(which).account, profile.podExecutionRoleArn);
     },
-    /** Returns the access entries of this account; without an account, returns all access entries. */
     accessEntries: ({ account }: { account?: string } = {}): readonly AccessEntryView[] =>
       viewAccessEntries(emulator.model.state, account),
-    /** Adds an access entry to a cluster at once, in place of an existing one. */
     putAccessEntry: (request: AccessEntryRequest): void => {
       const { account, region } = regionOf(request);
       const uuid = emulator.model.state.env.uuid();
@@ -57,7 +58,6 @@ export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Fi
         },
       );
     },
-    /** Removes an access entry at once, as another client would. */
     removeAccessEntry: (which: AwsLocation & { cluster: string; principalArn: string }): void => {
       const cluster = clusterOf(which, which.cluster);
       cluster.accessEntries.delete(which.principalArn);

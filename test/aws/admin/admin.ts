@@ -38,7 +38,9 @@ import type { AccessEntryView, ClusterView, ProfileView, RoleView } from './view
 export const defaultAccount = '123456789012';
 export const defaultRegion = 'us-east-1';
 
-/** The account and region of a resource; undefined: the default account and default region of the AWS emulator. */
+/**
+ * The account and region of an AWS resource. If one is undefined, the AWS emulator uses its default account or region.
+ */
 export interface AwsLocation {
   readonly account?: string;
   readonly region?: string;
@@ -66,21 +68,24 @@ export interface ClusterChange extends AwsLocation {
   readonly name: string;
   readonly status?: ClusterStatus;
   /**
-   * The time after which the cluster's status returns to ACTIVE, in milliseconds; undefined: the cluster keeps its new
-   * status.
+   * The time in milliseconds after which the status of the EKS cluster returns to ACTIVE; undefined: the cluster keeps
+   * its new status.
    */
   readonly statusForMs?: number;
   readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
   readonly nodegroupRoleArns?: readonly string[];
-  /** The ARNs of the roles to which the ConfigMap aws-auth gives access as Fargate nodes. */
+  /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   readonly awsAuthRoleArns?: readonly string[];
   /**
-   * How long EKS refuses operations with "an update in progress", in milliseconds. The cluster's status does not show
-   * the update.
+   * How long EKS refuses operations on the cluster with the error "an update in progress", in milliseconds. The status
+   * of the cluster does not show this update.
    */
   readonly updateInProgressMs?: number;
-  /** The operations that EKS refuses with "an update in progress"; undefined: all operations that the type lists. */
+  /**
+   * The operations that EKS refuses with the error "an update in progress"; undefined: creations and deletions of
+   * profiles, and the deletion of the cluster.
+   */
   readonly refuses?: readonly UpdateRefusal[];
 }
 
@@ -93,9 +98,14 @@ export interface ProfileRequest extends AwsLocation {
   readonly tags?: TagMap;
   readonly status?: EmulatedProfileStatus;
   readonly issues?: readonly ProfileIssue[];
-  /** Whether the profile belongs to the test, so that the check `leftovers` ignores the profile; default: true. */
+  /**
+   * Whether the profile belongs to the test and not to the product; default: true. The check for resources that the
+   * product has left behind ignores profiles of the test.
+   */
   readonly foreign?: boolean;
-  /** The next status change of the profile, which needs no AWS call; undefined: the profile keeps its status. */
+  /**
+   * The status to which the Fargate profile changes later without an AWS call; undefined: the profile keeps its status.
+   */
   readonly next?: {
     readonly afterMs: number;
     readonly to: ProfileTransition['to'];
@@ -109,11 +119,14 @@ export interface ProfileChange extends AwsLocation {
   readonly status?: EmulatedProfileStatus;
   readonly issues?: readonly ProfileIssue[];
   readonly tags?: TagMap;
-  /** The next status change of the profile; undefined: the profile keeps the status that this request sets. */
+  /**
+   * The status to which the Fargate profile changes later without an AWS call; undefined: the profile keeps the status
+   * that this request sets.
+   */
   readonly next?: ProfileRequest['next'];
 }
 
-/** A request for a new IAM role. Only the partition of the region matters, because roles are global. */
+/** A request for a new IAM role. Roles are global, so `region` only selects the partition of the account. */
 export interface RoleRequest extends AwsLocation {
   readonly name: string;
   readonly path?: string;
@@ -123,12 +136,15 @@ export interface RoleRequest extends AwsLocation {
   readonly attachedPolicies?: readonly string[];
   readonly permissionsBoundary?: string;
   readonly maxSessionDuration?: number;
-  /** Whether the role belongs to the test, so that the check `leftovers` ignores the role; default: true. */
+  /**
+   * Whether the role belongs to the test and not to the product; default: true. The check for resources that the
+   * product has left behind ignores roles of the test.
+   */
   readonly foreign?: boolean;
 }
 
 export interface AwsView {
-  /** The time of the AWS emulator, in milliseconds since the epoch. */
+  /** The time of the AWS emulator's clock, in milliseconds since the epoch. */
   readonly now: number;
   readonly clusters: readonly ClusterView[];
   readonly profiles: readonly ProfileView[];
@@ -142,8 +158,8 @@ export type Admin = ReturnType<typeof createAdmin>;
 const zones = ['a', 'b', 'c', 'd'];
 
 /**
- * Functions with which tests change and read the emulated AWS. Each function takes one JSON value and returns one, so
- * that tests can also call the function over HTTP.
+ * Creates the functions with which tests change and read the emulated AWS. Each function takes one JSON value and
+ * returns one, so that tests can also call the function over HTTP.
  */
 export function createAdmin(emulator: Emulator) {
   const now = (): number => emulator.clock.now();
@@ -177,13 +193,12 @@ export function createAdmin(emulator: Emulator) {
     removeKey: ({ accessKeyId }: { accessKeyId: string }): void => emulator.model.principals.remove(accessKeyId),
     /** Returns all principals that have an access key, including role sessions with their session policies. */
     principals: (): readonly Principal[] => emulator.model.principals.list(),
-    /** Makes all role sessions expire now. */
     expireSessions: (): void => emulator.model.principals.expireSessions(now()),
-    /** Enables or disables a region for all accounts. A region that is not enabled does not know any credentials. */
+    /** Enables or disables an AWS region for all accounts. A disabled region refuses all credentials as unknown. */
     setRegionEnabled: ({ region, enabled }: { region: string; enabled: boolean }): void =>
       emulator.model.principals.setRegionEnabled(region, enabled),
     deny: (denial: Denial): void => emulator.model.principals.deny(denial),
-    /** Removes the denials of this action; without an action, removes all denials. */
+    /** Removes all denials of this action, or all denials if no action is given. */
     allow: ({ action }: { action?: string } = {}): void => emulator.model.principals.allow(action),
 
     createCluster: (request: ClusterRequest): ClusterView => {
@@ -226,7 +241,8 @@ export function createAdmin(emulator: Emulator) {
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {
         cluster.authenticationMode = change.authenticationMode;
-        // EKS gives its own Fargate profiles access in the new mode too.
+        // After a change of the authentication mode, EKS keeps giving access to the pod execution roles of its Fargate
+        // profiles.
         for (const { podExecutionRoleArn } of cluster.profiles.values()) {
           admitPodExecutionRole(cluster, podExecutionRoleArn, { account, region, state, now: now() });
         }
@@ -238,7 +254,7 @@ export function createAdmin(emulator: Emulator) {
         cluster.updates = [...cluster.updates, { until: now() + change.updateInProgressMs, refuses }];
       }
     },
-    /** Removes the cluster and its profiles at once, without the checks and delays of EKS. */
+    /** Removes the EKS cluster and its Fargate profiles at once, without the checks and delays of DeleteCluster. */
     removeCluster: (which: AwsLocation & { name: string }): void => {
       regionOf(which).region.clusters.delete(which.name);
     },
@@ -248,7 +264,7 @@ export function createAdmin(emulator: Emulator) {
       return addSubnets(regionOf(request).region, vpcId, request.subnets);
     },
 
-    /** Adds a profile to a cluster at once, without the checks and delays of EKS. */
+    /** Adds a Fargate profile to an EKS cluster at once, without the checks and delays of CreateFargateProfile. */
     putProfile: (request: ProfileRequest): ProfileView => {
       const { account, region } = regionOf(request);
       const cluster = clusterOf(request, request.cluster);
@@ -280,16 +296,20 @@ export function createAdmin(emulator: Emulator) {
       profile.tags = change.tags ?? profile.tags;
       Object.assign(profile, transition(change.next));
     },
-    /** Removes a profile from its cluster at once, without the checks and delays of EKS. */
+    /**
+     * Removes a Fargate profile from its EKS cluster at once, without the checks and delays of DeleteFargateProfile.
+     */
     removeProfile: (which: AwsLocation & { cluster: string; name: string }): void => {
       clusterOf(which, which.cluster).profiles.delete(which.name);
     },
     ...accessEntryAdmin(emulator, { regionOf, clusterOf }),
-    /** Makes future creations or deletions of profiles fail with the status CREATE_FAILED or DELETE_FAILED. */
+    /**
+     * Makes future creations or deletions of Fargate profiles fail: the profile gets the status CREATE_FAILED or
+     * DELETE_FAILED.
+     */
     planFailure: (plan: PlannedFailure): void => emulator.model.state.planFailure(plan),
     clearPlannedFailures: (): void => emulator.model.state.clearPlannedFailures(),
 
-    /** Adds a role to the account without the checks of IAM. */
     putRole: (request: RoleRequest): RoleView => {
       const { account } = regionOf(request);
       const role = addRole(account, emulator.model.state.env, now(), {
@@ -299,7 +319,10 @@ export function createAdmin(emulator: Emulator) {
       });
       return viewRole(account, role);
     },
-    /** Removes a role at once, even if policies are attached to the role. Its access entries stay, as foreign ones. */
+    /**
+     * Removes an IAM role at once, even if policies are attached to it. The access entries of the role stay, as in AWS.
+     * They become foreign, so that the check for resources that the product has left behind ignores them.
+     */
     removeRole: (which: AwsLocation & { name: string }): void => {
       const { account } = regionOf(which);
       const key = which.name.toLowerCase();
@@ -307,7 +330,7 @@ export function createAdmin(emulator: Emulator) {
       if (role !== undefined) disownAccessEntries(account, role.arn);
       account.roles.delete(key);
     },
-    /** Creates a customer managed policy and returns its ARN. */
+    /** Creates a customer managed IAM policy and returns its ARN. */
     putPolicy: (policy: AwsLocation & { name: string }): string => {
       const { account } = regionOf(policy);
       const arn = `arn:${account.partition}:iam::${account.id}:policy/${policy.name}`;
@@ -328,10 +351,8 @@ export function createAdmin(emulator: Emulator) {
     calls: (filter: LogFilter = {}) => emulator.log.read(filter),
     clearCalls: (): void => emulator.log.clear(),
     clusters: (): readonly ClusterView[] => viewClusters(emulator.model.state, now()),
-    /** Returns the profiles of this account; without an account, returns all profiles. */
     profiles: ({ account }: { account?: string } = {}): readonly ProfileView[] =>
       viewProfiles(emulator.model.state, now(), account),
-    /** Returns the roles of this account; without an account, returns all roles. */
     roles: ({ account }: { account?: string } = {}): readonly RoleView[] => viewRoles(emulator.model.state, account),
     snapshot: (): AwsView => ({
       now: now(),

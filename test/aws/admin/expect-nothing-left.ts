@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the profiles, roles, clusters and access entries that the product has created and not deleted. Resources of
- * tests and of foreign users are marked as `foreign` and not listed. An access entry that EKS has made for a role of
- * the product is one of the product; it goes with its cluster.
+ * Lists the Fargate profiles, roles, clusters and access entries that the product has created and not deleted.
+ * Resources of tests and of other AWS users are marked as `foreign` and not listed. An access entry that EKS has made
+ * for a role of the product counts as a resource of the product.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [
@@ -16,8 +16,8 @@ export function leftovers(aws: AwsView): readonly string[] {
 }
 
 /**
- * Expects that the product has left nothing in the emulated AWS at the end of a test suite. `admin` is `emulator.admin`
- * or a remote admin.
+ * Expects that the product has left nothing in the emulated AWS. `admin` has the admin functions of the AWS emulator,
+ * in the same process or over HTTP.
  */
 export async function expectNothingLeft(admin: { readonly snapshot: () => AwsView | Promise<AwsView> }): Promise<void> {
   const aws = await admin.snapshot();

@@ -21,8 +21,8 @@ export function remoteAdmin(url: string): RemoteAdmin {
     if (!response.ok) throw new Error(`emulator refused ${name}: ${JSON.stringify(value)}`);
     return value;
   };
-  // The proxy has a function for every name; the type of each function is that of the admin function in the emulator's
-  // process.
+  // The proxy has a function for every name. The type RemoteAdmin gives each function the type of the admin function
+  // with this name.
   return new Proxy({} as RemoteAdmin, {
     get: (_, name) => (typeof name === 'string' && name !== 'then' ? (input: unknown) => call(name, input) : undefined),
   });

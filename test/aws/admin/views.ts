@@ -17,8 +17,8 @@ import type {
 import type { AwsState } from '../model/aws-state.ts';
 
 /**
- * A view is a resource of the emulated AWS as a plain value, for assertions and the admin API. The times in a view are
- * milliseconds since the epoch.
+ * An EKS cluster of the emulated AWS as a plain JSON value, for assertions and for the admin functions over HTTP. The
+ * times in this and the other views are milliseconds since the epoch.
  */
 export interface ClusterView {
   readonly account: string;
@@ -50,7 +50,10 @@ export interface ProfileView {
   readonly foreign: boolean;
 }
 
-/** An access entry as EKS describes it, without the unique id of the role to which EKS has bound the entry. */
+/**
+ * An EKS access entry as DescribeAccessEntry shows it. EKS binds an entry to the unique id of a role, but never shows
+ * this id.
+ */
 export interface AccessEntryView extends Omit<EmulatedAccessEntry, 'principalId'> {
   readonly account: string;
   readonly region: string;
@@ -75,7 +78,6 @@ export interface RoleView {
   readonly foreign: boolean;
 }
 
-/** Returns the account with this id; without an id, returns all accounts. */
 function accountsOf(state: AwsState, id: string | undefined): readonly EmulatedAccount[] {
   if (id === undefined) return [...state.accounts.values()];
   const account = state.accounts.get(id);

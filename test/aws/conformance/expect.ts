@@ -12,7 +12,10 @@ export interface Refusal {
   readonly message?: string | RegExp;
 }
 
-/** Expects AWS to refuse the call with this error, as a client of the SDK sees the error. */
+/**
+ * Expects AWS to refuse the call with this error. The AWS SDK client must throw the error with this name and HTTP
+ * status.
+ */
 export async function expectRefusal(call: Promise<unknown>, refusal: Refusal): Promise<void> {
   const error: unknown = await call.then(
     () => undefined,
@@ -26,7 +29,7 @@ export async function expectRefusal(call: Promise<unknown>, refusal: Refusal): P
   else if (refusal.message !== undefined) expect(error.message).to.equal(refusal.message);
 }
 
-/** Returns a trust policy with which Fargate can assume a role for the profiles of all clusters of the account. */
+/** Returns a trust policy that lets Fargate assume the role for the profiles of all EKS clusters of the account. */
 export function fargateTrust(aws: ConformanceAws): string {
   return JSON.stringify({
     Version: '2012-10-17',
@@ -41,7 +44,6 @@ export function fargateTrust(aws: ConformanceAws): string {
   });
 }
 
-/** Creates a pod execution role and returns its ARN. */
 export async function createRole(aws: ConformanceAws, name = 'pods', document = fargateTrust(aws)): Promise<string> {
   const made = await aws.iam.send(new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: document }));
   return made.Role?.Arn ?? '';
@@ -69,7 +71,6 @@ export async function createCluster(
   );
 }
 
-/** Returns an input with which CreateFargateProfile succeeds. */
 export function profileInput(aws: ConformanceAws, podExecutionRoleArn: string, fargateProfileName = 'p') {
   return {
     clusterName: 'c',
@@ -80,7 +81,6 @@ export function profileInput(aws: ConformanceAws, podExecutionRoleArn: string, f
   };
 }
 
-/** Waits until the profile has this status, and returns the profile. */
 export async function untilStatus(
   aws: ConformanceAws,
   fargateProfileName: string,
@@ -96,7 +96,6 @@ export async function untilStatus(
   );
 }
 
-/** Waits until EKS no longer finds the profile. */
 export async function untilGone(aws: ConformanceAws, fargateProfileName: string): Promise<void> {
   await eventually(
     async () =>

@@ -69,8 +69,8 @@ export const iamScenarios: readonly ConformanceScenario[] = [
   both('an unknown role is a NoSuchEntityException everywhere', async (aws) => {
     const RoleName = 'nobody';
     const unknown = { name: 'NoSuchEntityException', status: 404 };
-    // moto and IAM answer some operations with different messages. The test checks the message only for GetRole, where
-    // the message of IAM and the message of moto are both right.
+    // moto and IAM answer some operations with different error messages. The test checks the message only for GetRole,
+    // and accepts the wording of IAM and of moto.
     await expectRefusal(aws.iam.send(new GetRoleCommand({ RoleName })), {
       ...unknown,
       message: /^(?:The role with name nobody cannot be found\.|Role nobody not found)$/,

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
-/** The error when moto's server cannot be installed or started on this machine. */
+/** The error of a test run on a machine where moto's server cannot be installed or started. */
 export class MotoUnavailable extends Error {}
 
 export interface Moto {
@@ -62,7 +62,6 @@ from moto.server import main
 main(["-H", "127.0.0.1", "-p", "0"])
 `;
 
-/** Starts moto's server, which takes some seconds. */
 export async function moto(python: string): Promise<Moto> {
   const child = spawn(python, ['-c', program], {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -15,22 +15,28 @@ export interface SdkKeys {
   readonly sessionToken?: string;
 }
 
-/** An empty AWS in which one conformance scenario runs. */
+/** The AWS clients and settings that a conformance scenario gets. AWS is empty when the scenario begins. */
 export interface ConformanceAws extends SdkClients {
   readonly account: string;
   readonly region: string;
   /** The ids of two private subnets of one VPC. */
   readonly subnets: readonly string[];
-  /** Returns SDK clients with other access keys or another region. */
+  /** Returns AWS SDK clients with other access keys or another region. */
   readonly as: (change: { readonly keys?: SdkKeys; readonly region?: string }) => SdkClients;
 }
 
-/** An empty AWS of the AWS emulator, which also has admin functions. */
+/**
+ * What a scenario gets on the AWS emulator: besides the AWS clients, the admin functions that change AWS without an AWS
+ * call.
+ */
 export interface EmulatedAws extends ConformanceAws {
   readonly admin: RemoteAdmin;
 }
 
-/** A test of one behaviour of AWS through the SDK, which runs on the AWS emulator and, if possible, on moto. */
+/**
+ * A test of one behaviour of AWS through the AWS SDK. Each scenario runs on the AWS emulator, and also on moto (an AWS
+ * mock server) unless moto lacks the behaviour.
+ */
 export type ConformanceScenario =
   | { readonly on: 'both'; readonly title: string; readonly run: (aws: ConformanceAws) => Promise<void> }
   | {

@@ -39,15 +39,15 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
   };
 }
 
-/** A server that imitates AWS, on which conformance scenarios run one after the other, each in an empty AWS. */
+/** A server that imitates AWS. Conformance scenarios run on it one after the other, each in an empty AWS. */
 export interface ConformanceTarget {
   readonly withEmptyAws: (run: (aws: EmulatedAws) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Returns the AWS emulator of this repository behind its HTTP server. Creations and deletions of profiles take some
- * time, so that scenarios must wait for their results.
+ * Returns the AWS emulator behind its HTTP server as the server for conformance scenarios. Creations and deletions of
+ * Fargate profiles take some milliseconds, so that scenarios must wait for their results.
  */
 export async function emulatorTarget(): Promise<ConformanceTarget> {
   const server: EmulatorServer = await startServer({
@@ -59,8 +59,8 @@ export async function emulatorTarget(): Promise<ConformanceTarget> {
       await admin.reset();
       const keys = await admin.registerKey({ account });
       const subnets = await admin.createSubnets({ account, region, subnets: [{}, {}] });
-      // One scenario assumes this role, which belongs to another account. The role trusts every caller, because moto
-      // lets every caller assume any role.
+      // A scenario assumes this role of another account. The role trusts every caller, because moto lets every caller
+      // assume any role.
       await admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
       const pool = clientPool(server.url, keys);
       try {
@@ -78,7 +78,10 @@ const openTrust = JSON.stringify({
   Statement: { Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sts:AssumeRole' },
 });
 
-/** Returns moto's server, which accepts any credentials and any subnets and has no admin functions. */
+/**
+ * Returns moto's server as the server for conformance scenarios. moto accepts any credentials and any subnets, and has
+ * no admin functions.
+ */
 export async function motoTarget(python: string): Promise<ConformanceTarget> {
   const server: Moto = await moto(python);
   return {

@@ -15,8 +15,8 @@ interface Failing {
 }
 
 /**
- * All resources of the emulated AWS. The methods get the current time as a parameter, and the resources change only
- * while a method runs.
+ * All resources of the emulated AWS. The state has no timers: its methods get the current time as a parameter, and
+ * apply the changes that are due by then.
  */
 export class AwsState {
   config: Config;
@@ -57,7 +57,7 @@ export class AwsState {
     return region;
   }
 
-  /** Returns the cluster as it is at the time `now`, or undefined if there is no such cluster. */
+  /** Returns the EKS cluster with the status that it has at the time `now`; undefined: no such cluster exists then. */
   cluster(region: EmulatedRegion, name: string, now: number): EmulatedCluster | undefined {
     const cluster = region.clusters.get(name);
     if (cluster === undefined) return undefined;
@@ -75,7 +75,7 @@ export class AwsState {
     return cluster;
   }
 
-  /** Applies all status changes of profiles and clusters that are due at the time `now`. */
+  /** Applies all status changes of Fargate profiles and EKS clusters that are due at the time `now`. */
   settle(now: number, accounts: Iterable<EmulatedAccount> = this.accounts.values()): void {
     for (const account of accounts) {
       for (const region of account.regions.values()) {
@@ -85,8 +85,8 @@ export class AwsState {
   }
 
   /**
-   * Returns the time of the next status change of a cluster or profile, so that a test can set its virtual clock to
-   * this time.
+   * Returns the time of the next status change of an EKS cluster or Fargate profile, so that a test can set its virtual
+   * clock to this time.
    */
   nextTransitionAt(): number | undefined {
     let next: number | undefined;
@@ -138,8 +138,8 @@ export class AwsState {
   }
 
   /**
-   * Returns the health issues with which a test wants this creation or deletion of a profile to fail; undefined: the
-   * operation succeeds.
+   * Returns the health issues with which this creation or deletion of a Fargate profile must fail, because a test has
+   * planned the failure; undefined: the operation succeeds.
    */
   takePlannedFailure(
     operation: PlannedFailure['operation'],
@@ -158,7 +158,7 @@ export class AwsState {
     return failing.plan.issues;
   }
 
-  /** Returns the profiles that use this role, in all regions of the account. */
+  /** Returns the Fargate profiles that use this role, in all regions of the account. */
   profilesOfRole(account: EmulatedAccount, roleArn: string, now: number): readonly EmulatedProfile[] {
     this.settle(now, [account]);
     return [...account.regions.values()].flatMap((region) =>

@@ -15,8 +15,8 @@ const profileCreateChecks = [
 export type ProfileCreateCheck = (typeof profileCreateChecks)[number];
 
 /**
- * Settings of the AWS emulator. Where AWS does not document the real behaviour, tests change the setting to show that
- * the product does not depend on the default.
+ * Settings of the AWS emulator. For behaviour that AWS does not document, tests run with several values of a setting,
+ * to show that the product does not depend on the default.
  */
 export interface Config {
   readonly eks: {
@@ -25,24 +25,31 @@ export interface Config {
     readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
     /**
-     * How long EKS refuses DeleteFargateProfile and DeleteCluster with "an update in progress" after a profile became
-     * ACTIVE, while DescribeCluster says ACTIVE. Users of EKS report more than ten minutes.
+     * For how long after a Fargate profile became ACTIVE EKS refuses DeleteFargateProfile and DeleteCluster with "an
+     * update in progress", although DescribeCluster says ACTIVE. Users of EKS report more than ten minutes.
      */
     readonly updateAfterActiveMs: Delay;
     /**
-     * Delay until DescribeFargateProfile shows a new profile. AWS does not document the delay, therefore 0 by default.
+     * The time in milliseconds from the creation of a Fargate profile until DescribeFargateProfile shows it. AWS
+     * documents no delay, therefore the default is 0.
      */
     readonly describeAfterCreateMs: number;
-    /** Delay until ListFargateProfiles shows a new profile. AWS does not document the delay, therefore 0 by default. */
+    /**
+     * The time in milliseconds from the creation of a Fargate profile until ListFargateProfiles shows it. AWS documents
+     * no delay, therefore the default is 0.
+     */
     readonly listAfterCreateMs: number;
     readonly maxProfilesPerCluster: number;
     readonly maxSelectorsPerProfile: number;
     readonly maxLabelsPerSelector: number;
     /** The maximum page size of ListFargateProfiles. */
     readonly maxPageSize: number;
-    /** The order of the checks in CreateFargateProfile. AWS does not document the order. */
+    /**
+     * The order in which CreateFargateProfile makes its checks, and so which error EKS reports first. AWS does not
+     * document the order.
+     */
     readonly createChecks: readonly ProfileCreateCheck[];
-    /** What CreateFargateProfile does when its input names no subnets. AWS does not document this. */
+    /** The behaviour of CreateFargateProfile without subnets in its input, which AWS does not document. */
     readonly emptySubnets: 'clusterPrivateSubnets' | 'refuse';
     /**
      * Whether CreateFargateProfile with the clientRequestToken of an earlier request returns the profile of that
@@ -50,36 +57,41 @@ export interface Config {
      */
     readonly tokenOutlivesProfile: boolean;
     /**
-     * The statuses of Fargate profiles that block DeleteCluster, which AWS does not document: the error message of EKS
-     * names only ACTIVE and CREATING.
+     * The statuses in which a Fargate profile blocks DeleteCluster. AWS does not document them: the error message of
+     * EKS names only ACTIVE and CREATING.
      */
     readonly clusterDeletionBlockedBy: readonly EmulatedProfileStatus[];
     /**
-     * Whether EKS refuses DeleteFargateProfile unless the cluster is ACTIVE or UPDATING, which AWS does not document.
+     * Whether EKS refuses DeleteFargateProfile unless the cluster is ACTIVE or UPDATING. AWS does not document this.
      */
     readonly deleteNeedsActiveCluster: boolean;
     readonly unsupportedAvailabilityZones: readonly string[];
     /**
      * Whether CreateFargateProfile makes an access entry for a role whose access entry a client has deleted before. AWS
-     * documents that EKS makes the entry for a role that has none. The behaviour after a deletion is not known.
+     * documents only that EKS makes the entry for a role that has none, and not the behaviour after a deletion.
      */
     readonly accessEntryMadeAnew: boolean;
   };
   readonly iam: {
-    /** Delay until GetRole and the list operations of IAM show a new role. */
+    /**
+     * The time in milliseconds from the creation of a role until GetRole and the list operations of IAM show the role.
+     */
     readonly readAfterCreateMs: number;
-    /** How long GetRole and the list operations of IAM still show a deleted role. */
+    /** The time in milliseconds for which GetRole and the list operations of IAM still show a deleted role. */
     readonly readAfterDeleteMs: number;
     /**
-     * Delay until GetRole and the list operations of IAM show a change of a role's tags, trust policy, boundary or
-     * attachments.
+     * The time in milliseconds until GetRole and the list operations of IAM show a change of a role's tags, trust
+     * policy, permissions boundary or attached policies.
      */
     readonly readAfterUpdateMs: number;
-    /** Delay until IAM operations that change a role (attach, tag, delete) find a new role. */
+    /**
+     * The time in milliseconds from the creation of a role until the IAM operations that change a role (attach, tag,
+     * delete) find the role.
+     */
     readonly writeAfterCreateMs: number;
-    /** Delay until EKS sees a new IAM role or a changed trust policy. */
+    /** The time in milliseconds until EKS sees a new IAM role or a changed trust policy. */
     readonly trustVisibleToEksMs: number;
-    /** Delay until STS sees a new IAM role or a changed trust policy. */
+    /** The time in milliseconds until STS sees a new IAM role or a changed trust policy. */
     readonly trustVisibleToStsMs: number;
     readonly maxRoles: number;
     readonly maxPoliciesPerRole: number;
@@ -88,11 +100,13 @@ export interface Config {
     readonly maxTrustPolicySize: number;
     readonly maxPageSize: number;
   };
-  /** Time from the arrival of a call at the AWS emulator until the emulator executes the call, in milliseconds. */
+  /**
+   * The time in milliseconds from the arrival of an AWS call at the AWS emulator until the emulator executes the call.
+   */
   readonly latencyMs: Delay;
   /**
-   * The rate and size of the token buckets; each operation has one token bucket per account and region. Undefined: the
-   * AWS emulator does not throttle.
+   * The rate and size of the token buckets with which AWS calls are throttled; undefined: the AWS emulator does not
+   * throttle. Each operation has one token bucket per account and region.
    */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
 }
@@ -145,17 +159,14 @@ export function withConfig(config: Config, patch: ConfigPatch): Config {
 }
 
 /**
- * A test's request that creations or deletions of the selected Fargate profiles fail with the status CREATE_FAILED or
- * DELETE_FAILED.
+ * A test's request that creations or deletions of Fargate profiles fail: the selected profiles get the status
+ * CREATE_FAILED or DELETE_FAILED.
  */
 export interface PlannedFailure {
   readonly operation: 'create' | 'delete';
   readonly cluster?: string;
   readonly profile?: string;
-  /**
-   * How many creations or deletions of the selected profiles fail; undefined: all creations or deletions of these
-   * profiles.
-   */
+  /** How many creations or deletions of the selected Fargate profiles fail; undefined: all of them. */
   readonly times?: number;
   readonly issues: readonly ProfileIssue[];
 }

@@ -3,10 +3,7 @@ import type { Principal, Principals } from './sts/principals.ts';
 import type { EmulatedAccount, EmulatedRegion } from './resources.ts';
 import type { AwsState } from './aws-state.ts';
 
-/**
- * What an operation of the emulated AWS gets besides its input: the state, the caller, the account, the region and the
- * time.
- */
+/** The state of AWS, the caller and the time, which an operation of the emulated AWS gets besides its input. */
 export interface Context {
   readonly state: AwsState;
   readonly principals: Principals;
@@ -14,7 +11,10 @@ export interface Context {
   readonly account: EmulatedAccount;
   readonly region: EmulatedRegion;
   readonly now: number;
-  /** Whether the caller may do this on all resources, for what AWS does with the permissions of the caller. */
+  /**
+   * Whether the caller has the permission for this action on all resources. EKS uses the permissions of its caller for
+   * some side effects, such as reading subnets.
+   */
   readonly mayCaller: (action: string) => boolean;
 }
 
@@ -22,8 +22,8 @@ export type Output = Readonly<Record<string, unknown>>;
 
 export interface Operation {
   /**
-   * Returns the ARN of the resource that the operation uses, for the authorization check and the error message of this
-   * check.
+   * Returns the ARN of the AWS resource that the operation uses. The authorization check and its error message contain
+   * this ARN.
    */
   readonly resource: (input: Input, context: Context) => string;
   readonly run: (input: Input, context: Context) => Output;

@@ -1,10 +1,9 @@
-/**
- * The source of random ids and numbers of the AWS emulator. Two sources with the same seed return the same ids and
- * numbers.
- */
+/** The source of random ids and numbers of the AWS emulator. */
 export interface ModelEnv {
   readonly uuid: () => string;
-  /** Returns the prefix followed by random upper-case letters and digits, as in the ids of access keys and roles. */
+  /**
+   * Returns the prefix and then `length` random upper-case letters and digits, as in the ids of access keys and roles.
+   */
   readonly id: (prefix: string, length: number) => string;
   /** Returns a random number of at least 0 and less than 1. */
   readonly random: () => number;
@@ -14,8 +13,8 @@ const idAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const hex = '0123456789abcdef';
 
 /**
- * Returns a source of ids and numbers that depend only on the seed, with mulberry32
- * (https://github.com/cprosche/mulberry32).
+ * Returns a source of ids and numbers that depend only on the seed, so that a test run can be repeated. Algorithm:
+ * mulberry32 (https://github.com/cprosche/mulberry32).
  */
 export function seededEnv(seed: number): ModelEnv {
   let state = seed >>> 0;

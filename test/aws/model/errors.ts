@@ -16,7 +16,7 @@ export class AwsError extends Error {
 
 type Members = Readonly<Record<string, string>>;
 
-// The errors of EKS, with the HTTP statuses of its service model (2017-11-01).
+// The errors of EKS. The HTTP statuses are those of the EKS service model (2017-11-01).
 export const eksErrors = {
   invalidParameter: (message: string, members?: Members) =>
     new AwsError('InvalidParameterException', 400, message, members),
@@ -47,7 +47,7 @@ export const iamErrors = {
   accessDenied: (message: string) => new AwsError('AccessDenied', 403, message),
 } as const;
 
-/** Returns the error of IAM and STS for a value that violates a constraint of the service model. */
+/** Returns the error with which IAM and STS refuse an input value that violates a constraint of their service model. */
 export function constraintViolated(value: string | null, member: string, constraint: string): AwsError {
   const shown = value === null ? 'Value null' : `Value '${value}'`;
   return iamErrors.validation(

@@ -18,7 +18,10 @@ export function optionalString(input: Input, name: string): string | undefined {
   return value;
 }
 
-/** Reads an integer, which is a number in the JSON of EKS and text in the query protocol of IAM and STS. */
+/**
+ * Reads an integer member of an AWS input. EKS sends it as a number in JSON; IAM and STS send it as text in the query
+ * protocol.
+ */
 export function optionalInteger(input: Input, name: string): number | undefined {
   const value = input[name];
   if (value === undefined || value === null) return undefined;
@@ -48,7 +51,8 @@ export function recordList(input: Input, name: string): readonly Input[] {
 export function stringMap(input: Input, name: string): Readonly<Record<string, string>> {
   const value = input[name] ?? {};
   if (!isRecord(value)) throw wrongType(name);
-  // Object.fromEntries replaces assignments here, because a key of the input may be `__proto__`.
+  // Object.fromEntries makes an own property of any key. An assignment would change the prototype for the key
+  // `__proto__`, which a client may send.
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => {
       if (typeof item !== 'string') throw wrongType(name);
@@ -57,7 +61,7 @@ export function stringMap(input: Input, name: string): Readonly<Record<string, s
   );
 }
 
-/** Returns those of the named input members that are strings, for errors and the call log. */
+/** Returns the members of an AWS input that have one of these names and are strings, for errors and the call log. */
 export function presentStrings(input: Input, names: readonly string[]): Readonly<Record<string, string>> {
   const present: Record<string, string> = {};
   for (const name of names) {

@@ -25,8 +25,8 @@ export const fargateTrust = JSON.stringify({
 });
 
 /**
- * A model of AWS for tests, with a clock that the test sets, one caller, one cluster `c` and one pod execution role
- * `pods`.
+ * The emulated AWS for unit tests: one caller, one EKS cluster `c`, one pod execution role `pods`, and a clock that the
+ * test sets.
  */
 export class ModelFixture {
   readonly model: Model;
@@ -75,7 +75,6 @@ export class ModelFixture {
     return answer.error;
   }
 
-  /** Returns an input with which CreateFargateProfile succeeds. */
   profileInput(name: string, change: Input = {}): Input {
     return {
       clusterName: 'c',
@@ -104,7 +103,6 @@ export class ModelFixture {
   }
 }
 
-/** Expects the error of a refused call to have exactly this code, HTTP status and message. */
 export function expectRefusal(error: AwsError, code: string, status: number, message: string): void {
   expect({ code: error.code, status: error.status, message: error.message }).to.deep.equal({ code, status, message });
 }

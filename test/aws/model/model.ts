@@ -47,13 +47,13 @@ export function findOperation(service: Service, operation: string): Operation | 
 }
 
 /**
- * The behaviour of AWS as a function from operation, input, principal and time to an answer. The model has no clock,
- * timer or source of randomness of its own.
+ * The behaviour of AWS as a function of operation, input, caller and time. The model has no clock, timer or source of
+ * randomness of its own, so that a test controls them.
  */
 export class Model {
   readonly state: AwsState;
   readonly principals: Principals;
-  /** The policy without which EKS and IAM deny a call; undefined: they allow every call. */
+  /** The identity policy that all EKS and IAM calls must satisfy; undefined: the model allows every call. */
   policyCheck: PolicyCheck | undefined;
   readonly #throttle = new Throttle();
 
@@ -114,8 +114,8 @@ export class Model {
 }
 
 /**
- * The identity policy of all principals, and the questions that the emulated AWS has asked about their EKS and IAM
- * calls.
+ * An identity policy that applies to all principals. The model records in `asked` each authorization check of an EKS or
+ * IAM call against this policy.
  */
 export interface PolicyCheck {
   readonly policy: readonly PolicyStatement[];

@@ -29,33 +29,34 @@ export interface EmulatedProfile {
   readonly subnets: readonly string[];
   readonly selectors: readonly ProfileSelector[];
   /**
-   * Whether a test or a foreign user, and not the product, created the profile; the check `leftovers` ignores such a
-   * profile.
+   * Whether a test or another AWS user, and not the product, created the Fargate profile. The check for resources that
+   * the product has left behind ignores a foreign profile.
    */
   readonly foreign: boolean;
   status: EmulatedProfileStatus;
   tags: TagMap;
   issues: readonly ProfileIssue[];
-  /** The next status change of the profile; undefined: the profile keeps its status. */
+  /** The next status change of the Fargate profile; undefined: the profile keeps its status. */
   transition?: ProfileTransition;
 }
 
 export type UpdateRefusal = 'create' | 'delete' | 'deleteCluster';
 
 /**
- * A period in which EKS refuses operations with "an update in progress", although the cluster's status shows no update.
+ * A period in which EKS refuses operations with the error "an update in progress", although the cluster's status shows
+ * no update.
  */
 export interface UpdateWindow {
   readonly until: number;
   readonly refuses: readonly UpdateRefusal[];
 }
 
-/** An access entry of an EKS cluster, which lets the principal with this ARN join the cluster. */
+/** An access entry of an EKS cluster, which lets the IAM principal with this ARN join the cluster. */
 export interface EmulatedAccessEntry {
   readonly principalArn: string;
   /**
-   * The unique id that the role had when the entry was created; undefined for other principals. EKS shows this id
-   * nowhere. A role that is deleted and created again has another id, and the entry does not serve that role.
+   * The unique id that the role had when the access entry was created; undefined: the principal is no role. No EKS
+   * operation shows this id. A role that is deleted and created again has another id, so the entry gives it no access.
    */
   readonly principalId: string | undefined;
   readonly arn: string;
@@ -65,7 +66,10 @@ export interface EmulatedAccessEntry {
   readonly tags: TagMap;
   readonly createdAt: number;
   readonly modifiedAt: number;
-  /** Whether the entry belongs to a test or to a role of a test; the check `leftovers` ignores such an entry. */
+  /**
+   * Whether the access entry belongs to a test or to a role of a test. The check for resources that the product has
+   * left behind ignores a foreign entry.
+   */
   readonly foreign: boolean;
 }
 
@@ -78,11 +82,10 @@ export interface EmulatedCluster {
   readonly subnetIds: readonly string[];
   readonly foreign: boolean;
   readonly profiles: Map<string, EmulatedProfile>;
-  /** The access entries by the ARNs of their principals. */
   readonly accessEntries: Map<string, EmulatedAccessEntry>;
-  /** The ARNs of the principals whose access entry a client has deleted at least once. */
+  /** The ARNs of the principals whose access entry a client has deleted. */
   readonly deletedAccessEntries: Set<string>;
-  /** The ARNs of the roles to which the ConfigMap aws-auth of the cluster gives access as Fargate nodes. */
+  /** The ARNs of the roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   awsAuthRoleArns: readonly string[];
   readonly requests: Map<string, { readonly fingerprint: string; readonly profile: EmulatedProfile }>;
   status: ClusterStatus;
@@ -98,7 +101,7 @@ export interface Subnet {
   readonly id: string;
   readonly vpcId: string;
   readonly availabilityZone: string;
-  /** Whether the subnet has a route to an internet gateway. */
+  /** Whether the subnet has a route to an internet gateway. EKS refuses such a subnet for a Fargate profile. */
   readonly isPublic: boolean;
 }
 
@@ -110,8 +113,8 @@ export interface EmulatedRegion {
 }
 
 /**
- * The attributes of an IAM role that can change. Each change adds a version; because IAM is eventually consistent, a
- * read can return an older version.
+ * The attributes of an IAM role that a client can change. Each change adds a version to the role. Because IAM is
+ * eventually consistent, a read can return an older version.
  */
 export interface RoleVersion {
   readonly since: number;
@@ -133,7 +136,7 @@ export interface EmulatedRole {
   readonly id: string;
   readonly createdAt: number;
   readonly foreign: boolean;
-  /** The states of the role after each of its changes, oldest first; there is always at least one. */
+  /** The attributes of the role after its creation and after each change, oldest first. The list is never empty. */
   versions: readonly RoleVersion[];
 }
 
@@ -150,10 +153,10 @@ export interface EmulatedAccount {
   readonly id: string;
   readonly partition: string;
   readonly regions: Map<string, EmulatedRegion>;
-  /** The roles by their names in lower case, because IAM does not distinguish names that differ only in case. */
+  /** The IAM roles by their names in lower case, because IAM refuses two role names that differ only in case. */
   readonly roles: Map<string, EmulatedRole>;
   /**
-   * Deleted roles that reads still find for some time, because IAM is eventually consistent. The keys are the role
+   * Deleted IAM roles that reads still find for some time, because IAM is eventually consistent. The keys are the role
    * names in lower case.
    */
   readonly ghosts: Map<string, { readonly role: EmulatedRole; readonly deletedAt: number }>;
@@ -162,7 +165,7 @@ export interface EmulatedAccount {
   readonly instanceProfiles: Map<string, InstanceProfile>;
 }
 
-/** An event that AWS allows and that the product must never cause: the deletion of a role that a profile still uses. */
+/** An event that AWS permits but the product must never cause: a role is deleted while a Fargate profile uses it. */
 export interface Incident {
   readonly at: number;
   readonly kind: 'roleDeletedUnderProfile';

@@ -3,7 +3,6 @@ import { AwsError } from './errors.ts';
 import type { Service } from './sts/principals.ts';
 import type { ModelCall } from './model.ts';
 
-/** Returns the throttling error of this AWS service. */
 export function throttled(service: Service): AwsError {
   return service === 'eks'
     ? new AwsError('ThrottlingException', 429, 'Rate exceeded')
@@ -11,8 +10,8 @@ export function throttled(service: Service): AwsError {
 }
 
 /**
- * Throttles AWS calls with one token bucket per operation, account and region; for IAM, which is global, per operation
- * and account.
+ * Throttles AWS calls with one token bucket per operation, account and region. IAM is global, so its token buckets are
+ * per operation and account.
  */
 export class Throttle {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();

@@ -1,6 +1,6 @@
 /**
- * A time in an AWS answer, in milliseconds since the epoch. EKS writes the time as a number in JSON; IAM and STS write
- * the time as ISO 8601 in XML.
+ * A time in an answer of AWS, in milliseconds since the epoch. The encoders write it as a number in the JSON of EKS,
+ * and as ISO 8601 text in the XML of IAM and STS.
  */
 export class Instant {
   readonly ms: number;

@@ -3,8 +3,8 @@ import type { Emulator } from '../emulator.ts';
 import type { ClientOutcome } from '../faults.ts';
 import type { WireRequest } from '../wire/http.ts';
 
-// The types of @smithy/types that an HTTP handler of the AWS SDK needs. They are declared here so that the tests depend
-// only on the SDK clients.
+// The parts of @smithy/types that an HTTP handler of the AWS SDK needs. The declarations are repeated, so that the
+// tests depend only on the packages of the SDK clients.
 interface SdkRequest {
   readonly method: string;
   readonly path: string;
@@ -24,9 +24,9 @@ interface HandlerOptions {
 }
 
 /**
- * Replaces the HTTP handler of the AWS SDK, so that a client of the SDK calls an AWS emulator in the same process. A
- * client gets the handler as its option `requestHandler`. The handler has no timeout; a call without an answer waits
- * for its abort signal.
+ * Replaces the HTTP handler of the AWS SDK, so that an SDK client calls an AWS emulator in the same process. The client
+ * gets this object as its option `requestHandler`. The handler has no timeout. A call that gets no answer ends only
+ * when its abort signal fires.
  */
 export class EmulatorRequestHandler {
   readonly metadata = { handlerProtocol: 'http/1.1' };
@@ -42,7 +42,7 @@ export class EmulatorRequestHandler {
     const aborted = new Promise<never>((_, reject) => {
       abortSignal?.addEventListener?.('abort', () => reject(abortError(abortSignal.reason)), { once: true });
     });
-    // An abort ends only the client's waiting: the AWS emulator still executes the call.
+    // An abort ends only the client's waiting. The AWS emulator still executes the call, as AWS does.
     const exchange = this.#emulator.handle(toWire(request));
     const received = await Promise.race([exchange, aborted]);
     return { response: await toSdk(received, aborted) };
@@ -70,7 +70,7 @@ async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<
     case 'silence':
       return aborted;
     case 'reset':
-      // The HTTP handler of the SDK throws the same error when a connection is reset.
+      // The HTTP handler of the AWS SDK throws the same error when a connection is reset.
       throw Object.assign(new Error('read ECONNRESET'), {
         name: 'TimeoutError',
         code: 'ECONNRESET',

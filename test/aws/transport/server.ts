@@ -17,8 +17,8 @@ export interface EmulatorServer {
 const adminPrefix = '/_emulator/';
 
 /**
- * Starts an HTTP server on the loopback interface that serves the emulated AWS. The server also offers each admin
- * function as `POST /_emulator/<function>`, which takes one JSON value and returns one.
+ * Starts an HTTP server on the loopback interface, which answers requests to the emulated AWS. A test in another
+ * process can call each admin function as `POST /_emulator/<function>` with a JSON body.
  */
 export async function startServer(
   options: EmulatorOptions & { readonly port?: number; readonly emulator?: Emulator } = {},
@@ -31,7 +31,8 @@ export async function startServer(
       response.end(`emulator failed: ${message}`);
     });
   });
-  // The manager and the tests keep connections open between requests that can be many seconds apart.
+  // The default of Node.js is 5 s. The manager and the tests keep connections open between requests that can be many
+  // seconds apart.
   server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -51,7 +52,7 @@ export async function startServer(
 
 async function serve(emulator: Emulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
-  // The code splits the request target itself, because a URL object would normalise the path.
+  // A URL object would normalise the path, so the code splits the request target by hand.
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
@@ -108,7 +109,7 @@ async function serveAdmin(emulator: Emulator, name: string, body: string, respon
   }
   try {
     const input: unknown = body === '' ? {} : JSON.parse(body);
-    // The input needs no check, because only tests of this repository call admin functions, through the types in
+    // The input is not checked, because only tests of this repository call the admin functions, with the types in
     // remote.ts.
     reply(200, await call(input as never));
   } catch (error) {

@@ -15,8 +15,8 @@ interface Route {
   readonly path: RegExp;
   readonly operation: string;
   /**
-   * One name for each capture group of the path's regular expression, in order: the input member with this name gets
-   * the captured text.
+   * The names of the input members that get the texts of the capture groups of the path's regular expression, in the
+   * order of the groups.
    */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;
@@ -59,7 +59,8 @@ const routes: readonly Route[] = [
   route('GET', `/tags/${segment}`, 'ListTagsForResource', ['resourceArn']),
 ];
 
-// The routes match the percent-encoded path, because an ARN in the path can contain an encoded slash.
+// The regular expressions of the routes are compared with the percent-encoded path, because an ARN in the path can
+// contain an encoded slash.
 export function routeEks(request: WireRequest): RoutedOperation {
   for (const { method, path, operation, members, query } of routes) {
     const groups = method === request.method ? path.exec(request.path) : null;
@@ -106,7 +107,7 @@ export function eksError(error: AwsError, requestId: string): WireResponse {
   );
 }
 
-// Converts an output to JSON values; EKS encodes times as seconds since the epoch.
+// Converts the output of an EKS operation to JSON values. EKS encodes times as seconds since the epoch.
 function toJson(value: unknown): unknown {
   if (value instanceof Instant) return value.ms / 1000;
   if (Array.isArray(value)) return value.map(toJson);

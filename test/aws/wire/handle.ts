@@ -9,7 +9,7 @@ import { queryAnswer, queryError, readQueryInput } from './query.ts';
 import { readScope } from './sigv4.ts';
 import type { Scope } from './sigv4.ts';
 
-/** A request to the AWS emulator after decoding and authentication. */
+/** An AWS call that the AWS emulator has decoded from an HTTP request and authenticated. */
 export interface ReceivedCall {
   readonly requestId: string;
   readonly service: Service;
@@ -18,11 +18,14 @@ export interface ReceivedCall {
   readonly mutates: boolean;
   readonly scope?: Scope;
   readonly principal?: Principal;
-  /** The error with which AWS refuses the call before the service executes the call. */
+  /**
+   * The error with which AWS refuses the call before the service executes it; undefined: the emulator may execute the
+   * call.
+   */
   readonly refusal?: AwsError;
 }
 
-/** An answer of the AWS emulator. `error` is the error that the HTTP response contains, for the call log. */
+/** An answer of the AWS emulator. `error` is the AWS error that the HTTP response contains; the call log records it. */
 export interface WireAnswer {
   readonly response: WireResponse;
   readonly error?: AwsError;
@@ -36,7 +39,8 @@ interface RoutedCall {
 }
 
 /**
- * Decodes and authenticates a request. An error of the client is not thrown, but becomes the `refusal` of the result.
+ * Decodes and authenticates a request to the AWS emulator. An invalid request throws no error; the result then has the
+ * AWS error as its `refusal`.
  */
 export function receive(model: Model, request: WireRequest, now: number): ReceivedCall {
   const requestId = model.state.env.uuid();
@@ -91,7 +95,7 @@ export function refuse({ service, requestId }: ReceivedCall, error: AwsError): W
   };
 }
 
-/** Answers a request to the emulated AWS at once, without faults, delays and call log. */
+/** Answers an AWS request at once. Unlike the AWS emulator, it injects no faults and no delays, and logs no call. */
 export function handle(model: Model, request: WireRequest, now: number): WireResponse {
   return respond(model, receive(model, request, now), now).response;
 }

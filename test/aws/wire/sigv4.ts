@@ -3,8 +3,8 @@ import type { Service } from '../model/sts/principals.ts';
 import type { WireRequest } from './http.ts';
 
 /**
- * The access key, region and service in the Authorization header of a request. The AWS emulator does not verify the
- * signature.
+ * The access key, region and service that the Authorization header of a request to AWS names. The AWS emulator does not
+ * verify the signature.
  */
 export interface Scope {
   readonly accessKeyId: string;
@@ -21,8 +21,8 @@ function isService(name: string): name is Service {
 }
 
 /**
- * Returns the region for which requests to the service are signed: for IAM, which is global, one fixed region per
- * partition.
+ * Returns the region for which requests to the AWS service must be signed. IAM is global, so its requests are signed
+ * for one fixed region of each partition.
  */
 function signingRegion(service: Service, region: string): string {
   if (service !== 'iam') return region;
@@ -31,8 +31,8 @@ function signingRegion(service: Service, region: string): string {
 }
 
 /**
- * Reads for which access key, region and service a request is signed. Throws the error of AWS if the request is
- * unsigned or signed for an unknown service or a wrong region.
+ * Reads the access key, region and service for which a request is signed.
+ * @throws the error of AWS if the request is unsigned, or signed for an unknown service or a wrong region
  */
 export function readScope(request: WireRequest): Scope {
   const header = request.headers['authorization'];

@@ -13,10 +13,7 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }
 
-/**
- * Encodes a value as an XML element. The items of a list become `member` elements, as in all answers of the query
- * protocol.
- */
+/** Encodes a value as an XML element of an IAM or STS answer. The items of a list become `member` elements. */
 export function toXml(name: string, value: unknown): string {
   if (value === undefined || value === null) return '';
   return `<${name}>${content(value)}</${name}>`;

@@ -2,8 +2,8 @@ import { isRecord } from '../input.ts';
 import { matchesGlob } from '../iam/trust-policy.ts';
 
 /**
- * A question that IAM answers with an identity policy: may this action be performed on this resource? `context` has the
- * condition keys of the request in lower case.
+ * A question for an IAM identity policy: may the caller perform this action on this resource? `context` has the values
+ * of the condition keys of the request; the keys are in lower case.
  */
 export interface Question {
   readonly action: string;
@@ -25,13 +25,17 @@ interface PolicyCondition {
   readonly values: readonly string[];
 }
 
-/** The elements of a statement that this evaluator knows. NotAction, NotResource and Principal are not among them. */
+/**
+ * The elements of a policy statement that this evaluator supports. It does not support NotAction, NotResource and
+ * Principal.
+ */
 const ELEMENTS: readonly string[] = ['Sid', 'Effect', 'Action', 'Resource', 'Condition'];
 
 /**
  * Reads an identity policy.
  *
- * @throws Error for an element that this evaluator does not know, because it cannot tell what the element allows.
+ * @throws Error for an element that this evaluator does not support, because ignoring the element could change the
+ * meaning of the policy.
  */
 export function readIdentityPolicy(document: string): readonly PolicyStatement[] {
   const policy: unknown = JSON.parse(document);
@@ -64,7 +68,7 @@ function readStatement(value: unknown, index: number): PolicyStatement {
 }
 
 /**
- * Whether the policy allows the action of the question. Without a statement that allows the action, the action is
+ * Whether the identity policy allows the action on the resource. As in IAM, an action that no statement allows is
  * denied.
  */
 export function isAllowed(policy: readonly PolicyStatement[], question: Question): boolean {
@@ -94,7 +98,10 @@ function knownOperator(operator: string): string {
   throw new Error(`unknown condition operator ${operator}`);
 }
 
-/** A condition about a key that the request does not have is met only by the operator Null with the value `true`. */
+/**
+ * Whether a condition of a policy statement holds for a request. If the request lacks the condition key, only the
+ * operator Null with the value `true` holds.
+ */
 function isMet({ operator, key, values }: PolicyCondition, context: Question['context']): boolean {
   const found = context[key];
   if (operator === 'Null') return values.includes(String(found === undefined));

@@ -8,13 +8,13 @@ import type { Service } from '../sts/principals.ts';
 import type { Question } from './policy.ts';
 
 /**
- * The services of which AWS passes one as `iam:PassedToService` when EKS uses a pod execution role. AWS does not
- * document which, so each must be allowed.
+ * The services that AWS may send as condition key `iam:PassedToService` when EKS uses a pod execution role. AWS does
+ * not document which of them it sends, so a policy must allow both.
  */
 const PASSED_TO = ['eks.amazonaws.com', 'eks-fargate-pods.amazonaws.com'];
 const FARGATE_SERVICE = 'eks-fargate.amazonaws.com';
 
-/** An AWS call with the ARN of the resource that it is about. */
+/** An AWS call, with the ARN of the resource that the call reads or changes. */
 export interface AuthorizedCall {
   readonly service: Service;
   readonly operation: string;
@@ -23,8 +23,9 @@ export interface AuthorizedCall {
 }
 
 /**
- * The questions that AWS asks IAM about a call: one about the operation itself, and further ones about what the
- * operation does besides. Source of actions and condition keys: the Service Authorization Reference of IAM and EKS.
+ * Returns the authorization checks that AWS makes for a call: one for the operation itself, and others for its side
+ * effects, such as iam:PassRole. Source of actions and condition keys: the Service Authorization Reference of IAM and
+ * EKS.
  */
 export function questionsAbout(call: AuthorizedCall, context: Context): readonly Question[] {
   const { service, operation, resource } = call;

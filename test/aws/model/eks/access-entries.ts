@@ -13,7 +13,7 @@ const types = ['STANDARD', 'EC2_LINUX', 'EC2_WINDOWS', 'FARGATE_LINUX', 'HYBRID_
 
 interface EntryAttributes {
   readonly principalArn: string;
-  /** The unique id of the role; undefined: the principal is no role of the account. */
+  /** The unique id of the IAM role; undefined: the principal is no role of the account. */
   readonly principalId: string | undefined;
   readonly type: string;
   readonly foreign: boolean;
@@ -22,7 +22,10 @@ interface EntryAttributes {
   readonly tags?: TagMap;
 }
 
-/** Adds an access entry, which stays bound to the unique id that its principal has now. */
+/**
+ * Adds an access entry to an EKS cluster. As in EKS, the entry stays bound to the unique id that the role has now, even
+ * if the role is created again.
+ */
 export function addAccessEntry(
   cluster: EmulatedCluster,
   { account, region, uuid }: { readonly account: EmulatedAccount; readonly region: string; readonly uuid: string },
@@ -44,16 +47,19 @@ export function addAccessEntry(
   return entry;
 }
 
-/** Returns the role with this ARN, or undefined. Role names are unique, so a role with another path is another role. */
+/**
+ * Returns the role with this ARN, or undefined. A role is found by its name, which is unique in an account; a role with
+ * this name and another path does not match the ARN.
+ */
 export function roleWithArn(account: EmulatedAccount, arn: string): EmulatedRole | undefined {
   const role = account.roles.get(arn.slice(arn.lastIndexOf('/') + 1).toLowerCase());
   return role?.arn === arn ? role : undefined;
 }
 
 /**
- * Adds the access of a pod execution role to the cluster, as EKS does for each new Fargate profile: an access entry if
- * the cluster uses access entries and the role has none, otherwise a line in the ConfigMap aws-auth. EKS leaves an
- * existing access entry as it is, even if the entry is bound to a deleted role of the same name.
+ * Gives a pod execution role access to the EKS cluster, as EKS does for each new Fargate profile. EKS adds an access
+ * entry, or a line in the ConfigMap aws-auth if the cluster does not use access entries. An existing access entry stays
+ * unchanged, even if it is bound to a deleted role of the same name.
  */
 export function admitPodExecutionRole(
   cluster: EmulatedCluster,
@@ -77,8 +83,8 @@ export function admitPodExecutionRole(
 }
 
 /**
- * Whether new pods of a profile with this role can join the cluster. An access entry decides if there is one; without
- * one, the ConfigMap aws-auth decides unless the cluster uses access entries alone.
+ * Whether new pods of a Fargate profile with this pod execution role can join the EKS cluster. The access entry of the
+ * role decides. Without an access entry, the ConfigMap aws-auth decides, unless the cluster uses access entries alone.
  */
 export function canPodsJoin(cluster: EmulatedCluster, account: EmulatedAccount, roleArn: string): boolean {
   const role = roleWithArn(account, roleArn);
@@ -88,7 +94,10 @@ export function canPodsJoin(cluster: EmulatedCluster, account: EmulatedAccount, 
   return cluster.authenticationMode !== 'API' && cluster.awsAuthRoleArns.includes(roleArn);
 }
 
-/** A description of the access entry. It does not show the unique id of the role to which EKS has bound the entry. */
+/**
+ * Returns the access entry as DescribeAccessEntry shows it. EKS does not show the unique id of the role to which the
+ * entry is bound.
+ */
 function entryView(cluster: EmulatedCluster, entry: EmulatedAccessEntry): Output {
   return {
     clusterName: cluster.name,
@@ -103,7 +112,10 @@ function entryView(cluster: EmulatedCluster, entry: EmulatedAccessEntry): Output
   };
 }
 
-/** Finds the cluster of the request. EKS refuses all operations on access entries while a cluster has none. */
+/**
+ * Returns the EKS cluster that the request names.
+ * @throws the error of EKS for operations on access entries, if the authentication mode of the cluster is CONFIG_MAP
+ */
 function requireClusterWithEntries(input: Input, context: Context): EmulatedCluster {
   const cluster = requireCluster(input, 'clusterName', context);
   if (cluster.authenticationMode !== 'CONFIG_MAP') return cluster;

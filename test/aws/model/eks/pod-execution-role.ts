@@ -10,9 +10,9 @@ const serviceLinkedRole = 'AWSServiceRoleForAmazonEKSForFargate';
 const serviceLinkedPath = '/aws-service-role/eks-fargate.amazonaws.com/';
 
 /**
- * Checks the pod execution role in CreateFargateProfile: the caller may pass the role, and the trust policy that EKS
- * sees lets Fargate assume the role for this profile. EKS returns the same error for a role that it does not see yet
- * and for a wrong trust policy.
+ * Checks the pod execution role of a CreateFargateProfile request: the caller may pass the role, and its trust policy
+ * lets Fargate assume the role for this profile. EKS may not see a new role or trust policy yet. It returns the same
+ * error for a role that it does not see and for a wrong trust policy.
  */
 export function checkPodExecutionRole(
   roleArn: string,
@@ -46,14 +46,14 @@ export function checkPodExecutionRole(
 }
 
 /**
- * Uses the caller's permissions, as EKS does, to read Fargate's service-linked role, and to create this role if the
- * role does not exist.
+ * Looks for Fargate's service-linked role, and creates it if it does not exist. EKS does both with the permissions of
+ * the caller, so the caller needs iam:GetRole and iam:CreateServiceLinkedRole.
  */
 function checkServiceLinkedRole(context: Context, members: Readonly<Record<string, string>>): void {
   const { principals, principal, account, now, state } = context;
   const arn = `arn:${principal.partition}:iam::${account.id}:role${serviceLinkedPath}${serviceLinkedRole}`;
   if (principals.isDenied(principal, 'iam:GetRole', arn)) {
-    // The real error message of AWS lacks the closing quote, too.
+    // The closing quote is missing in the real error message of AWS, too.
     throw eksErrors.invalidRequest(
       `Failed to validate if SLR: ${serviceLinkedRole} already exists due to missing permissions for 'iam:GetRole`,
       members,

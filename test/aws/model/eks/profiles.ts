@@ -58,7 +58,7 @@ function isUpdating(cluster: EmulatedCluster, operation: UpdateRefusal): boolean
 
 /**
  * The checks of CreateFargateProfile against the state of AWS, by name. The setting `createChecks` of the AWS emulator
- * defines their order.
+ * lists the names in the order in which the checks run.
  */
 function createChecks(
   request: CreateRequest,
@@ -106,7 +106,8 @@ function createProfile(input: Input, context: Context): Output {
     const alive = cluster.profiles.get(earlier.profile.name) === earlier.profile;
     if (alive || state.config.eks.tokenOutlivesProfile) {
       if (earlier.fingerprint === fingerprint) return { fargateProfile: profileView(cluster, earlier.profile) };
-      // AWS documents that a clientRequestToken is bound to the parameters of its request, but not this error message.
+      // AWS documents that a clientRequestToken is bound to the parameters of its first request. It does not document
+      // this error message.
       throw eksErrors.invalidParameter('The clientRequestToken was already used with other parameters.', {
         clusterName: cluster.name,
         fargateProfileName: request.name,
@@ -191,8 +192,8 @@ function listProfiles(input: Input, context: Context): Output {
   };
 }
 
-// The nextToken of a page contains the name of the page's last profile, so that paging stays correct when profiles are
-// created or deleted between two pages.
+// The nextToken of a page contains the name of the last Fargate profile on the page. An index would skip or repeat
+// profiles when profiles are created or deleted between two pages.
 function encodeToken(after: string): string {
   return Buffer.from(`after:${after}`).toString('base64url');
 }
@@ -212,8 +213,8 @@ function deleteProfile(input: Input, context: Context): Output {
     throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
   }
   const cannot = `Cannot Delete Fargate Profile ${profile.name} because cluster ${cluster.name} currently has`;
-  // DeleteFargateProfile can name a profile that is CREATING or DELETING itself; then the error message of EKS contains
-  // the name of this profile twice.
+  // The Fargate profile that is CREATING or DELETING can be the profile of the request itself. The error message of EKS
+  // then contains its name twice.
   const busy = busySibling(cluster);
   if (busy !== undefined) {
     throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);

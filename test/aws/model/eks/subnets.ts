@@ -3,8 +3,8 @@ import { eksErrors } from '../errors.ts';
 import type { EmulatedCluster, EmulatedRegion } from '../resources.ts';
 
 /**
- * Returns the subnets of a new Fargate profile: the subnets that the request names, or the private subnets of the
- * cluster if the request names no subnets.
+ * Returns the subnets of a new Fargate profile: the subnets in the request, or without them the private subnets of the
+ * EKS cluster.
  */
 export function subnetsToUse(
   named: readonly string[],
@@ -15,8 +15,9 @@ export function subnetsToUse(
 }
 
 /**
- * Throws the error of EKS unless every subnet of a new profile is a private subnet in the cluster's VPC and in an
- * availability zone with Fargate.
+ * Checks the subnets of a new Fargate profile.
+ * @throws the error of EKS unless every subnet is private, in the VPC of the cluster, and in an availability zone with
+ * Fargate
  */
 export function checkSubnets(
   named: readonly string[],
@@ -53,10 +54,13 @@ export function checkSubnets(
   }
 }
 
-/** EKS chooses the private subnets with the permissions of the caller: https://github.com/aws/aws-cdk/issues/7614 */
+/**
+ * Without subnets in the request, EKS chooses private subnets with the permissions of the caller:
+ * https://github.com/aws/aws-cdk/issues/7614
+ */
 function checkChoicePermissions({ mayCaller }: Context, members: Readonly<Record<string, string>>): void {
   for (const action of ['ec2:DescribeSubnets', 'ec2:DescribeRouteTables']) {
-    // The words are those of the issue. AWS does not document the type of the error.
+    // The issue quotes this error message. AWS does not document the type of the error.
     if (!mayCaller(action)) {
       throw eksErrors.invalidRequest(`Missing permissions for ${action}`, members);
     }

@@ -7,7 +7,8 @@ import type { ProfileSelector, TagMap } from '../resources.ts';
 
 const nameCharacters = /^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u;
 const namespacePattern = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
-// The name and the prefix of a Kubernetes label key, in which a Fargate profile may use the wildcards `*` and `?`.
+// The characters in the name and the prefix of a Kubernetes label key. A selector of a Fargate profile may also contain
+// the wildcards `*` and `?`.
 const labelNamePattern = /^[A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?$/;
 const labelPrefixPattern = /^[a-z0-9*?]([-a-z0-9*?.]*[a-z0-9*?])?$/;
 const labelValuePattern = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?)?$/;
@@ -64,8 +65,8 @@ export function readSelectors(input: Input, limits: Config['eks']): readonly Pro
 }
 
 /**
- * Returns why EKS refuses the tags, or undefined. AWS documents the limits of tags but not the error messages, so the
- * product may only expect a message to contain the tag key.
+ * Returns the reason why EKS refuses the tags, or undefined. AWS documents the limits of tags but not the error
+ * messages, so the product may rely only on the tag key in the message.
  */
 export function tagsFault(tags: TagMap): string | undefined {
   const keys = Object.keys(tags);

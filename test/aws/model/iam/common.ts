@@ -5,7 +5,7 @@ import type { Input } from '../input.ts';
 import { currentVersion, versionVisibleAfter } from './role-visibility.ts';
 import type { EmulatedRole, RoleVersion, TagMap } from '../resources.ts';
 
-/** Returns the name of an input member as IAM's validation errors spell the name: `roleName` for `RoleName`. */
+/** Returns the name of an input member in the spelling of IAM's validation errors: `roleName` for `RoleName`. */
 function memberName(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
@@ -53,8 +53,8 @@ export interface VisibleRole {
 }
 
 /**
- * Returns the role for an IAM operation that only reads. Such an operation finds a new role only after a delay, and
- * still finds a deleted role for some time.
+ * Returns the role for an IAM operation that only reads. IAM is eventually consistent: such an operation finds a new
+ * role only after a delay, and still finds a deleted role for some time.
  */
 export function roleForRead(input: Input, context: Context): VisibleRole {
   const name = requiredName(input, 'RoleName', 64);
@@ -86,7 +86,8 @@ export function rolesForRead(context: Context): readonly VisibleRole[] {
 }
 
 /**
- * Returns the role for an IAM operation that changes the role. Such an operation finds a new role only after a delay.
+ * Returns the role for an IAM operation that changes the role. IAM is eventually consistent: such an operation finds a
+ * new role only after a delay.
  */
 export function roleForWrite(input: Input, context: Context): EmulatedRole {
   const name = requiredName(input, 'RoleName', 64);
@@ -108,7 +109,7 @@ export function roleResource(input: Input, context: Context): string {
   return known?.arn ?? `arn:${context.account.partition}:iam::${context.account.id}:role/${name}`;
 }
 
-/** Reads the tags in the input of an IAM operation. As in IAM, two tag keys must not differ only in case. */
+/** Reads the tags in the input of an IAM operation. IAM refuses two tag keys that differ only in case. */
 export function readTags(input: Input): TagMap {
   const list = recordList(input, 'Tags');
   if (list.length > 50) {
@@ -150,7 +151,7 @@ function checkTagText(text: string, member: string, shortest: number, longest: n
   }
 }
 
-/** Returns one page of a list in IAM, with the paging members `Marker`, `MaxItems` and `IsTruncated`. */
+/** Returns one page of an IAM list. The paging follows the members `Marker`, `MaxItems` and `IsTruncated` of IAM. */
 export function page<T>(input: Input, items: readonly T[], context: Context): { items: readonly T[]; paging: Output } {
   const asked = optionalInteger(input, 'MaxItems') ?? 100;
   if (asked < 1 || asked > 1000) {
@@ -167,12 +168,12 @@ export function page<T>(input: Input, items: readonly T[], context: Context): { 
   };
 }
 
-/** Whether the managed policy exists, as a policy of AWS or of the caller's account. */
+/** Whether the managed policy exists in the AWS emulator, as a policy of AWS or of the caller's account. */
 export function policyExists(arn: string, context: Context): boolean {
   return context.account.policies.has(arn) || isAwsManagedPolicy(arn, context.account.partition);
 }
 
-// The AWS managed policies that exist in the AWS emulator; the real AWS has more.
+// The AWS managed policies that the AWS emulator knows. The real AWS has more.
 const awsManagedPolicies = new Set([
   'AdministratorAccess',
   'AmazonEC2ContainerRegistryReadOnly',

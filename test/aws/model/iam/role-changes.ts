@@ -2,7 +2,8 @@ import type { ModelEnv } from '../env.ts';
 import { currentVersion } from './role-visibility.ts';
 import type { EmulatedAccount, EmulatedRole, RoleVersion, TagMap } from '../resources.ts';
 
-// The maximum number of versions that the AWS emulator keeps of a role, because a read can return an older version.
+// The number of versions of a role that the AWS emulator keeps. IAM is eventually consistent, so a read can return an
+// older version of a role.
 const versionsKept = 50;
 
 export interface RoleAttributes {

@@ -21,7 +21,7 @@ import type { EmulatedRole, RoleVersion } from '../resources.ts';
 import { Instant } from '../time.ts';
 import { readTrustPolicy } from './trust-policy.ts';
 
-/** Percent-encodes the text as RFC 3986 demands; IAM returns policy documents in this encoding. */
+/** Percent-encodes the text by RFC 3986. IAM returns policy documents in this encoding. */
 export function urlEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -2,7 +2,7 @@ import { isRecord } from '../input.ts';
 import { iamErrors } from '../errors.ts';
 
 /**
- * A request to assume a role: the principal, and the values with which the conditions of the trust policy are compared.
+ * A request to assume a role: the principal, and the values of the condition keys that the role's trust policy can use.
  */
 export interface AssumeRequest {
   readonly principal: { readonly service: string } | { readonly arn: string; readonly account: string };
@@ -58,7 +58,10 @@ function readStatement(value: unknown): Statement {
   return { effect, principals, actions, conditions };
 }
 
-/** Parses a trust policy; throws IAM's error MalformedPolicyDocument for an invalid one. */
+/**
+ * Parses a trust policy.
+ * @throws IAM's error MalformedPolicyDocument for an invalid policy
+ */
 export function readTrustPolicy(document: string): readonly Statement[] {
   let parsed: unknown;
   try {
@@ -76,7 +79,7 @@ export function readTrustPolicy(document: string): readonly Statement[] {
   return (Array.isArray(statement) ? statement : [statement]).map(readStatement);
 }
 
-/** Whether the text matches the pattern, in which `*` stands for any characters and `?` for exactly one. */
+/** Whether the text matches the pattern. `*` stands for any characters, and `?` for exactly one character. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -86,8 +89,8 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /**
- * Whether the ARN matches the pattern in each of its six parts: a wildcard in one of the first five parts never matches
- * a colon.
+ * Whether the ARN matches the pattern, as the IAM condition operator ArnLike decides. Each of the six parts of an ARN
+ * is compared alone, so a wildcard in one part never reaches into the next part.
  */
 export function arnLike(pattern: string, arn: string): boolean {
   const parts = (text: string): readonly string[] => {
@@ -117,7 +120,7 @@ function holds(condition: Condition, context: AssumeRequest['context']): boolean
     return positive !== undefined && !condition.values.some((value) => positive(value, actual));
   }
   const compare = operators[operator];
-  // A condition with an unknown operator does not hold, so that a test notices the operator.
+  // An unknown operator makes the condition false, so that a test with an operator that this code lacks fails.
   return compare !== undefined && condition.values.some((value) => compare(value, actual));
 }
 
@@ -131,7 +134,6 @@ function isMeant(statement: Statement, request: AssumeRequest): boolean {
   });
 }
 
-/** Whether the trust policy of a role lets the principal of the request assume the role. */
 export function allowsAssume(document: string, request: AssumeRequest): boolean {
   const applicable = readTrustPolicy(document).filter(
     (statement) =>

@@ -14,7 +14,7 @@ export interface RoleSession {
   readonly policyArns: readonly string[];
 }
 
-/** The IAM user or role session that owns an access key id. */
+/** The IAM user or role session to which an access key belongs. */
 export interface Principal {
   readonly accessKeyId: string;
   readonly arn: string;
@@ -22,8 +22,8 @@ export interface Principal {
   readonly account: string;
   readonly partition: string;
   /**
-   * Whether the principal stands for a foreign user and not for the product. The check `leftovers` ignores the
-   * resources of foreign users.
+   * Whether the principal is another AWS user and not the product. The check for resources that the product has left
+   * behind ignores the resources of such a user.
    */
   readonly foreign: boolean;
   readonly session?: RoleSession;
@@ -46,14 +46,17 @@ export interface KeyRequest {
 }
 
 /**
- * An action that the AWS emulator denies. `principal` is a glob over the access key id, ARN or account id of the
- * caller, or over the role ARN of a session; `action` and `resource` are globs as in an IAM policy.
+ * An action that the AWS emulator denies. `principal` is a pattern for the access key id, ARN or account id of the
+ * caller, or for the role ARN of a session. `action` and `resource` are patterns as in an IAM policy.
  */
 export interface Denial {
   readonly principal: string;
   readonly action: string;
   readonly resource?: string;
-  /** Whether the error message of AWS names an explicit Deny instead of a missing Allow. */
+  /**
+   * Whether the error message of AWS names an explicit Deny. Otherwise the message says that no policy allows the
+   * action.
+   */
   readonly explicit?: boolean;
 }
 
@@ -61,8 +64,8 @@ export interface PresentedCredentials {
   readonly accessKeyId: string;
   readonly sessionToken?: string;
   /**
-   * The region of the AWS endpoint that gets the credentials; undefined: the region is not checked. An access key is
-   * invalid in the regions of another partition.
+   * The region of the AWS endpoint that gets the credentials; undefined: the emulator does not check the region. An
+   * access key is valid only in the regions of its own partition.
    */
   readonly region?: string;
 }
@@ -113,7 +116,7 @@ export class Principals {
     return [...this.#byKey.values()];
   }
 
-  /** Enables or disables a region for all accounts. A region that is not enabled does not know any credentials. */
+  /** Enables or disables an AWS region for all accounts. A disabled region refuses all credentials as unknown. */
   setRegionEnabled(region: string, enabled: boolean): void {
     if (enabled) this.#disabledRegions.delete(region);
     else this.#disabledRegions.add(region);
@@ -123,14 +126,14 @@ export class Principals {
     this.#denials = [...this.#denials, denial];
   }
 
-  /** Removes the denials of this action; without an argument, removes all denials. */
+  /** Removes all denials of this action, or all denials if no action is given. */
   allow(action?: string): void {
     this.#denials = action === undefined ? [] : this.#denials.filter((denial) => denial.action !== action);
   }
 
   /**
-   * Returns the principal that owns the credentials. Throws the error of the AWS service for unknown or expired
-   * credentials.
+   * Returns the principal to which the credentials belong.
+   * @throws the error of the AWS service for unknown or expired credentials
    */
   authenticate(service: Service, key: PresentedCredentials, now: number): Principal {
     const principal = this.#byKey.get(key.accessKeyId);
@@ -168,7 +171,7 @@ export class Principals {
     return this.#denialOf(principal, action, resource) !== undefined;
   }
 
-  /** Throws the AccessDenied error of the AWS service if a denial matches the action. */
+  /** @throws the AccessDenied error of the AWS service if a test has denied the action for this principal */
   authorize(service: Service, principal: Principal, action: string, resource: string): void {
     const denial = this.#denialOf(principal, action, resource);
     if (denial === undefined) return;
@@ -177,7 +180,7 @@ export class Principals {
   }
 }
 
-/** The error of the AWS service for an action that no policy allows. */
+/** Returns the error of the AWS service for an action that no identity-based policy allows. */
 export function missingAllow(service: Service, principal: Principal, action: string, resource: string): AwsError {
   const because = `because no identity-based policy allows the ${action} action`;
   return accessDenied(service, principal, action, resource, because);

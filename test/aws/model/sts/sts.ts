@@ -31,7 +31,7 @@ function readSessionName(input: Input): string {
   return name;
 }
 
-/** Reads the duration of the session that AssumeRole creates, in seconds. */
+/** Reads the duration of the new role session in an AssumeRole request, in seconds. */
 function readDuration(input: Input): number {
   const seconds = optionalInteger(input, 'DurationSeconds') ?? 3600;
   if (seconds < 900) {
@@ -67,7 +67,7 @@ function assumeRole(input: Input, context: Context): Output {
   const externalId = optionalString(input, 'ExternalId');
   if (externalId !== undefined) checkLength(externalId, 'externalId', 2, 1224);
 
-  // STS returns the same error for a missing role and for a role that does not trust the caller.
+  // STS returns the same error for a role that does not exist and for a role that does not trust the caller.
   const denied = iamErrors.accessDenied(
     `User: ${principal.arn} is not authorized to perform: sts:AssumeRole on resource: ${roleArn}`,
   );
