@@ -6,10 +6,10 @@ import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, farga
 let probes = 0;
 
 /**
- * Waits until the caches of the manager have all changes of AWSFargateProfiles, Clusters and AWSManagedControlPlanes
- * that were made before this call. The manager watches each kind separately. So the test creates a probe object of each
- * kind, and waits until the Ready message of the probe AWSFargateProfile shows that the manager has read it. The probe
- * objects cause no AWS calls.
+ * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters and
+ * AWSManagedControlPlanes that were made before this call. The test creates a probe object of each kind, because the
+ * manager watches each kind separately. When the Ready message of the probe AWSFargateProfile mentions a probe, the
+ * manager has also received all earlier changes of that kind. The probes cause no AWS calls.
  *
  * @param controlPlanes whether to wait for AWSManagedControlPlanes; false in tests in which another controller would
  * act on the probe AWSManagedControlPlane

@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 /**
  * Compares the output of `kubectl describe` for an AWSFargateProfile with a golden file. Also checks that
- * `describeAsKubectl` prints the same text as kubectl, because tests that do not run kubectl use `describeAsKubectl`.
+ * `describeAsKubectl` prints the same text, because tests that run without kubectl rely on this function.
  */
 export async function expectDescribed(world: World, golden: string, name = golden): Promise<void> {
   const { stdout } = await world.kubectl(['describe', 'awsfargateprofile', name]);

@@ -3,17 +3,15 @@ import { eventually } from '../support/eventually.ts';
 import type { World } from './world.ts';
 
 /**
- * Every version of every AWSFargateProfile that a watch has sent since `historyOf` was called. The watch also shows
- * states that last only a moment.
+ * Every version of every AWSFargateProfile that a watch has sent since `historyOf` was called. Because every version is
+ * kept, a test also finds a state that lasts only a moment.
  */
 export interface ProfileHistory {
   of(name: string): readonly RawObject[];
-  /**
-   * The distinct messages of the condition with the given type in all versions of an AWSFargateProfile, oldest first.
-   */
+  /** The distinct messages that the condition with the given type has had in an AWSFargateProfile, oldest first. */
   messages(name: string, type: string): readonly string[];
   /**
-   * Waits until a version of an AWSFargateProfile has a condition with the given type, status and reason. Returns the
+   * Waits until some version of an AWSFargateProfile has a condition with this type, status and reason, and returns the
    * oldest such version.
    */
   waitForCondition(
@@ -23,8 +21,8 @@ export interface ProfileHistory {
     options?: { readonly timeoutMs?: number },
   ): Promise<RawObject>;
   /**
-   * Waits until a version of an AWSFargateProfile has a condition with the given type and exactly the given message.
-   * Returns the oldest such version.
+   * Waits until some version of an AWSFargateProfile has a condition with this type and exactly this message, and
+   * returns the oldest such version.
    * @param options with `last: true`, only the newest version of the AWSFargateProfile counts
    */
   waitForMessage(
@@ -43,7 +41,8 @@ export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): Profil
   const watching = (async () => {
     for await (const { object } of controlPlane.api.watch(path, {}, stopping.signal)) versions.push(object);
   })();
-  // If the watch fails, `waitForCondition` and `waitForMessage` time out, and `stop` throws the error of the watch.
+  // A failed watch must not be an unhandled rejection. `waitForCondition` and `waitForMessage` then time out, and
+  // `stop` throws the error of the watch.
   watching.catch(() => undefined);
   const of = (name: string): readonly RawObject[] => versions.filter(({ metadata }) => metadata.name === name);
   const wait = (

@@ -10,8 +10,8 @@ export function conditionOf({ status, metadata }: RawObject, type: string): RawC
 export const messageOf = (object: RawObject, type: string): string => conditionOf(object, type).message ?? '';
 
 /**
- * Returns the status and the reason of the conditions Ready, Reconciling and Stalled of an object, e.g. `{ Ready:
- * 'False Refused', Reconciling: 'False', Stalled: 'True Refused' }`.
+ * Returns the status and reason of an object's conditions Ready, Reconciling and Stalled, e.g. `{ Ready: 'False
+ * Refused', Reconciling: 'False', Stalled: 'True Refused' }`.
  */
 export function summaryOf(object: RawObject): { Ready: string; Reconciling: string; Stalled: string } {
   const summarize = (type: string): string => {
@@ -21,7 +21,7 @@ export function summaryOf(object: RawObject): { Ready: string; Reconciling: stri
   return { Ready: summarize('Ready'), Reconciling: summarize('Reconciling'), Stalled: summarize('Stalled') };
 }
 
-/** The result of `summaryOf` for an AWSFargateProfile that needs an action of a user. */
+/** The conditions, as `summaryOf` returns them, of an AWSFargateProfile that needs an action of a user. */
 export const stalled = (reason: string) => ({
   Ready: `False ${reason}`,
   Reconciling: 'False',
@@ -29,8 +29,8 @@ export const stalled = (reason: string) => ({
 });
 
 /**
- * The result of `summaryOf` for an AWSFargateProfile for which the manager tries again on its own, without an action of
- * a user.
+ * The conditions, as `summaryOf` returns them, of an AWSFargateProfile for which the manager tries again without a
+ * user.
  */
 export const waiting = (reason: string) => ({
   Ready: `False ${reason}`,

@@ -1,4 +1,4 @@
-// Manifests of Kubernetes objects as a user would write them, and the paths of these objects in the API server.
+// Manifests of Kubernetes objects for tests, and the paths of these objects in the API server.
 
 import type { Subnet } from '../aws/model/resources.ts';
 
@@ -28,8 +28,8 @@ export function pathOfManifest({ apiVersion, kind, metadata: { name, namespace }
 }
 
 /**
- * The manifest of a Cluster with a `spec.controlPlaneRef` to its AWSManagedControlPlane, in the format of API version
- * v1beta1 or v1beta2.
+ * The manifest of a Cluster with a `spec.controlPlaneRef` to an AWSManagedControlPlane, in API version v1beta1 or
+ * v1beta2.
  */
 export function clusterObject(name: string, namespace = 'default', version: 'v1beta1' | 'v1beta2' = 'v1beta2'): object {
   const group = 'controlplane.cluster.x-k8s.io';
@@ -47,7 +47,10 @@ export function clusterObject(name: string, namespace = 'default', version: 'v1b
   };
 }
 
-/** The manifest of an AWSManagedControlPlane with the name to which the Cluster of `clusterObject` refers. */
+/**
+ * The manifest of the AWSManagedControlPlane of a Cluster. The name is the one in the `spec.controlPlaneRef` of the
+ * Cluster that `clusterObject` returns.
+ */
 export const controlPlaneObject = (cluster: string, spec: object, metadata: object = {}): object => ({
   apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
   kind: 'AWSManagedControlPlane',
@@ -55,7 +58,7 @@ export const controlPlaneObject = (cluster: string, spec: object, metadata: obje
   spec,
 });
 
-/** Returns the value of the field `spec.network` of an AWSManagedControlPlane that has the given subnets. */
+/** The value of `spec.network` in an AWSManagedControlPlane with the given subnets. */
 export const networkOf = (cluster: string, subnets: readonly Subnet[]): object => ({
   subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
     id: `${cluster}-subnet-${index}`,
@@ -66,7 +69,7 @@ export const networkOf = (cluster: string, subnets: readonly Subnet[]): object =
 });
 
 /**
- * The manifest of a valid AWSFargateProfile of the Cluster `prod`. The parameter `spec` adds or replaces fields of its
+ * The manifest of a valid AWSFargateProfile for the Cluster `prod`. The parameter `spec` adds or replaces fields of its
  * spec.
  */
 export const fargateProfile = (name: string, spec: object = {}, metadata: object = {}): object => ({

@@ -36,7 +36,6 @@ interface Event {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-/** The implementation of the interface World. */
 export class RunningWorld implements World {
   readonly controlPlane: ControlPlane;
   readonly #aws: EmulatedAws;
@@ -116,7 +115,7 @@ export class RunningWorld implements World {
   }
 
   async apply(...objects: readonly object[]): Promise<void> {
-    // Objects are applied one after the other, because a Namespace must exist before the objects in it.
+    // A Namespace must exist before the objects in it, so the objects are applied one after the other.
     for (const object of objects as readonly Manifest[])
       await this.controlPlane.api.apply(pathOfManifest(object), object);
   }
@@ -180,8 +179,8 @@ export class RunningWorld implements World {
   }
 
   /**
-   * Reads an AWSFargateProfile with a list request, and returns it with the resourceVersion of the list. Returns no
-   * resourceVersion while the API server does not serve AWSFargateProfile.
+   * Reads an AWSFargateProfile with a list request, because only a list has a resourceVersion even if the object does
+   * not exist. The result has no resourceVersion while the API server does not serve AWSFargateProfile.
    */
   async #readProfile(
     name: string,
@@ -247,8 +246,8 @@ export class RunningWorld implements World {
   async #removeProfiles(): Promise<void> {
     const names = (await this.profiles()).map(({ metadata: { name, namespace = '' } }) => ({ name, namespace }));
     for (const { name, namespace } of names) await this.delete(name, namespace);
-    // The test waits for all deletions at the same time: after a failed test several waits may time out, and one after
-    // the other they would exceed the timeout of the `after` hook of Mocha.
+    // After a failed test, several waits may time out. One after the other, they would exceed the timeout of Mocha's
+    // `after` hook, so they run at the same time.
     await Promise.all(names.map(({ name, namespace }) => this.gone(name, { namespace })));
   }
 

@@ -3,8 +3,8 @@ import type { World } from './world.ts';
 let annotations = 0;
 
 /**
- * Changes an annotation of an AWSFargateProfile, so that the manager reconciles the object at once, and not only when
- * it polls AWS the next time.
+ * Changes an annotation of an AWSFargateProfile, so that the manager reconciles the object at once and not only at its
+ * next poll of AWS.
  */
 export async function triggerReconcile(world: World, name: string, namespace = 'default'): Promise<void> {
   annotations += 1;

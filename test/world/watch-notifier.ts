@@ -4,19 +4,19 @@ import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
 import type { ChangeSubscription } from '../support/eventually.ts';
 
 /**
- * The longest time that a subscriber waits for a watch event before it reads the object again. The time is limited
- * because an API server that is about to stop may not send a watch event.
+ * The time after which a waiting test reads the object even without a watch event. An API server that is about to stop
+ * may not send the event.
  */
 const WATCHING_INTERVAL_MS = 1_000;
 /**
- * The time after which a subscriber reads the object again while the watch is not connected, because the API server is
- * down or does not serve the kind.
+ * The interval at which a waiting test reads the object while the watch is not connected. This is so while the API
+ * server is down or does not serve the kind.
  */
 const DISCONNECTED_INTERVAL_MS = 100;
 
 /**
- * Watches one kind and notifies subscribers when an object changes, so that tests need not poll. Keeps all versions of
- * each object, so that a test also finds a state that a newer version has already replaced.
+ * Watches one kind and notifies subscribers when an object changes, so that tests need not poll. It keeps all versions
+ * of each object, so that a test also finds a state that a newer version has already replaced.
  */
 export class WatchNotifier {
   readonly #api: ApiClient;
@@ -54,8 +54,8 @@ export class WatchNotifier {
   }
 
   /**
-   * The versions of an object that the watch has received and whose resourceVersion is greater than `resourceVersion`,
-   * oldest first.
+   * Returns the versions of an object that are newer than `resourceVersion`, oldest first, as far as the watch has
+   * received them.
    */
   versionsAfter(resourceVersion: string, namespace: string, name: string): readonly RawObject[] {
     const versions = this.#versions.get(`${namespace}/${name}`) ?? [];
@@ -68,8 +68,8 @@ export class WatchNotifier {
   }
 
   /**
-   * Watches the kind until `stop` is called. Tests kill API servers and remove CRDs, so the notifier opens a new watch
-   * after a watch has ended or failed.
+   * Watches the kind until `stop` is called. Tests kill API servers and remove CRDs, so after the end or failure of a
+   * watch the notifier opens a new one.
    */
   async #watch(): Promise<void> {
     const { signal } = this.#stopping;
@@ -82,8 +82,7 @@ export class WatchNotifier {
           this.#notify(type, object);
         }
       } catch {
-        // While no watch is open, the subscribers poll the API server. The requests of the subscribers report errors of
-        // the API server.
+        // While no watch is open, the subscribers poll the API server, and their own requests report its errors.
       }
       this.#isConnected = false;
       await delay(DISCONNECTED_INTERVAL_MS, undefined, { signal }).catch(() => undefined);

@@ -33,13 +33,13 @@ export interface EksClusterOptions {
   readonly ready?: boolean;
   readonly additionalTags?: Readonly<Record<string, string>>;
   readonly identityRef?: { readonly kind: string; readonly name: string };
-  /** The API version of the Cluster object; default `v1beta2`. */
+  /** The API version of the Cluster object; default: `v1beta2`. */
   readonly version?: 'v1beta1' | 'v1beta2';
 }
 
 /**
- * The permissions of the manager, the CRD of AWSFargateProfile, and simplified CRDs of the kinds of Cluster API and
- * Cluster API Provider AWS that the manager reads.
+ * The set-up of an API server for most tests: the RBAC permissions of the manager, the CRD of AWSFargateProfile, and
+ * simplified CRDs of the kinds of Cluster API and Cluster API Provider AWS that the manager reads.
  */
 export const WITH_CRDS: SetUp = {
   name: 'CRDs',
@@ -48,13 +48,16 @@ export const WITH_CRDS: SetUp = {
   },
 };
 
-/** The permissions of the manager, without any CRD. */
+/** The set-up of an API server with the RBAC permissions of the manager, but without any CRD. */
 const WITH_RBAC: SetUp = { name: 'RBAC', apply: applyRbac };
 
 export interface WaitOptions {
   readonly namespace?: string;
   readonly timeoutMs?: number;
-  /** The smallest accepted `observedGeneration` of the awaited condition; default 0. */
+  /**
+   * The lowest `observedGeneration` with which the condition is accepted; default: 0. A test sets it to skip conditions
+   * that the manager wrote before a change of the spec.
+   */
   readonly generation?: number;
 }
 
@@ -63,28 +66,30 @@ export interface StartWorldOptions {
   /** The CRDs that the API server serves; default: those of `WITH_CRDS`. */
   readonly crds?: readonly (string | CrdManifest)[];
   /**
-   * Whether the service account of the manager exists and has its permissions; default true. Without it, `crds` is
+   * Whether the manager's service account exists and has its RBAC permissions; default: true. If false, `crds` is
    * required.
    */
   readonly hasRbac?: boolean;
   /**
-   * Users of the API server besides the administrator and the manager. With this option the world starts an API server
-   * of its own instead of one from the pool.
+   * Users of the API server besides the administrator and the manager. With this option, the test gets an API server of
+   * its own, because the shared API servers lack these users.
    */
   readonly users?: readonly User[];
   /**
-   * Additional flags of kube-apiserver. With this option the world starts an API server of its own instead of one from
-   * the pool.
+   * Additional flags of kube-apiserver. With this option, the test gets an API server of its own, because the shared
+   * API servers run without these flags.
    */
   readonly apiServerArgs?: readonly string[];
   /**
-   * Another world whose AWS emulator this world uses too, so that a test has two management clusters. The test must
-   * stop the other world after this world.
+   * Another test environment whose AWS emulator this one uses too, so that two management clusters manage the same AWS.
+   * The test must stop the other environment last.
    */
   readonly shareAwsWith?: World;
 }
 
-/** The environment of a test: a real API server, the AWS emulator, and the managers that the test starts. */
+/**
+ * The environment of an integration test: a real API server, the AWS emulator, and the managers that the test starts.
+ */
 export interface World {
   readonly controlPlane: ControlPlane;
   readonly aws: Emulator;
@@ -95,15 +100,15 @@ export interface World {
   readonly manager: RunningManager;
   startManager(options?: Partial<ManagerOptions>): Promise<RunningManager>;
   /**
-   * Stops a manager with SIGTERM. Fails if the manager had a panic or does not exit with code 0. Default: the manager
-   * that the test has started most recently.
+   * Stops a manager with SIGTERM; default: the manager that the test has started most recently. Fails if the manager
+   * had a panic or does not exit with code 0.
    */
   stopManager(manager?: RunningManager): Promise<void>;
-  /** Waits until a manager exits on its own, that is, without a signal from the test. */
+  /** Waits until a manager exits without a signal from the test. */
   waitForManagerExit(manager: RunningManager): Promise<Exit>;
   /**
-   * Creates a Cluster and its AWSManagedControlPlane in Kubernetes, and in AWS an EKS cluster with two private subnets
-   * and a public one.
+   * Creates a Cluster and its AWSManagedControlPlane in Kubernetes, and the EKS cluster in AWS, with two private
+   * subnets and a public one.
    */
   createEksCluster(name: string, options?: EksClusterOptions): Promise<ClusterView>;
   setControlPlaneReady(name: string, ready: boolean, namespace?: string): Promise<void>;
@@ -118,9 +123,8 @@ export interface World {
   /** Deletes an AWSFargateProfile without waiting until it is gone, like `kubectl delete --wait=false`. */
   delete(name: string, namespace?: string): Promise<void>;
   /**
-   * Waits until an AWSFargateProfile has a condition with the given type, status and reason, and returns the version of
-   * the object that has this condition. A version counts even if a newer version has already replaced it during the
-   * wait.
+   * Waits until an AWSFargateProfile has a condition with this type, status and reason, and returns the version of the
+   * object that has it. A version of the object also counts if a newer version has replaced it during the wait.
    */
   condition(
     name: string,
@@ -135,14 +139,14 @@ export interface World {
   /** The Events about all objects with this name, oldest first, each as `Type Reason: message`. */
   events(name: string, namespace?: string): Promise<readonly string[]>;
   /**
-   * Waits until an Event about an object with this name contains `text`. Returns all Events about objects with this
+   * Waits until an Event about an object with this name contains `text`, and returns all Events about objects with this
    * name.
    */
   event(name: string, text: string, options?: WaitOptions): Promise<readonly string[]>;
   /**
-   * Deletes all AWSFargateProfiles and waits until they are gone. Fails if AWS still has a Fargate profile or a role
-   * that the manager should have deleted, if a manager had a panic, or if a manager exited unexpectedly. Then calls
-   * `stop`, even after a failure.
+   * Deletes all AWSFargateProfiles and waits until they are gone. Fails if AWS still has a Fargate profile or role that
+   * the manager should have deleted, or if a manager had a panic or exited unexpectedly. Then calls `stop`, even after
+   * a failure.
    */
   finish(): Promise<void>;
   /** Stops the managers, the API server and the AWS emulator, without the checks of `finish`. */
@@ -151,7 +155,7 @@ export interface World {
   addCleanup(end: () => Promise<void>): void;
 }
 
-/** Starts an API server and the AWS emulator, but no manager: the test calls `startManager`. */
+/** Starts an API server and the AWS emulator. The test starts the manager itself, with `startManager`. */
 export async function startWorld({
   config = {},
   crds,
@@ -171,8 +175,8 @@ export async function startWorld({
       : {
           emulator: shareAwsWith.aws,
           url: shareAwsWith.awsUrl,
-          // The other world, which started the AWS emulator, stops later than this world, and then checks and closes
-          // the AWS emulator.
+          // The other test environment started the AWS emulator, stops after this one, and then checks and closes the
+          // emulator.
           finish: () => Promise.resolve(),
           close: () => Promise.resolve(),
         };

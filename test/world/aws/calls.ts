@@ -3,29 +3,29 @@ import type { Emulator } from '../../aws/emulator.ts';
 import { Gate } from '../../support/gate.ts';
 import { AWS_KEY } from '../world.ts';
 
-/** The AWS calls that the manager has made since `callsFromNow` was called. */
+/** The AWS calls that the manager has made since the test called `callsFromNow`. */
 export interface Calls {
   all(): readonly CallRecord[];
   /**
-   * Each call as a text, e.g. `eks:CreateFargateProfile 200` or `iam:GetRole 404 NoSuchEntity`, in the order in which
-   * the calls arrived.
+   * Each AWS call as a text, e.g. `eks:CreateFargateProfile 200` or `iam:GetRole 404 NoSuchEntity`, in the order of
+   * arrival.
    */
   lines(): readonly string[];
-  /** The calls of operations that change AWS, e.g. CreateRole, including calls that failed. */
+  /** The AWS calls of operations that change AWS, e.g. CreateRole, including calls that failed. */
   mutations(): readonly CallRecord[];
-  /** The calls with an input value that equals the given name, e.g. of a role, a Fargate profile or an EKS cluster. */
+  /** The AWS calls whose input contains exactly this name, e.g. of a role, a Fargate profile or an EKS cluster. */
   about(name: string): readonly CallRecord[];
   /**
-   * The failed calls as texts. A read of a Fargate profile, role or access entry that does not exist does not count as
-   * failed.
+   * The failed AWS calls as texts. Not counted is a read of a Fargate profile, role or access entry that does not
+   * exist, because the manager reads resources before it creates them.
    */
   failures(): readonly string[];
 }
 
 /**
- * Returns the AWS calls that the manager makes from now on.
- * @param noun a text, e.g. the name of an EKS cluster, that each returned call has in a name or ARN of its input;
- * default: all calls are returned
+ * Returns the AWS calls that the manager makes after this function is called.
+ * @param noun limits the result to AWS calls with this text in a name or ARN of the input, e.g. the name of an EKS
+ * cluster; default: no limit
  */
 export function callsFromNow({ log }: Emulator, noun = ''): Calls {
   const afterSeq = log.read().at(-1)?.seq ?? 0;
@@ -45,10 +45,10 @@ export function callsFromNow({ log }: Emulator, noun = ''): Calls {
 }
 
 /**
- * Delays each AWS call that has the given operation and names, until the test opens the returned gate. With phase
- * `before`, AWS carries out the call when the gate opens. With phase `after`, AWS carries out the call at once, and
- * answers when the gate opens.
- * @param nouns names that the input of a delayed call has, e.g. `{ clusterName: 'a' }`
+ * Delays the AWS calls with the given operation and names until the test opens the returned gate. With phase `before`,
+ * AWS executes a call when the gate opens. With phase `after`, AWS executes the call at once, and answers when the gate
+ * opens.
+ * @param nouns names that the input of a delayed AWS call has, e.g. `{ clusterName: 'a' }`
  */
 export function holdCall(
   aws: Emulator,
@@ -77,6 +77,9 @@ const isNotFoundOnRead = ({ operation, errorCode, mutates }: CallRecord): boolea
   // The manager reads a role and its attached policies at the same time, so both reads fail if the role does not exist.
   (!mutates && errorCode === 'NoSuchEntity');
 
-/** Removes each line that equals the previous line, because the manager repeats the same call while it polls AWS. */
+/**
+ * Removes each text that equals the previous text. While the manager polls AWS, it repeats one AWS call a varying
+ * number of times.
+ */
 export const withoutRepeats = (lines: readonly string[]): readonly string[] =>
   lines.filter((line, index) => line !== lines[index - 1]);

@@ -29,7 +29,7 @@ export interface CapaResources {
 
 /**
  * Creates in AWS the Fargate profile and the pod execution role that Cluster API Provider AWS would create for the
- * AWSFargateProfile `default/<name>`. `World.finish` fails if the manager has not deleted both.
+ * AWSFargateProfile `default/<name>`. If the manager has not deleted them at the end, `World.finish` fails.
  */
 export function createCapaResources(world: World, cluster: string, name: string, roleName: string): CapaResources {
   const tags = capaTags(cluster);
@@ -51,14 +51,14 @@ export function createCapaResources(world: World, cluster: string, name: string,
 }
 
 /**
- * Creates an AWSFargateProfile as Cluster API Provider AWS would have written it: with the finalizer, the label and the
- * status format of that provider, and with spec.profileName.
+ * Creates an AWSFargateProfile that looks as if Cluster API Provider AWS had reconciled it: with the finalizer, label
+ * and status that this provider writes, and with spec.profileName.
  */
 export async function applyCapaProfile(world: World, cluster: string, name: string, spec: object = {}): Promise<void> {
   const metadata = { finalizers: [FINALIZER], labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
   const since = '2025-11-03T09:00:00Z';
-  // The AWSFargateProfile is paused until the test has written its status, so that the manager does not write a status
-  // earlier.
+  // While the AWSFargateProfile is paused, the manager writes no status, so that the test can first write the status of
+  // Cluster API Provider AWS.
   const annotations = { 'cluster.x-k8s.io/paused': '' };
   await world.apply(
     fargateProfile(

@@ -10,8 +10,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns a text into AWS calls: each letter is a call, each dash a pause of 450 ms. A call arrives 1 ms after the
- * previous call, or after the end of the previous pause.
+ * Turns a text into AWS calls: each letter is a call, and each dash is a pause of 450 ms. A call arrives 1 ms after the
+ * previous call or pause.
  */
 function callsOf(text: string): readonly CallRecord[] {
   let at = 0;

@@ -1,41 +1,41 @@
 import type { CallRecord } from '../../aws/call-log.ts';
 
 /**
- * The operations of the AWS calls with which the manager compares a Ready AWSFargateProfile with AWS. Every second
- * resync makes the first of these calls alone.
+ * The read operations with which the manager compares a Ready AWSFargateProfile with AWS. At every second resync, the
+ * manager calls only DescribeFargateProfile.
  */
 const READS: readonly string[] = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
 /**
- * The shortest allowed pause between two resyncs of an AWSFargateProfile, as a fraction of `--sync-period`: the manager
- * varies the sync period by up to 10%.
+ * The shortest pause between two resyncs of an AWSFargateProfile, as a fraction of `--sync-period`. The manager varies
+ * the sync period by up to 10%.
  */
 const MIN_PAUSE_FRACTION = 0.9;
 /**
- * The largest rounding error of a pause, in milliseconds: the times of its start and of its end are both rounded to
- * whole milliseconds.
+ * The largest error of a measured pause, in milliseconds, because the start and the end of the pause are both rounded
+ * to whole milliseconds.
  */
 const ROUNDING_MS = 2;
 
 /**
- * The AWS calls with which the manager compares a Ready AWSFargateProfile with AWS once, in the order in which they
- * arrived: three calls, or the read of the Fargate profile alone.
+ * The AWS calls of one resync, in which the manager compares a Ready AWSFargateProfile with AWS: either three calls in
+ * the order of arrival, or DescribeFargateProfile alone.
  */
 export type Comparison = readonly CallRecord[];
 
-/** A way to divide AWS calls into comparisons. `span` is the sum of the durations of the comparisons. */
+/** One way to assign AWS calls to resyncs. `span` is the sum of the durations of the resyncs. */
 interface Division {
   readonly span: number;
   readonly complete: readonly Comparison[];
 }
 
 /**
- * Divides the AWS calls for a Ready AWSFargateProfile into comparisons. In one comparison, the manager makes three read
- * calls at the same time, which arrive in any order, or reads the Fargate profile alone. The latter never happens twice
- * in succession. The pause between two comparisons begins with the last call of the earlier comparison. An incomplete
- * comparison at the start or at the end of `calls` is left out.
+ * Groups the AWS calls for a Ready AWSFargateProfile by resync. In a resync, the manager either makes three read calls
+ * at the same time, which arrive in any order, or calls only DescribeFargateProfile. It never makes two such short
+ * resyncs in succession. The pause between two resyncs begins with the last call of the earlier one. An incomplete
+ * resync at the start or at the end of `calls` is left out.
  *
  * @param periodMs the flag `--sync-period` of the manager, in milliseconds
- * @throws if the calls cannot be divided into comparisons with such pauses
+ * @throws if the calls cannot be grouped into resyncs with pauses of at least 0.9 sync periods
  */
 export function comparisonsIn(calls: readonly CallRecord[], periodMs: number): readonly Comparison[] {
   const inOrder = calls.toSorted((a, b) => a.seq - b.seq);
@@ -46,8 +46,8 @@ export function comparisonsIn(calls: readonly CallRecord[], periodMs: number): r
 }
 
 /**
- * Of all ways to divide the AWS calls into comparisons, the right one has the smallest span: the pauses are then between
- * the comparisons, not inside them.
+ * Finds the best way to group AWS calls by resync: the one in which the resyncs are shortest in total. Then the long
+ * pauses lie between the resyncs, and not inside them.
  */
 function divide(calls: readonly CallRecord[], minPause: number, from = 0, isAfterShort = false): Division | undefined {
   if (from === calls.length) return { span: 0, complete: [] };

@@ -2,15 +2,16 @@ import type { Emulator } from '../../aws/emulator.ts';
 import type { ClusterView } from '../../aws/admin/views.ts';
 import type { ApiClient } from '../../envtest/clients/api.ts';
 
-/** An EKS cluster, and the paths of its Cluster and its control plane in the API server. */
+/** An EKS cluster, with the paths of its Cluster and its AWSManagedControlPlane in the API server. */
 export interface EksClusterOfTest {
   readonly eksCluster: ClusterView;
   readonly paths: readonly string[];
 }
 
 /**
- * Removes the EKS clusters whose Cluster or control plane is being deleted or gone, as Cluster API Provider AWS does.
- * The access entries go with them. EKS deletes no cluster that has Fargate profiles.
+ * Removes the EKS clusters whose Cluster or AWSManagedControlPlane is being deleted or gone, as Cluster API Provider
+ * AWS does. EKS then removes their access entries too. An EKS cluster with Fargate profiles stays, because EKS refuses
+ * to delete it.
  */
 export async function removeEksClustersOfDeletedClusters(
   api: Pick<ApiClient, 'request'>,

@@ -9,8 +9,8 @@ export const ACCOUNT = '123456789012';
 export const REGION = 'us-east-1';
 
 /**
- * How long the emulated EKS takes to create or delete a Fargate profile, in milliseconds. The real EKS takes minutes.
- * 300 ms is long enough for tests to observe the statuses CREATING and DELETING.
+ * The time in milliseconds that the emulated EKS takes to create or delete a Fargate profile. It is long enough for
+ * tests to see the statuses CREATING and DELETING. The real EKS takes minutes.
  */
 const QUICK: ConfigPatch = { eks: { createMs: 300, deleteMs: 300 } };
 
@@ -19,7 +19,6 @@ export interface EmulatedAws extends EmulatorServer {
   finish(): Promise<void>;
 }
 
-/** Starts the AWS emulator as an HTTP server, with one account and one access key for the manager. */
 export async function startEmulatedAws(config: ConfigPatch): Promise<EmulatedAws> {
   const server = await startServer({
     keys: [{ accessKeyId: AWS_KEY, account: ACCOUNT }],

@@ -4,10 +4,7 @@ export const CONTROLLER_IDENTITY = 'AWSClusterControllerIdentity';
 export const STATIC_IDENTITY = 'AWSClusterStaticIdentity';
 export const ROLE_IDENTITY = 'AWSClusterRoleIdentity';
 
-/**
- * The namespace in which the manager looks for the Secrets of AWSClusterStaticIdentities, if the kubeconfig of the
- * manager sets no namespace.
- */
+/** The namespace of the Secrets of AWSClusterStaticIdentities, if the manager's kubeconfig sets no namespace. */
 export const MANAGER_NAMESPACE = 'capaf-system';
 
 const API_VERSION = 'infrastructure.cluster.x-k8s.io/v1beta2';
@@ -18,8 +15,8 @@ const PLURALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The manifest of an identity object (e.g. an AWSClusterRoleIdentity) that may be used from all namespaces. The
- * parameter `spec` adds or replaces fields of its spec.
+ * The manifest of an identity object, e.g. of an AWSClusterRoleIdentity, that all namespaces may use. The parameter
+ * `spec` adds or replaces fields of its spec.
  */
 export const identity = (kind: string, name: string, spec: object = {}): object => ({
   apiVersion: API_VERSION,
@@ -35,7 +32,7 @@ export interface AccessKeyPair {
   readonly secretAccessKey: string;
 }
 
-/** The Secret with the access keys of an AWSClusterStaticIdentity. */
+/** The manifest of the Secret with the access keys of an AWSClusterStaticIdentity. */
 export const keysSecret = (name: string, keys: Partial<AccessKeyPair>): object => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -49,8 +46,8 @@ export const keysSecret = (name: string, keys: Partial<AccessKeyPair>): object =
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /**
- * The trust policy of an IAM role that only the principal with the given ARN may assume. If an external ID is given,
- * the principal must send it.
+ * The trust policy of an IAM role that lets only the given principal assume the role. If an external ID is given, the
+ * principal must send it.
  */
 export const trustPolicyFor = (principalArn: string, externalId?: string): string =>
   JSON.stringify({
@@ -67,7 +64,7 @@ export const userArn = (account: string, name: string): string => `arn:aws:iam::
 
 /**
  * Creates an IAM user with access keys, a Secret with these access keys, and an AWSClusterStaticIdentity that refers to
- * the Secret. The user, the Secret and the identity have the same given name.
+ * the Secret. All three have the given name.
  */
 export async function createStaticIdentity(world: World, name: string, account: string): Promise<AccessKeyPair> {
   const keys = world.aws.admin.registerKey({ account, userName: name });

@@ -3,10 +3,7 @@ import { IAMClient } from '@aws-sdk/client-iam';
 import type { World } from '../world.ts';
 import { ACCOUNT, REGION } from '../world.ts';
 
-/**
- * An EKS client and an IAM client with the access key of another AWS user than the manager, in the AWS account of the
- * manager.
- */
+/** An EKS client and an IAM client of another AWS user than the manager, in the AWS account of the manager. */
 export interface OtherClient {
   readonly eks: EKSClient;
   readonly iam: IAMClient;

@@ -5,7 +5,7 @@ import { fargateProfile } from '../world.ts';
 
 /**
  * The AWS calls that create or delete Fargate profiles, as texts in the order of arrival: `Create default_a` for a
- * successful call, `Create default_a <error code>` for a failed call.
+ * successful call of CreateFargateProfile, `Delete default_a <error code>` for a failed call of DeleteFargateProfile.
  */
 export const profileMutations = (calls: Calls): readonly string[] =>
   calls
@@ -17,23 +17,23 @@ export const profileMutations = (calls: Calls): readonly string[] =>
 
 /**
  * Functions that change several AWSFargateProfiles of one EKS cluster, or wait for their states. EKS creates or deletes
- * only one Fargate profile of an EKS cluster at a time, so the manager queues all other creations and deletions.
+ * only one Fargate profile of an EKS cluster at a time, so the manager makes the other profiles wait in a queue.
  */
 export interface ProfileQueue {
   readonly start: (cluster: string, ...names: readonly string[]) => Promise<void>;
   /**
-   * Creates the AWSFargateProfile with the first name. When its Fargate profile is CREATING, creates the
-   * AWSFargateProfiles with the other names, and waits until their condition Reconciling has the reason
-   * WaitingForSibling. The Fargate profile stays CREATING until the test calls the returned function, which makes it
-   * ACTIVE.
+   * Creates the AWSFargateProfile with the first name and waits until its Fargate profile is CREATING. Then creates the
+   * AWSFargateProfiles with the other names, and waits until the manager reports that they wait for the first one. The
+   * Fargate profile becomes ACTIVE when the test calls the returned function.
    */
   readonly startQueued: (cluster: string, ...names: readonly string[]) => Promise<() => void>;
   /**
-   * Runs the given function. If a creation or a deletion of a Fargate profile (as `what` says) starts during that run,
-   * EKS does not complete it until the test calls `admin.setProfile` or `admin.removeProfile`.
+   * Runs the given function with an EKS that never completes creations, or never completes deletions, of Fargate
+   * profiles. A change that starts during this run ends only when the test calls `admin.setProfile` or
+   * `admin.removeProfile`.
    */
   readonly withEndlessChanges: (what: 'creations' | 'deletions', task: () => Promise<unknown>) => Promise<void>;
-  /** Waits until AWS reports the Fargate profile of an AWSFargateProfile as CREATING. */
+  /** Waits until EKS reports the Fargate profile of this AWSFargateProfile as CREATING. */
   readonly waitUntilCreating: (name: string) => Promise<void>;
   readonly waitUntilQueued: (...names: readonly string[]) => Promise<void>;
   readonly deleteAll: (names: readonly string[]) => Promise<void>;
@@ -42,11 +42,10 @@ export interface ProfileQueue {
   readonly warningsOf: (names: readonly string[]) => Promise<readonly string[]>;
 }
 
-/** A duration in milliseconds that is longer than any test. */
 const ENDLESS_MS = 3_600_000;
 const TIMEOUT = { timeoutMs: 90_000 };
 
-/** @param world a function that returns the World of the test; the test creates its World later than this queue */
+/** @param world returns the test environment, which the test creates later than this queue */
 export function profileQueueOf(world: () => World): ProfileQueue {
   const each = async (names: readonly string[], wait: (name: string) => Promise<unknown>): Promise<void> => {
     await Promise.all(names.map(wait));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RawObject } from '../../envtest/clients/api.ts';
 
-/** A successful write request (status code below 300) that the API server has recorded in its audit log. */
+/** A successful write request, with a status below 300, from the audit log of the API server. */
 export interface AuditEvent {
   readonly verb: string;
   readonly userAgent: string;
@@ -14,21 +14,21 @@ export interface AuditEvent {
     readonly name?: string;
   };
   /**
-   * The time at which the request arrived, in milliseconds since the epoch, with fractions. If the API server executed
-   * another write of the same object earlier, although that write arrived later, this is the arrival time of that other
-   * write. So the times are in the order of execution.
+   * The time at which the request arrived, in milliseconds since the epoch, with fractions. The API server may execute
+   * two writes of one object in another order than they arrived. Then both get the later time of arrival, so that the
+   * times never contradict the order of execution.
    */
   readonly at: number;
   /**
-   * The object after the request; undefined if the response has no object, e.g. because the request removed the object.
+   * The object in the response; undefined if the response has no object, e.g. because the request removed the object.
    */
   readonly object?: RawObject;
 }
 
-/** The audit log of the API server. It shows which client changed which object since the API server has started. */
+/** The audit log of the API server, which shows which client has changed which object. */
 export interface AuditLog {
   readonly apiServerArgs: readonly string[];
-  /** All audit events that the API server has written so far, in the order in which it executed the requests. */
+  /** All write requests that the API server has logged so far, in the order in which it executed them. */
   read(): Promise<readonly AuditEvent[]>;
   close(): Promise<void>;
 }
@@ -43,9 +43,9 @@ interface Entry {
 }
 
 /**
- * Creates the audit policy and the path of an audit log. The API server writes the log if its flags include
- * `apiServerArgs`.
- * @param resources the plural names of the kinds to log, by API group; a subresource is written as `clusters/status`
+ * Creates the audit policy and the log path of an audit log. To write the log, the API server must be started with the
+ * flags in `apiServerArgs`.
+ * @param resources the plural names of the logged kinds, by API group; a subresource is written as `clusters/status`
  */
 export async function createAuditLog(resources: Readonly<Record<string, readonly string[]>>): Promise<AuditLog> {
   const directory = await mkdtemp(join(tmpdir(), 'capaf-audit-'));
@@ -74,7 +74,7 @@ export async function createAuditLog(resources: Readonly<Record<string, readonly
   return {
     apiServerArgs: ['--audit-policy-file', policyPath, '--audit-log-path', logPath],
     read: async () => {
-      // Two reads of the log file must not run at the same time, otherwise both would return the same lines.
+      // Two concurrent reads of the log file would both return the same lines, so each read waits for the previous one.
       reading = reading.then(readNewLines);
       await reading;
       return inOrder(events);
@@ -91,8 +91,8 @@ function eventOf(entry: Entry): readonly AuditEvent[] {
 }
 
 /**
- * Sorts audit events in the order of execution. The API server may execute requests in another order than they arrive,
- * so requests for the same object are sorted by the resourceVersion that they produced.
+ * Sorts audit events by the order in which the API server executed the requests. This order can differ from the order
+ * of arrival, so requests for the same object are sorted by the resourceVersion that they produced.
  */
 function inOrder(events: readonly AuditEvent[]): readonly AuditEvent[] {
   const objects = Map.groupBy(events, ({ objectRef: { resource, namespace, name } }) =>
@@ -113,7 +113,7 @@ function inOrder(events: readonly AuditEvent[]): readonly AuditEvent[] {
 }
 
 /**
- * Converts a time like `2026-11-21T19:46:12.123456Z` to milliseconds with fractions. Date.parse would ignore the
+ * Converts a time like `2026-11-21T19:46:12.123456Z` to milliseconds with fractions. Date.parse alone would drop the
  * microseconds.
  */
 function timeOf({ requestReceivedTimestamp }: Entry): number {
@@ -121,7 +121,10 @@ function timeOf({ requestReceivedTimestamp }: Entry): number {
   return Date.parse(requestReceivedTimestamp.replace(/\.\d+Z$/, 'Z')) + Number(`0.${fraction}`) * 1_000;
 }
 
-/** Reads a file from a byte offset up to the last complete line. Returns these lines and the byte offset after them. */
+/**
+ * Reads a file from a byte offset to the end of the last complete line, because another process may be writing the line
+ * after it. Returns the lines and the offset of the next read.
+ */
 async function wholeLines(
   path: string,
   offset: number,

@@ -17,35 +17,36 @@ const pathOfConfiguration = ({ kind, metadata }: Pick<CapaConfiguration, 'kind' 
   `${ADMISSION}/${kind.toLowerCase()}s/${metadata.name}`;
 
 /**
- * The CRD and the webhook configurations of the real Cluster API Provider AWS, and a server that answers the webhooks
- * as its manager does: it accepts every object, and answers 404 for AWSFargateProfiles while the feature gate
- * EKSFargate is off.
+ * The CRD and the webhook configurations of the real Cluster API Provider AWS, and a simulated webhook server. Like the
+ * real one, the server answers 404 for AWSFargateProfiles while the feature gate EKSFargate is off. It accepts all
+ * other objects.
  */
 export interface CapaInstallation {
-  /** Whether the feature gate EKSFargate is on; false at first. */
+  /** Whether the feature gate EKSFargate of Cluster API Provider AWS is on; false at first. */
   hasGate: boolean;
-  /** Applies the CRD and the webhooks, as the given field manager, whatever the API server has. */
+  /** Applies the CRD and the webhook configurations with forced ownership, with the given field manager. */
   apply(fieldManager?: string): Promise<void>;
   applyWebhooks(fieldManager?: string): Promise<void>;
-  /** Returns a webhook configuration of the release whose webhooks the server of this installation answers. */
+  /** Returns a webhook configuration of the release whose webhooks have the URL of the simulated webhook server. */
   served(configuration: CapaConfiguration): object;
-  /** The names of the webhooks that the API server has. */
+  /** The names of the webhooks of Cluster API Provider AWS that the API server has now. */
   webhooks(): Promise<readonly string[]>;
-  /** The names of the webhooks in the release. */
+  /** The names of the webhooks in the release of Cluster API Provider AWS. */
   readonly released: readonly string[];
-  /** The CRD and the webhook configurations as the API server has them. */
+  /** The CRD and the webhook configurations as the API server has them now. */
   objects(): Promise<readonly RawObject[]>;
-  /** Changes an annotation of a webhook configuration, so that a watch reports a change. */
+  /** Changes an annotation of a webhook configuration, so that every watch of webhook configurations gets an event. */
   touch(): Promise<void>;
   /** Deletes the webhook configurations, as `clusterctl delete` does. */
   removeWebhooks(): Promise<void>;
 }
 
-/** Starts the webhook server. Does not apply the webhook configurations yet. */
+/** Starts the simulated webhook server of Cluster API Provider AWS, without applying the webhook configurations. */
 export async function startCapaInstallation(world: World): Promise<CapaInstallation> {
   const { crd, configurations: released } = await capaManifests();
   const { api, caPath } = world.controlPlane;
-  // The API server trusts the certificate that it has made for itself on 127.0.0.1.
+  // The webhook server uses the certificate of the API server, which is valid for 127.0.0.1 and which the API server
+  // trusts.
   const [certificate, key] = await Promise.all(
     ['crt', 'key'].map((end) => readFile(join(dirname(caPath), `apiserver.${end}`))),
   );
@@ -73,8 +74,8 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   });
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const caBundle = certificate?.toString('base64');
-  // No Service has endpoints in a test, so the webhooks have URLs. cert-manager adds the caBundle to a real
-  // installation.
+  // In a test no Service has endpoints, so the webhooks have URLs. The test sets the caBundle, which cert-manager adds
+  // in a real installation.
   const serve = (configuration: CapaConfiguration) => ({
     ...configuration,
     webhooks: configuration.webhooks.map((webhook) => ({

@@ -18,9 +18,8 @@ interface Deployment extends RawObject {
 }
 
 /**
- * Writes the releases of Cluster API's core and of Cluster API Provider AWS to a directory, and returns the
- * configuration with which clusterctl finds them there. The release has the addresses of the webhook server of
- * `installation`.
+ * Writes the releases of Cluster API's core and of Cluster API Provider AWS to a directory, and returns the clusterctl
+ * configuration for this directory. The webhooks in the release have the URLs of the simulated webhook server.
  * @throws {BinariesMissing} if a release is not in the cache and Go is not installed
  */
 export async function createCapaRepository(directory: string, installation: CapaInstallation): Promise<string> {
@@ -46,7 +45,7 @@ export async function createCapaRepository(directory: string, installation: Capa
   });
 }
 
-/** Whether the Deployment of Cluster API Provider AWS has the feature gate EKSFargate. */
+/** Whether the Deployment of Cluster API Provider AWS has the feature gate EKSFargate switched on. */
 export async function hasFargateGate(api: ApiClient): Promise<boolean> {
   const { spec } = await api.get<Deployment>(DEPLOYMENT);
   return spec.template.spec.containers.some(({ args }) => args.some((arg) => arg.includes('EKSFargate=true')));

@@ -11,7 +11,10 @@ import type { ApiClient, RawObject } from '../../envtest/clients/api.ts';
 import type { World } from '../world.ts';
 import { ACCOUNT } from '../world.ts';
 
-/** The user agent that the simulator of Cluster API Provider AWS sends. The audit log of the API server shows it. */
+/**
+ * The user agent of the simulator of Cluster API Provider AWS, by which tests find its requests in the API server's
+ * audit log.
+ */
 export const CAPA_AGENT = 'cluster-api-provider-aws';
 export const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
 
@@ -20,17 +23,17 @@ const GROUPS = {
   controlPlanes: '/apis/controlplane.cluster.x-k8s.io/v1beta2',
 };
 /**
- * The rate limiter of controller-runtime retries a failed pass (one reconcile) after 5 ms at first, and doubles the
- * delay with each further failure, up to 1000 s.
+ * The rate limiter of controller-runtime retries a failed reconcile after 5 ms at first. It doubles the delay with each
+ * further failure, up to 1000 s.
  */
 const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 1_000_000;
 /**
- * The interval at which the simulator reads an EKS cluster from AWS until EKS has deleted the cluster. The AWS SDK uses
- * 30 s, but the AWS emulator deletes an EKS cluster in less than a second.
+ * The interval at which the simulator polls AWS until EKS has deleted a cluster. The AWS SDK polls every 30 s, but the
+ * AWS emulator deletes an EKS cluster in less than a second.
  */
 const WAITER_MS = 50;
-/** The pause between the end of a watch and the next watch that the simulator opens. */
+/** The pause between the end of one watch of the simulator and the start of the next. */
 const WATCH_PAUSE_MS = 100;
 
 export interface CapaSimulatorOptions {
@@ -38,16 +41,16 @@ export interface CapaSimulatorOptions {
   /** Returns an EKS client for the AWS account and the region of an AWSManagedControlPlane. */
   readonly eksFor: (controlPlane: RawObject) => EKSClient;
   /**
-   * Receives `deleted` after a pass (one reconcile) that deletes an AWSManagedControlPlane, and the error message after
-   * a failed pass.
+   * Receives the result of each reconcile that fails or deletes an AWSManagedControlPlane: the error message, or
+   * `deleted`.
    */
   readonly onOutcome?: (outcome: string) => void;
 }
 
 export interface CapaSimulator {
   /**
-   * The outcomes of the passes (one pass is one reconcile) over an AWSManagedControlPlane, oldest first: `deleted`, or
-   * the error message of a failed pass.
+   * The results of the reconciles of an AWSManagedControlPlane, oldest first: `deleted`, or the error message of a
+   * failed reconcile.
    */
   outcomesOf(name: string, namespace?: string): readonly string[];
   stop(): Promise<void>;
@@ -59,18 +62,20 @@ export interface CapaSimulator {
  * deletion of a Cluster needs it:
  *
  * - The simulator ignores an AWSManagedControlPlane that has no Cluster as owner or that is paused. While the owner
- *   Cluster does not exist, each pass (one reconcile) fails.
+ * Cluster does not exist, each reconcile fails.
  * - It adds its finalizer to each AWSManagedControlPlane, and sets `status.ready` to true while EKS reports the EKS
- *   cluster as ACTIVE or UPDATING, otherwise to false.
+ * cluster as ACTIVE or UPDATING, otherwise to false.
  * - When an AWSManagedControlPlane has a deletionTimestamp, the simulator calls DescribeCluster and DeleteCluster, and
- *   waits in the same pass until the EKS cluster is gone. The simulator does not wait for the finalizers of other
- *   controllers.
- * - It retries a failed pass after a delay that grows from 5 ms to 17 minutes. If the AWSManagedControlPlane or its
- *   Cluster changes, it retries at once.
- * - It removes its finalizer with a merge patch without resourceVersion. The patch overwrites the whole list of
- *   finalizers with the list that the pass has read at its start, without the finalizer of the simulator.
+ * waits in the same reconcile until the EKS cluster is gone. The simulator does not wait for the finalizers of other
+ * controllers.
+ * - It retries a failed reconcile after a delay that grows from 5 ms to 17 minutes. If the AWSManagedControlPlane or
+ * its
+ * Cluster changes, it retries at once.
+ * - It removes its finalizer with a merge patch without resourceVersion. The patch contains the list of finalizers from
+ * the start of the reconcile, without the simulator's own. So it can remove a finalizer that another controller has
+ * added since then.
  *
- * Tests create the EKS clusters, networks and roles.
+ * Tests create the EKS clusters, networks and roles, because the simulator does not.
  */
 export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSimulatorOptions): CapaSimulator {
   const stopping = new AbortController();
@@ -100,8 +105,8 @@ export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSi
           if (type !== 'BOOKMARK' && type !== 'ERROR') onObject(object);
         }
       } catch {
-        // The API server does not serve the kind, or is not running. The simulator opens the watch again, like the
-        // caches of controller-runtime.
+        // The watch fails while the API server does not serve the kind or is not running. The simulator then opens a
+        // new watch, as the caches of controller-runtime do.
       }
       await pause(WATCH_PAUSE_MS, stopping.signal);
     }
@@ -174,8 +179,9 @@ export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSi
 }
 
 /**
- * Starts the simulator of Cluster API Provider AWS with the API server and the AWS emulator of a world.
- * @param accountOf returns the AWS account of an AWSManagedControlPlane; the simulator does not read `spec.identityRef`
+ * Starts the simulator of Cluster API Provider AWS with the API server and the AWS emulator of a test environment.
+ * @param accountOf returns the AWS account of an AWSManagedControlPlane, because the simulator does not read
+ * `spec.identityRef`
  */
 export function startCapaSimulatorIn(
   { controlPlane: { api }, aws }: World,
@@ -197,20 +203,19 @@ export function startCapaSimulatorIn(
   return startCapaSimulator({ api: api.withUserAgent(CAPA_AGENT), eksFor });
 }
 
-/** The access key id with which the simulator of Cluster API Provider AWS calls AWS in the given account. */
+/** The id of the access key with which the simulator of Cluster API Provider AWS calls AWS in the given account. */
 export const capaKeyOf = (account: string = ACCOUNT): string => `capa-${account}`;
 
 /**
- * A workqueue like that of controller-runtime, but with one worker per key. A key whose processing failed is processed
- * again after a delay. The delay doubles with each failure of the key, and returns to its smallest value after a
- * success.
+ * A workqueue like that of controller-runtime, but with one worker per key. It processes a failed key again after a
+ * delay. The delay doubles with each failure of the key, and returns to its smallest value after a success.
  */
 class RateLimitedQueue {
   readonly #work: (key: string) => Promise<void>;
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Keys that were added while the worker was processing the same key. The worker then processes them again. */
+  /** Keys that were added while they were being processed. The worker processes them once more afterwards. */
   readonly #dirty = new Set<string>();
   #stopped = false;
 

@@ -11,38 +11,38 @@ import type { World } from '../world.ts';
 
 /**
  * The timeout of a wait for a deletion. It must exceed 30 s: if the Cluster is missing, the manager changes nothing in
- * AWS for 30 s, because clusterctl may be moving the Cluster.
+ * AWS for 30 s, because `clusterctl move` may be about to create the Cluster.
  */
 const TIMEOUT_MS = 60_000;
 
 /**
- * How long the emulated EKS takes to create or delete a Fargate profile and to delete an EKS cluster, in milliseconds.
- * The real EKS takes minutes. Tests that delete Clusters check only the order of the deletions, so the durations can be
- * short.
+ * The time in milliseconds that the emulated EKS takes to create or delete a Fargate profile and to delete an EKS
+ * cluster. The real EKS takes minutes. Tests that delete Clusters check only the order of the deletions, so short times
+ * are enough.
  */
 export const QUICK_EKS: ConfigPatch = { eks: { createMs: 300, deleteMs: 300, clusterDeleteMs: 300 } };
 
 /**
- * The running controllers of Cluster API and Cluster API Provider AWS, with functions that delete objects and wait
- * until they are gone.
+ * The running controllers of Cluster API and the simulator of Cluster API Provider AWS, with functions that delete
+ * objects and wait until they are gone.
  */
 export interface ClusterApi {
   readonly capa: CapaSimulator;
   /** Deletes an object without waiting until it is gone, like `kubectl delete --wait=false`. */
   delete(path: string): Promise<void>;
-  /** Waits until the object at `path` does not exist. Returns the current time in milliseconds since the epoch. */
+  /** Waits until the object at `path` does not exist, and returns the current time in milliseconds since the epoch. */
   gone(path: string): Promise<number>;
   /**
    * Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster and its EKS cluster are gone. Returns
-   * the time at which the Cluster was gone, in milliseconds since the epoch.
+   * the time at which the Cluster was found gone, in milliseconds since the epoch.
    */
   clusterGone(cluster: ManagedCluster): Promise<number>;
 }
 
 /**
- * Starts the real core manager of Cluster API, the real kube-controller-manager with its garbage collector and its
+ * Starts the real core manager of Cluster API, the real kube-controller-manager with its garbage collector and
  * namespace controller, and the simulator of Cluster API Provider AWS. Skips the test if a binary is missing.
- * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: `ACCOUNT` for all
+ * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: the same account for all
  */
 export async function startClusterApi(
   world: World,

@@ -6,18 +6,21 @@ import { createManagedCluster } from './managed-cluster.ts';
 import type { World } from '../world.ts';
 import { fargateProfile } from '../world.ts';
 
-/** The finalizer that the manager of this project sets on an AWSManagedControlPlane. */
+/**
+ * The finalizer that the manager of this project sets on an AWSManagedControlPlane, so that the Cluster stays until its
+ * Fargate profiles are deleted.
+ */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The longest allowed time from the moment when the last AWSFargateProfile of a Cluster is gone to the moment when the
- * Cluster is gone, in milliseconds. The AWS emulator needs 0.3 s of this time to delete the EKS cluster.
+ * The longest time in milliseconds that a Cluster may exist after the last of its AWSFargateProfiles is gone. The AWS
+ * emulator takes 0.3 s of it to delete the EKS cluster.
  */
 const MAX_DELAY_MS = 5_000;
 
 /**
- * Creates a Cluster with an EKS cluster and with AWSFargateProfiles of the given names, and waits until all these
- * AWSFargateProfiles are Ready. The parameter `spec` adds or replaces fields in the spec of every AWSFargateProfile.
+ * Creates a Cluster, its EKS cluster, and AWSFargateProfiles with the given names, and waits until they are Ready. The
+ * parameter `spec` adds or replaces fields in the spec of every AWSFargateProfile.
  */
 export async function createClusterWithProfiles(
   world: World,
@@ -44,8 +47,8 @@ export async function finalizersOf({ controlPlane: { api } }: World, path: strin
 }
 
 /**
- * Removes the given finalizers from an object, and no others. A test uses this to simulate a controller that overwrites
- * the whole list of finalizers, and so removes the finalizer of another controller by mistake.
+ * Removes the given finalizers from an object. So a test simulates a controller that overwrites the whole list of
+ * finalizers and removes the finalizer of another controller by mistake.
  * @throws if the object does not have all of the given finalizers
  */
 export async function removeFinalizers(
@@ -57,8 +60,8 @@ export async function removeFinalizers(
     async () => {
       const { finalizers: before = [], resourceVersion } = (await api.get(path)).metadata;
       expect(before).to.include.members([...finalizers]);
-      // Controllers may change the list of finalizers at the same time. The patch has the resourceVersion that the test
-      // has read, so the API server refuses the patch after such a change, and the test reads the list again.
+      // Controllers may change the list of finalizers at the same time. Because the patch has the resourceVersion of
+      // the list, the API server refuses it after such a change, and the test reads the list again.
       await api.patch(path, {
         metadata: { resourceVersion, finalizers: before.filter((each) => !finalizers.includes(each)) },
       });
@@ -69,8 +72,7 @@ export async function removeFinalizers(
 }
 
 /**
- * Adds a finalizer to an object, so that the object, once deleted, keeps existing until the test calls
- * `removeFinalizers`.
+ * Adds a finalizer to an object, so that the object exists after its deletion until the test calls `removeFinalizers`.
  */
 export async function addFinalizer({ controlPlane: { api } }: World, path: string, finalizer: string): Promise<void> {
   await eventually(
@@ -84,8 +86,8 @@ export async function addFinalizer({ controlPlane: { api } }: World, path: strin
 }
 
 /**
- * Checks that the EKS cluster has no Fargate profile in AWS, and that no IAM role has a tag that refers to the EKS
- * cluster.
+ * Checks that the EKS cluster has no Fargate profile in AWS, and that no IAM role has an ownership tag with the name of
+ * the EKS cluster.
  */
 export function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
   expect(aws.admin.profiles().filter(({ cluster }) => cluster === eksName)).to.deep.equal([]);
@@ -97,8 +99,8 @@ export function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster):
 
 /**
  * Waits until a Cluster, its AWSFargateProfiles, its other objects and its EKS cluster are gone. Checks that the
- * Cluster was gone at most 5 s after the last AWSFargateProfile, and that AWS has neither a Fargate profile nor a
- * tagged IAM role of the EKS cluster.
+ * Cluster was gone at most 5 s after the last AWSFargateProfile, and that the manager has left no Fargate profile and
+ * no role of the EKS cluster in AWS.
  */
 export async function expectAllGone(
   world: World,

@@ -12,35 +12,38 @@ import type { ProgramResult } from '../../support/run-program.ts';
 import { runProgram } from '../../support/run-program.ts';
 
 const RELEASE = fileURLToPath(new URL('../../../hack/release.ts', import.meta.url));
-/** The CRDs of cert-manager that `clusterctl init` creates objects of to find out whether cert-manager is installed. */
+/** The CRDs of cert-manager. `clusterctl init` looks for them to find out whether cert-manager is installed. */
 export const CERT_MANAGER_CRDS = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const COMPONENTS = 'infrastructure-components.yaml';
 const TIMEOUT_MS = 120_000;
 
-/** The image in the release, without its tag. */
+/** The name of the manager's image in the test release, without its tag. */
 export const IMAGE = 'registry.example.com/capaf';
 
 export interface RunOptions {
-  /** The variables in the configuration of clusterctl. */
+  /** The variables that the configuration file of clusterctl sets. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** The real clusterctl, and a local repository with releases of Cluster API's core and of this provider. */
+/** The real clusterctl, with a local repository that has releases of Cluster API's core and of this provider. */
 export interface ClusterctlRepository {
-  /** Adds a later version of this provider, which differs from the first one only in the tag of its image. */
+  /**
+   * Adds a later version of this provider to the repository. It differs from the first version only in the tag of its
+   * image.
+   */
   addVersion(version: string): Promise<void>;
   /**
-   * Runs clusterctl with the repository and without access to other releases.
-   * @throws if clusterctl fails, with its output
+   * Runs clusterctl with the local repository as its only source of releases.
+   * @throws an error with the output of clusterctl, if clusterctl fails
    */
   run(controlPlane: ControlPlane, args: readonly string[], options?: RunOptions): Promise<ProgramResult>;
 }
 
-/** The version of package.json, which is the first version in the repository. */
+/** The version of this provider in the repository. It is the version in package.json. */
 export const FIRST_VERSION = 'v0.1.0';
 
 /**
- * Writes the repository to a directory.
+ * Writes releases of Cluster API's core and of this provider to a directory that clusterctl can use as its repository.
  * @throws {BinariesMissing} if clusterctl or the release of the core is missing
  */
 export async function createClusterctlRepository(directory: string): Promise<ClusterctlRepository> {

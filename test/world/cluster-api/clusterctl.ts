@@ -14,20 +14,20 @@ import { CERT_MANAGER_CRDS, createClusterctlRepository } from './clusterctl-repo
 import { initProvider, startInstalledManager } from './installed-provider.ts';
 import { CLUSTERCTL_LABEL, simulateMove } from './simulated-move.ts';
 
-/** The timeout of `clusterctl move`, which waits for nothing except answers of the two API servers. */
+/** The timeout of `clusterctl move`, which waits only for answers of the two API servers. */
 const TIMEOUT_MS = 120_000;
 const NAMESPACE = 'default';
 
 /**
  * Moves all Clusters of the namespace `default`, and the objects that belong to them, to another management cluster.
- * @throws if the move fails, with the output of clusterctl
+ * @throws an error with the output of clusterctl, if the move fails
  */
 export type Move = (from: ControlPlane, to: ControlPlane) => Promise<void>;
 
-/** This provider, installed so that its objects can be moved between management clusters. */
+/** This provider, installed so that `clusterctl move` can move its objects between management clusters. */
 export interface MovableProvider {
   readonly move: Move;
-  /** Starts a world in which the provider is installed. Its API server has no webhooks. */
+  /** Starts a test environment in which the provider is installed. Its API server has no webhooks. */
   startWorld(options?: Pick<StartWorldOptions, 'shareAwsWith'>): Promise<World>;
   startManager(world: World, options: Partial<ManagerOptions>): Promise<RunningManager>;
   close(): Promise<void>;
@@ -35,8 +35,8 @@ export interface MovableProvider {
 
 /**
  * Returns functions that install the provider with the real `clusterctl init`, start the manager of the installed
- * Deployment, and run the real `clusterctl move`. If the binary is missing, returns simulations, and writes a message
- * with the given test name to stderr.
+ * Deployment, and run the real `clusterctl move`. On a machine without clusterctl, simulates these commands, and writes
+ * a message with the given test name to stderr.
  */
 export async function findProvider(test: string): Promise<MovableProvider> {
   const directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
@@ -47,7 +47,8 @@ export async function findProvider(test: string): Promise<MovableProvider> {
     return {
       move: (from, to) => realMove(clusterctl, from, to),
       startWorld: async (options) => {
-        // clusterctl installs neither Cluster API Provider AWS nor cert-manager in this test.
+        // clusterctl installs neither Cluster API Provider AWS nor cert-manager in this test, so the test creates their
+        // CRDs.
         const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
         const crds = [...capa.map(asInstalledByClusterctl), CERT_MANAGER_CRDS];
         const world = await startWorld({ ...options, crds, hasRbac: false });
@@ -70,7 +71,7 @@ export async function findProvider(test: string): Promise<MovableProvider> {
   }
 }
 
-/** Adds the label of `clusterctl` to a CRD. `clusterctl move` looks only at CRDs with this label. */
+/** Adds the label of clusterctl to a CRD. `clusterctl move` ignores the kinds of CRDs without this label. */
 function asInstalledByClusterctl(crd: CrdManifest): CrdManifest {
   const { labels } = crd.metadata as { readonly labels?: object };
   const metadata = { ...crd.metadata, labels: { ...labels, [CLUSTERCTL_LABEL]: '' } };

@@ -2,8 +2,8 @@ import type { ApiClient } from '../../envtest/clients/api.ts';
 import type { CrdManifest } from '../../envtest/clients/crds.ts';
 
 /**
- * Lets the API server convert Clusters and accept them without the webhooks of Cluster API, which clusterctl has
- * installed: no pod serves them in a test.
+ * Removes the webhooks of Cluster API that clusterctl has installed. In a test no pod answers them, so they would block
+ * every change of a Cluster.
  */
 export async function disableCoreWebhooks(api: ApiClient): Promise<void> {
   for (const kind of ['mutating', 'validating'])

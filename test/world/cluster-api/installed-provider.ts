@@ -32,7 +32,7 @@ export async function initProvider(
   await disableCoreWebhooks(controlPlane.api);
 }
 
-/** The container of the manager in the installed Deployment. */
+/** The container of the manager in the Deployment that clusterctl has installed. */
 export async function installedContainer({ controlPlane }: World): Promise<PodSpec['containers'][number]> {
   const [container] = (await installedPodSpec(controlPlane.api)).containers;
   if (container === undefined) throw new Error('the Deployment has no container');
@@ -40,8 +40,8 @@ export async function installedContainer({ controlPlane }: World): Promise<PodSp
 }
 
 /**
- * Starts the manager of the installed Deployment with the arguments and the service account of the Deployment: no
- * kubelet runs in the tests. Only the addresses, the log level and `flags` differ from the Deployment.
+ * Starts the manager with the arguments and the service account of the installed Deployment, because no kubelet runs in
+ * the tests. Only the addresses, the log level and `flags` differ from the Deployment.
  */
 export async function startInstalledManager(
   world: World,

@@ -7,16 +7,16 @@ import { ACCOUNT, REGION } from '../world.ts';
 
 export interface ManagedClusterOptions {
   readonly namespace?: string;
-  /** The status of the EKS cluster in AWS; default `ACTIVE`. */
+  /** The status of the EKS cluster in AWS; default: `ACTIVE`. */
   readonly eksStatus?: ClusterStatus;
-  /** The AWS account that has the EKS cluster; default `ACCOUNT`. */
+  /** The AWS account that has the EKS cluster; default: `ACCOUNT`. */
   readonly account?: string;
   readonly identityRef?: { readonly kind: string; readonly name: string };
-  /** The EKS cluster, if the test has created it before. */
+  /** The EKS cluster, if the test has already created it. */
   readonly existing?: Pick<ClusterView, 'subnets'>;
   /**
-   * Whether `createManagedCluster` itself writes what the core manager of Cluster API would write; true in tests that
-   * do not run the core manager.
+   * Whether `createManagedCluster` also writes the fields that the core manager of Cluster API would write. True in
+   * tests that do not run the core manager.
    */
   readonly simulatesCoreManager?: boolean;
 }
@@ -32,9 +32,8 @@ export interface ManagedCluster {
 }
 
 /**
- * Creates a Cluster, its AWSManagedControlPlane and its AWSManagedCluster like a user of Cluster API Provider AWS, and
- * the EKS cluster in AWS. Waits until the core manager of Cluster API has set the Cluster as owner of the
- * AWSManagedControlPlane and the AWSManagedCluster.
+ * Creates a Cluster, its AWSManagedControlPlane, its AWSManagedCluster, and the EKS cluster in AWS. Waits until the
+ * core manager of Cluster API has set the Cluster as owner of the other two objects.
  */
 export async function createManagedCluster(
   world: World,
@@ -90,8 +89,8 @@ export async function createManagedCluster(
 }
 
 /**
- * Does what the core manager of Cluster API would do for a Cluster: sets owner references and labels on its
- * AWSManagedControlPlane and its AWSManagedCluster, and reports the Cluster as initialized in its status.
+ * Does the work of Cluster API's core manager for a Cluster: sets the owner references and labels of its
+ * AWSManagedControlPlane and AWSManagedCluster, and reports the Cluster as initialized in its status.
  */
 export async function simulateCoreManager(
   { controlPlane: { api } }: Pick<World, 'controlPlane'>,
@@ -112,7 +111,7 @@ export async function simulateCoreManager(
   });
 }
 
-/** Returns the names and paths of a Cluster and its objects without creating them. */
+/** Returns the names and paths that a Cluster and its objects would have. Creates nothing. */
 export function managedCluster(name: string, namespace = 'default'): ManagedCluster {
   return {
     name,

@@ -1,8 +1,8 @@
 import type { ApiClient, RawObject, RawOwnerReference } from '../../envtest/clients/api.ts';
 
 /**
- * The label that `clusterctl` sets on the CRDs that it installs. `clusterctl move` moves only objects of kinds whose
- * CRD has this label.
+ * The label that clusterctl sets on the CRDs that it installs. `clusterctl move` looks for objects only in the kinds of
+ * CRDs with this label.
  */
 export const CLUSTERCTL_LABEL = 'clusterctl.cluster.x-k8s.io';
 
@@ -27,14 +27,14 @@ interface Node {
   readonly collection: string;
   readonly object: RawObject;
   readonly isForced: boolean;
-  /** The uid of the object in the target management cluster; undefined until the object is created there. */
+  /** The uid of the object in the target management cluster; undefined: the object does not exist there yet. */
   uid?: string;
 }
 
 /**
  * Simulates `clusterctl move` on machines without clusterctl, with the same steps as Cluster API v1.12
- * (cmd/clusterctl/client/cluster/mover.go and objectgraph.go). Does not move cluster-scoped objects, topologies,
- * ClusterClasses and Secrets.
+ * (cmd/clusterctl/client/cluster/mover.go and objectgraph.go). Cluster-scoped objects, topologies, ClusterClasses and
+ * Secrets are not moved.
  */
 export async function simulateMove(from: ApiClient, to: ApiClient, namespace: string): Promise<void> {
   const nodes = await discover(from, namespace);
@@ -50,7 +50,7 @@ export async function simulateMove(from: ApiClient, to: ApiClient, namespace: st
 
 /**
  * Finds the objects to move: the Clusters, the objects that a Cluster owns directly or indirectly, and the objects that
- * have the label `clusterctl.cluster.x-k8s.io/move` on themselves or on their CRD.
+ * have the label `clusterctl.cluster.x-k8s.io/move` themselves or on their CRD.
  */
 async function discover(api: ApiClient, namespace: string): Promise<readonly Node[]> {
   const { items: crds } = await api.list<Crd>(CRDS, { labelSelector: CLUSTERCTL_LABEL });
@@ -90,8 +90,8 @@ function expectMovable({ metadata, spec, status }: RawObject): void {
 }
 
 /**
- * Groups the objects by ownership. The first group has the objects without owners. Each later group has objects whose
- * owners are all in earlier groups.
+ * Groups objects so that owners come first: the first group has the objects without owners, and the owners of each
+ * later object are in earlier groups.
  */
 function inOrderOfOwnership(nodes: readonly Node[]): readonly (readonly Node[])[] {
   const groups: Node[][] = [];
@@ -107,8 +107,8 @@ function inOrderOfOwnership(nodes: readonly Node[]): readonly (readonly Node[])[
 }
 
 /**
- * Creates an object in the target management cluster. Keeps its labels, annotations and finalizers, replaces the uids
- * in its owner references by the uids of the owners in the target management cluster, and does not copy its status.
+ * Creates an object in the target management cluster, with its labels, annotations and finalizers but without its
+ * status. The owner references get the uids that the owners have in the target management cluster.
  */
 async function create(node: Node, from: ApiClient, to: ApiClient, byUid: ReadonlyMap<string, Node>): Promise<void> {
   const object = await from.get(node.path);

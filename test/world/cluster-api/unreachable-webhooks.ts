@@ -17,21 +17,21 @@ interface Entry {
 export interface UnreachableWebhookOptions {
   readonly name: string;
   readonly group: string;
-  /** The plural names of the kinds to which the webhook applies; a subresource is written as `plural/status`. */
+  /** The plural names of the kinds to which the webhook applies. A subresource is written as `plural/status`. */
   readonly resources: readonly string[];
   /** The webhook applies only to objects that have all of these labels; undefined: to all objects. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * The path of an object to which the webhook applies. A dry-run patch of this object shows whether the webhook is in
-   * force.
+   * The path of an object to which the webhook applies. The test patches it with a dry run to find out whether the API
+   * server calls the webhook.
    */
   readonly probe: string;
 }
 
 /**
  * Creates an admission webhook whose URL has no server, so that the API server refuses all updates to which the webhook
- * applies. Resolves when the webhook is in force. The returned function removes the webhook, and waits until the API
- * server allows updates again.
+ * applies. Resolves when the API server refuses them. The returned function removes the webhook, and waits until the
+ * API server allows updates again.
  */
 export async function createUnreachableWebhook(
   world: World,
@@ -58,9 +58,9 @@ export const CAPA_WEBHOOKS = {
 } as const;
 
 /**
- * Creates the webhook configurations that Cluster API Provider AWS leaves behind when its controller manager is
- * removed, with one webhook for AWSFargateProfile and one for AWSCluster. The returned function removes only the
- * webhook for AWSFargateProfile, as the README of this project tells the user to do.
+ * Creates the webhook configurations that remain when a user removes the controller manager of Cluster API Provider
+ * AWS, with one webhook for AWSFargateProfile and one for AWSCluster. The returned function removes only the webhook
+ * for AWSFargateProfile, as the README of this project tells the user to do.
  */
 export async function createOrphanedCapaWebhooks(world: World, probe: string): Promise<() => Promise<void>> {
   const phases = ['mutating', 'validating'] as const;
@@ -108,11 +108,16 @@ const applyWebhooks = (world: World, phase: Phase, name: string, ...entries: rea
     })),
   });
 
-/** Waits until the API server refuses patches of the probe object. A new webhook takes effect only after a moment. */
+/**
+ * Waits until the API server refuses patches of the probe object, because a new webhook takes effect only after a
+ * moment.
+ */
 const waitUntilEnforced = (world: World, probe: string, name: string): Promise<boolean> =>
   eventually(() => isRefused(world, probe), { what: `${name} being enforced` });
 
-/** Waits until the API server allows patches of the probe object. A removed webhook stays in force for a moment. */
+/**
+ * Waits until the API server allows patches of the probe object, because a removed webhook stays in force for a moment.
+ */
 const waitUntilRemoved = (world: World, probe: string, name: string): Promise<boolean> =>
   eventually(async () => !(await isRefused(world, probe)), { what: `the removal of ${name}` });
 

@@ -7,8 +7,8 @@ import { startHttpProxy, type HttpProxy } from '../../support/http-proxy.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 /**
- * Starts a TCP proxy to the API server, with which a test can cut the connections of a manager. Writes a kubeconfig of
- * the manager's service account that connects through the proxy.
+ * Starts a TCP proxy to the API server, with which a test can cut the connections of a manager. Writes a kubeconfig
+ * with which the manager connects through the proxy.
  */
 export async function startApiTcpProxy(
   controlPlane: ControlPlane,
@@ -20,7 +20,7 @@ export async function startApiTcpProxy(
 
 /**
  * Starts an HTTP proxy to the API server, with which a test can delay single requests of a manager. Writes a kubeconfig
- * of the manager's service account that connects through the proxy.
+ * with which the manager connects through the proxy.
  */
 export async function startApiHttpProxy(
   controlPlane: ControlPlane,

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 /**
  * A manager that takes part in the leader election. It has an AWS access key of its own, so that the call log of the
- * AWS emulator shows which manager made a call.
+ * AWS emulator shows which manager has made a call.
  */
 export interface Candidate {
   readonly manager: RunningManager;
@@ -22,13 +22,13 @@ export interface Candidate {
   readonly accessKeyId: string;
   /** The TCP proxy through which this manager connects to the API server. */
   readonly proxy: TcpProxy;
-  /** The AWS calls of this manager whose sequence number in the call log is greater than `afterSeq`. */
+  /** The AWS calls of this manager that came after the call with the sequence number `afterSeq`. */
   readonly calls: (afterSeq?: number) => readonly CallRecord[];
 }
 
 /**
  * Starts a manager that takes part in the leader election. Resolves when the manager is ready and has tried to acquire
- * the leader election Lease.
+ * the Lease.
  */
 export async function startCandidate(world: World, name: string, flags: readonly string[]): Promise<Candidate> {
   const { proxy, kubeconfigPath } = await startApiTcpProxy(world.controlPlane);
@@ -44,8 +44,8 @@ export async function startCandidate(world: World, name: string, flags: readonly
 }
 
 /**
- * Sends SIGSTOP to a manager, and waits until the operating system has suspended the process. SIGCONT resumes the
- * process.
+ * Suspends the process of a manager with SIGSTOP, and waits until the operating system has suspended it. SIGCONT
+ * resumes the process.
  */
 export async function suspendManager({ pid, kill }: Pick<RunningManager, 'pid' | 'kill'>): Promise<void> {
   kill('SIGSTOP');
@@ -56,8 +56,8 @@ export async function suspendManager({ pid, kill }: Pick<RunningManager, 'pid' |
 }
 
 /**
- * Returns the state of a process as `ps` prints it. It begins with `T` if the process is suspended. Reads /proc on
- * Linux, because not every Linux has `ps`.
+ * Returns the state of a process as `ps` prints it; `T…` means suspended. On Linux it reads /proc, because not every
+ * Linux has `ps`.
  */
 async function stateOf(pid: number): Promise<string> {
   if (process.platform !== 'linux') return (await run('ps', ['-o', 'state=', '-p', String(pid)])).stdout.trim();

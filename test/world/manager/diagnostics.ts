@@ -6,18 +6,18 @@ export interface DiagnosticsRequest {
   readonly method?: string;
   readonly token?: string;
   readonly body?: string;
-  /** The certificate that the client trusts; default: it trusts every certificate. */
+  /** The certificate that the client trusts; default: the client trusts every certificate. */
   readonly ca?: string;
 }
 
 export interface DiagnosticsResponse {
   readonly status: number;
   readonly body: string;
-  /** The common name of the certificate with which the manager serves. */
+  /** The common name of the certificate with which the manager has answered. */
   readonly servedBy: string;
 }
 
-/** Sends a request to the secure diagnostics address of a manager, over a connection of its own. */
+/** Sends a request for metrics or another diagnostics path to the HTTPS address of a manager, over a new connection. */
 export function requestDiagnostics(
   { metricsUrl }: { readonly metricsUrl: string },
   { path, method = 'GET', token, body, ca }: DiagnosticsRequest,

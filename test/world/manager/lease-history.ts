@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 
 const NAME = 'capaf-leader-election';
 
-/** The JSON of a Lease, reduced to the fields that the tests read. */
+/** The fields of a Lease that the tests read. */
 interface Lease {
   readonly spec: {
     readonly holderIdentity?: string;
@@ -17,11 +17,11 @@ interface Lease {
 }
 
 /**
- * One version of the leader election Lease. The leader takes the times in the Lease from its own clock. In this type,
- * the times are in milliseconds since the epoch.
+ * One version of the leader election Lease, with times in milliseconds since the epoch. The leader takes the times from
+ * its own clock.
  */
 export interface LeaseVersion {
-  /** The identity of the manager that holds the Lease; empty after the leader has released the Lease. */
+  /** The identity of the manager that holds the Lease; empty: the leader has released the Lease. */
   readonly holder: string;
   readonly acquiredAt: number;
   readonly renewedAt: number;
@@ -33,11 +33,11 @@ export interface LeaseVersion {
 export interface LeaseHistory {
   readonly versions: readonly LeaseVersion[];
   /**
-   * The newest version of the Lease whose holder is the given manager.
-   * @throws if there is no such version
+   * The newest version of the Lease that the given manager holds.
+   * @throws if the manager never held the Lease
    */
   lastOf(holder: string): LeaseVersion;
-  /** Waits until the given manager is the holder in a version of the Lease. Returns the oldest such version. */
+  /** Waits until the given manager holds the Lease, and returns the first version of the Lease that shows it. */
   waitForHolder(holder: string): Promise<LeaseVersion>;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function leaseHistoryOf(
     for await (const { object } of events) versions.push(versionOf(object));
     if (!stopping.signal.aborted) throw new Error('the watch of the Lease ended');
   })();
-  // If the watch fails, `waitForHolder` and `stop` throw the error of the watch.
+  // A failed watch must not be an unhandled rejection. `waitForHolder` and `stop` throw its error.
   let broken: unknown;
   watching.catch((error: unknown) => (broken = error));
   return {
@@ -91,9 +91,9 @@ function versionOf({ spec }: Lease): LeaseVersion {
 }
 
 /**
- * Finds the AWS calls with which a manager changed AWS while it did not hold the Lease: before it acquired the Lease,
- * after the Lease expired, after the manager released the Lease, or after another manager took the Lease. Returns a
- * description of each of these calls.
+ * Returns a description of each AWS call with which a manager changed AWS while it did not hold the Lease. Such a call
+ * comes before the manager acquired the Lease, or after the manager released it, lost it to another manager or let it
+ * expire.
  */
 export function mutationsOutsideLease(
   versions: readonly LeaseVersion[],

@@ -11,27 +11,26 @@ export const MANAGER = fileURLToPath(new URL('../../../dist/manager.mjs', import
 export interface ManagerProcessOptions {
   readonly awsUrl: string;
   /**
-   * The name of the manager process and of its log file; default `manager`. Processes with the same name write to the
-   * same log file.
+   * The name of the manager process and of its log file; default: `manager`. Processes with the same name share a log
+   * file.
    */
   readonly name?: string;
   /** The JavaScript file of the manager; default: the bundle that `make build` creates. */
   readonly file?: string;
-  /**
-   * Additional command line flags of the manager. They override the flags that `startManager` sets itself, for example
-   * `--insecure-diagnostics`.
-   */
+  /** Additional command line flags of the manager. They take precedence over the flags that `startManager` sets. */
   readonly flags?: readonly string[];
-  /** Command line flags of an installed Deployment. The flags that `startManager` sets itself override them. */
+  /**
+   * The command line flags in an installed Deployment. The flags that `startManager` sets take precedence over them.
+   */
   readonly installedArgs?: readonly string[];
   readonly accessKeyId?: string;
   /**
-   * The path of the kubeconfig of the manager; default: the kubeconfig of the administrator, and in a world the
-   * kubeconfig of the manager's service account.
+   * The path of the kubeconfig of the manager; default: the kubeconfig of the administrator, or in a test environment
+   * (`World`) that of the manager's service account.
    */
   readonly kubeconfigPath?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The verbosity of the log of the manager; default 4, which logs each pass (one reconcile) and each AWS call. */
+  /** The verbosity of the manager's log; default: 4, at which the manager logs each reconcile and each AWS call. */
   readonly verbosity?: number;
   /** Whether `startManager` waits until the manager is ready; default true. */
   readonly waitUntilReady?: boolean;
@@ -43,9 +42,9 @@ export interface RunningManager extends ServerProcess {
   readonly metricsUrl: string;
   /** The answer of `/metrics`, in the text format of Prometheus. */
   metrics(): Promise<string>;
-  /** The sum of all samples of a Prometheus metric that have the given labels; 0 if there is no such sample. */
+  /** The sum of all samples of a Prometheus metric that have the given labels; 0 without such samples. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
-  /** Whether the test has sent the process a signal other than SIGSTOP and SIGCONT. */
+  /** Whether the test has sent the process a signal that can end it, so any signal except SIGSTOP and SIGCONT. */
   wasSignaled(): boolean;
   readyz(): Promise<{ readonly status: number; readonly text: string }>;
 }
@@ -142,7 +141,6 @@ export async function startManager(
   return manager;
 }
 
-/** Returns the sum of all samples of a metric that have the given labels; 0 if there is no such sample. */
 export function sumOfSamples(exposition: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
   return exposition

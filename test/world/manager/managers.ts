@@ -5,19 +5,25 @@ import { eventually } from '../../support/eventually.ts';
 import type { ManagerProcessOptions, RunningManager } from './manager.ts';
 import { startManager } from './manager.ts';
 
-/** Texts in the log that show a defect of the manager, e.g. a panic. */
+/** Texts in the manager's log that show a defect, e.g. a panic. */
 const DEFECTS = ['"Observed a panic"', '"Unhandled error"'];
-/** The text of the API server when config/rbac lacks a permission that the manager uses. */
+/**
+ * A part of the error with which the API server refuses a request of the manager, because config/rbac lacks the
+ * permission.
+ */
 const FORBIDDEN = `is forbidden: User \\"${MANAGER_ACCOUNT}\\"`;
 
 export interface ManagerOptions extends ManagerProcessOptions {
-  /** Whether the test takes permissions away from the manager; default: a request that RBAC forbids fails the test. */
+  /**
+   * Whether the test takes permissions away from the manager, so that the API server may forbid its requests; default:
+   * a forbidden request fails the test.
+   */
   readonly mayBeForbidden?: boolean;
 }
 
 /**
- * All managers that a test has started. `finish` fails if a manager had a panic, or if a manager exited although the
- * test neither stopped it nor waited for its exit.
+ * All managers that a test has started. At the end of the test, `finish` fails if a manager had a panic, or if a
+ * manager exited unexpectedly.
  */
 export class Managers {
   readonly #controlPlane: ControlPlane;
@@ -47,7 +53,6 @@ export class Managers {
     return manager;
   }
 
-  /** Stops a manager with SIGTERM. Fails if the manager had a panic or does not exit with code 0. */
   async stop(manager: RunningManager): Promise<void> {
     const panics = await manager.metric('controller_runtime_reconcile_panics_total');
     if (panics !== 0) throw new Error(`${manager.name} panicked ${panics} times:\n${manager.log()}`);
@@ -56,7 +61,6 @@ export class Managers {
     if (code !== 0) throw new Error(`${manager.name} exited with ${code ?? signal}:\n${manager.tail()}`);
   }
 
-  /** Waits until a manager exits on its own, that is, without a signal from the test. */
   async waitForExit(manager: RunningManager): Promise<Exit> {
     const exit = await eventually(() => manager.exit() ?? false, {
       what: `the exit of ${manager.name}`,
@@ -67,8 +71,8 @@ export class Managers {
   }
 
   /**
-   * Stops all running managers. Fails if a manager exited although the test neither stopped it nor waited for its exit,
-   * if the log of a manager shows a defect, or if the API server has forbidden a request of a manager.
+   * Stops all running managers. Fails if a manager exited unexpectedly, if the log of a manager shows a defect, or if
+   * the API server has forbidden a request of a manager.
    */
   async finish(): Promise<void> {
     for (const manager of this.#started.filter((each) => !this.#exited.has(each))) {

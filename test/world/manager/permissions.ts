@@ -20,12 +20,15 @@ interface Entry {
   readonly responseStatus?: { readonly code: number };
 }
 
-/** What a user has asked the API server for. */
+/** The permissions that one user of the API server has used or lacked. */
 export interface PermissionAudit {
   readonly apiServerArgs: readonly string[];
-  /** The requests that the API server has allowed, each as `verb resource.group`, or `verb resource.group/name`. */
+  /**
+   * The permissions of the requests that the API server has allowed. Each is written as `verb resource.group`, and for
+   * a named object also as `verb resource.group/name`.
+   */
   used(): Promise<ReadonlySet<string>>;
-  /** The requests that the API server has forbidden, in the same form. */
+  /** The permissions of the requests that the API server has forbidden, written in the same way. */
   forbidden(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -33,7 +36,7 @@ export interface PermissionAudit {
 const permission = (verb: string, group: string, resource: string, name?: string): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
 
-/** The permissions that RBAC rules grant, each in the form of `PermissionAudit.used`. */
+/** The permissions that RBAC rules grant, written as `verb resource.group` or `verb resource.group/name`. */
 export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
   rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
     apiGroups.flatMap((group) =>
@@ -44,8 +47,8 @@ export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
   );
 
 /**
- * Creates the policy and the path of an audit log with all requests of one user. The API server writes the log if its
- * flags include `apiServerArgs`.
+ * Creates the audit policy and the log path of an audit log with all requests of one user. To write the log, the API
+ * server must be started with the flags in `apiServerArgs`.
  */
 export async function auditPermissions(user: string): Promise<PermissionAudit> {
   const directory = await mkdtemp(join(tmpdir(), 'capaf-permissions-'));

@@ -7,22 +7,25 @@ import { eventually } from '../../support/eventually.ts';
 import type { Manifest } from '../objects.ts';
 import { pathOfManifest } from '../objects.ts';
 
-/** The directory with the namespace, the service account and all permissions of the manager. */
+/** The directory with the manifests of the manager's namespace, service account and RBAC permissions. */
 export const RBAC_DIRECTORY = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
 
-/** One permission from the ClusterRole of the manager, and one from its Role. */
+/**
+ * One permission from the ClusterRole of the manager, and one from its Role. When both are granted, the API server has
+ * taken over all RBAC objects.
+ */
 const EXAMPLES = [
   { verb: 'list', group: 'infrastructure.cluster.x-k8s.io', resource: 'awsfargateprofiles' },
   { verb: 'get', group: 'coordination.k8s.io', resource: 'leases', namespace: 'capaf-system' },
 ];
 
 /**
- * Applies config/rbac, so that the service account of the manager has the permissions of an installation. Resolves when
- * the API server grants them.
+ * Applies config/rbac, so that the service account of the manager has the permissions of a real installation. Resolves
+ * when the API server grants them.
  */
 export async function applyRbac(api: ApiClient): Promise<void> {
   for (const manifest of readManifests()) await api.apply(pathOfManifest(manifest), manifest);
-  // The API server enforces changed roles and role bindings shortly after it has accepted them.
+  // The API server enforces changed roles and role bindings only some time after it has accepted them.
   for (const resourceAttributes of EXAMPLES)
     await eventually(() => isGranted(api, resourceAttributes), {
       what: `the permission to ${resourceAttributes.verb}`,

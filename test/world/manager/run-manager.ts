@@ -3,13 +3,13 @@ import { runProgram } from '../../support/run-program.ts';
 import { MANAGER } from './manager.ts';
 
 /**
- * The manager must exit within this time. If its command line is invalid, the manager exits at once, but a busy machine
- * may be slow.
+ * The time in which the manager must exit. With an invalid command line it exits at once, but a busy machine may be
+ * slow.
  */
 const TIMEOUT_MS = 30_000;
 
 /**
- * Runs the built manager until it exits. The manager cannot read the home directory or the AWS settings of the user who
+ * Runs the built manager until it exits. The process cannot read the home directory or the AWS settings of the user who
  * runs the tests.
  */
 export const runManagerCommand = (
