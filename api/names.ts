@@ -1,14 +1,17 @@
 import type { Brand } from './brand.ts';
 import { branded } from './schema/branded.ts';
 
-// Each name below is a type and a codec: `decode` accepts any string, and `of` gives the type to text that the
+// Each type in this file is also a codec: `decode` accepts any string, and `of` gives the type to a text that the
 // controller has computed.
 
 /** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;
 export const ClusterName = branded<ClusterName>();
 
-/** The name of the cluster in EKS: `spec.eksClusterName` of the AWSManagedControlPlane. */
+/**
+ * The name of the cluster in EKS: `spec.eksClusterName` of the AWSManagedControlPlane, or `spec.eksCluster.name` of the
+ * AWSFargateProfile.
+ */
 export type EksClusterName = Brand<string, 'EksClusterName'>;
 export const EksClusterName = branded<EksClusterName>();
 

@@ -45,7 +45,7 @@ export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** The identity whose credentials AWS is called with; undefined: the manager's own credentials. */
+  /** The CAPA identity whose credentials authenticate the calls to AWS; undefined: the manager's own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];

@@ -90,7 +90,7 @@ export type Identity = AWSClusterControllerIdentity | AWSClusterStaticIdentity |
 
 const KindOnly = object({ kind: IdentityKind });
 
-/** Decodes an identity object of one of the three identity kinds, which the object's `kind` selects. */
+/** Decodes an identity object of CAPA. The object's `kind` selects one of the three decoders. */
 export const decodeIdentity = (input: unknown): Either<readonly DecodeProblem[], Identity> =>
   chain(({ kind }: TypeOf<typeof KindOnly>): Either<readonly DecodeProblem[], Identity> => {
     switch (kind) {

@@ -34,7 +34,7 @@ export const INSTANCE_GROUP_PLURAL = 'instancegroups';
 export const KEIKO_FINALIZER = 'finalizer.instancegroups.keikoproj.io';
 
 const PROVISIONER = 'eks-fargate';
-/** The only value of spec.strategy.type that keiko allows for this provisioner. */
+/** The only value of spec.strategy.type that keiko allows for the provisioner `eks-fargate`. */
 const STRATEGY = 'managed';
 
 export interface FargateGroupSelector {
@@ -45,7 +45,7 @@ export interface FargateGroupSelector {
 /** The part `spec.eks-fargate` of an InstanceGroup. */
 export interface FargateGroup {
   readonly clusterName: EksClusterName;
-  /** The role of the pods; undefined: the controller makes a role. */
+  /** The ARN of the pod execution role; undefined: the controller creates a role. */
   readonly podExecutionRoleArn?: RoleArn;
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateGroupSelector[];
@@ -61,8 +61,8 @@ const Labels = map(string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * Reads a selector in keiko's form, or as the documentation of keiko prints it: `- namespace1:` with an empty value
- * means the namespace `namespace1`.
+ * Decodes a selector of an InstanceGroup. Its form is that of keiko's code, or the form in keiko's documentation: there
+ * `- namespace1:` with an empty value means the namespace `namespace1`.
  */
 function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
@@ -77,7 +77,7 @@ function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> 
   return value === null ? E.right({ namespace: key, labels: labels.right }) : E.left(SELECTOR_FORM);
 }
 
-/** As in keiko, each entry of each map in a list is a tag. */
+/** The field `tags` of an InstanceGroup: a map, or a list of maps. As in keiko, each entry of each map is a tag. */
 const Tags: Field<Readonly<Record<string, string>>> = view(listOr(list(Labels), Labels), (tags) =>
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
@@ -116,7 +116,10 @@ export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProble
     ({ spec }: { readonly spec: { readonly [PROVISIONER]: FargateGroup } }) => spec[PROVISIONER],
   )(decode(InstanceGroup, withNamedSelectors(input)));
 
-/** Puts back the selectors of the form `- namespace1:` that a client-side `kubectl apply` has shortened. */
+/**
+ * Restores selectors of the form `- namespace1:`. A client-side `kubectl apply` drops their only key, because the key
+ * has no value.
+ */
 function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');
   const fargate = fieldAt(spec, PROVISIONER);
@@ -126,7 +129,7 @@ function withNamedSelectors(group: unknown): unknown {
   return { ...group, spec: { ...spec, [PROVISIONER]: { ...fargate, selectors: named } } };
 }
 
-/** Writes the path as kubectl and the API server do: `spec.eks-fargate.tags`. */
+/** Writes the path of a wrong field as kubectl and the API server do: `spec.eks-fargate.tags`. */
 const withReadablePath = (problem: DecodeProblem): DecodeProblem => ({
   ...problem,
   path: problem.path.replace(`["${PROVISIONER}"]`, `.${PROVISIONER}`),

@@ -67,7 +67,7 @@ const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi
 const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
   t.failure(input, context, expected);
 
-/** Appends errors one by one, because a call with a hundred thousand arguments overflows the stack. */
+/** Appends validation errors one by one: `push(...added)` with a hundred thousand errors overflows the stack. */
 const addAll = (errors: t.Errors, added: t.Errors): void => {
   for (const error of added) errors.push(error);
 };
@@ -80,7 +80,7 @@ const isInteger = (u: unknown): u is number => Number.isSafeInteger(u);
 export const string = (docs: StringDocs = {}): Field<string> =>
   primitive('string', isString, schema({ type: 'string' }, docs));
 
-/** A string with a nominal type; `decoder` is one of the codecs of `api/names.ts`. */
+/** A string with a nominal type. `decoder` is a codec from `api/names.ts`, such as RoleName. */
 export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
   field(decoder, schema({ type: 'string' }, docs));
 
@@ -96,7 +96,10 @@ export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
 
-/** One word of a closed list. The decoder refuses other words, because the code has one branch for each word. */
+/**
+ * A string from a closed list of words. The decoder refuses other words, because callers branch on every word of the
+ * list.
+ */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(
@@ -115,7 +118,7 @@ export const nullable = <A>(inner: Field<A>): Field<A | null> =>
     { ...inner.openapi, nullable: true },
   );
 
-/** A property that can be absent. The value `null` is not accepted as absent: {@link nullable} allows `null`. */
+/** A property that can be absent. `null` does not count as absent; {@link nullable} allows `null`. */
 export const optional = <A>(inner: Field<A>): Optional<A> => ({ optional: inner, emptyIsAbsent: false });
 
 /** Optional text in which `''` means absent: the decoder leaves the empty property out of its result. */
@@ -203,8 +206,8 @@ export const object = <const P extends Properties>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // This cast is safe: the loop above has decoded every property of P, except the optional properties that are
-        // absent.
+        // This cast is safe: the loop has decoded every required property of P, and every optional property that is
+        // present.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },
@@ -224,7 +227,7 @@ export const object = <const P extends Properties>(
 export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
   primitive('object', isRecord, schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs));
 
-/** A value that is decoded by `raw` and then converted by `to`. Its OpenAPI schema is the schema of `raw`. */
+/** A field whose value `raw` decodes and `to` then converts. The OpenAPI schema is that of `raw`. */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   field(
     {
@@ -238,8 +241,8 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   );
 
 /**
- * A value that is decoded by `raw` and then converted by `to`. If `to` refuses the value, it returns words for the
- * expected value. The OpenAPI schema of the value is the schema of `raw`.
+ * A field whose value `raw` decodes and `to` then converts. `to` can refuse the value: it returns, as Left, a text that
+ * says which value is expected. The OpenAPI schema is that of `raw`.
  */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(
@@ -255,7 +258,10 @@ export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Fi
     raw.openapi,
   );
 
-/** A value in one of two forms: a list, or something else. The OpenAPI schema allows any value. */
+/**
+ * A field with one of two forms: a list, which `items` decodes, or a value that `other` decodes. The OpenAPI schema
+ * allows any value.
+ */
 export const listOr = <A, B>(items: Field<readonly A[]>, other: Field<B>): Field<readonly A[] | B> =>
   field<readonly A[] | B>(
     {

@@ -12,7 +12,7 @@ export interface Rule {
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
   /**
-   * Whether `oldSelf` in the CEL rule is a CEL optional; the API server then runs the rule also when an object is
+   * If true, `oldSelf` in the CEL rule is a CEL optional, and the API server evaluates the rule also when an object is
    * created.
    */
   readonly optionalOldSelf?: boolean;

@@ -13,7 +13,10 @@ export interface DecodeProblem {
 export const describeProblem = ({ path, expected, got }: DecodeProblem): string =>
   `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`;
 
-/** The maximum number of mistakes in a text for users. The user sees the other mistakes after correcting these. */
+/**
+ * The maximum number of mistakes that one error message lists. The user sees the others after correcting the listed
+ * ones.
+ */
 const SHOWN_PROBLEMS = 10;
 
 /** Formats the mistakes in an input as one text: the first mistakes, and the number of the others. */
@@ -32,8 +35,8 @@ const toProblem = ({ value, context, message }: t.ValidationError): DecodeProble
 });
 
 /**
- * The path of a wrong field. The first entry of an io-ts context, which is the whole input, and the entries that io-ts
- * adds for unions and intersections are no part of the path.
+ * Formats the path of a wrong field from an io-ts context. Two kinds of entries are no part of the path: the first
+ * entry, which is the whole input, and the entries that io-ts adds for unions and intersections.
  */
 const pathOf = (context: t.Context): string =>
   context
@@ -50,11 +53,13 @@ const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
 /**
- * The maximum length of a quoted value: enough to recognise the value, and short enough for the message of a condition.
+ * The maximum length of a wrong value in an error message, in characters. A user recognises the value by this part, and
+ * the message still fits into a condition.
  */
 const SHOWN_CHARACTERS = 60;
 /**
- * The maximum length of a path. Only the path of a field in a map is longer, because users choose the keys of a map.
+ * The maximum length of a field path in an error message, in characters. Only paths with a key of a map reach the
+ * maximum, because users choose such keys.
  */
 const SHOWN_PATH = 200;
 

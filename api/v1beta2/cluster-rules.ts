@@ -101,9 +101,9 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
 ];
 
 /**
- * Returns a CEL condition for updates. Another CRD may have dropped spec.eksCluster, and the update may put it back: then
- * the given field of spec.eksCluster must be absent, or equal the field `known` of status. The condition is true for
- * every other update, and if status lacks `known`.
+ * A CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped it. `field` of
+ * spec.eksCluster must then be absent, or equal the status field `known`. The condition is true for every other update,
+ * and if status lacks `known`.
  */
 const asBefore = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -111,9 +111,9 @@ const asBefore = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * CEL rules for the whole object. Another CRD may have dropped spec.eksCluster; a user can then restore the field only
- * with its former value. If the other CRD has dropped status too, CEL does not know the former value. The controller
- * then compares the restored value with the annotation `provisioned-in`.
+ * CEL rules for the whole object. Another provider's CRD may have dropped spec.eksCluster; a user can then restore the
+ * field only with its former value, which status records. If the other CRD has dropped status too, CEL has no former
+ * value to compare. The controller then compares the restored value with the annotation `provisioned-in`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {

@@ -92,15 +92,16 @@ const COLUMNS: readonly PrinterColumn[] = [
   },
 ];
 
-/** The schema of AWSFargateProfile, without rules for metadata. The API server itself validates metadata. */
+/** The OpenAPI schema of AWSFargateProfile, without rules for metadata: the API server itself validates metadata. */
 const schema: OpenApi = {
   ...AWSFargateProfile.openapi,
   properties: { ...AWSFargateProfile.openapi.properties, metadata: { type: 'object' } },
 };
 
 /**
- * Makes a schema with the defaults of the given schema and without its other constraints. An object in etcd gets the
- * defaults of the version in which it is stored, also when a client reads it in another version.
+ * Returns a schema with the defaults of the given schema and without its other constraints. The CRD needs the defaults
+ * in each version: an object in etcd gets the defaults of the version in which it is stored, also when a client reads
+ * it in another version.
  */
 const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;
@@ -124,7 +125,8 @@ export const crd: CustomResourceDefinition = {
     name: `${PLURAL}.${GROUP}`,
     labels: {
       [PROVIDER_LABEL]: PROVIDER,
-      // Label of a Cluster API contract → version of the CRD that fulfils the contract.
+      // The name of each label is a version of the Cluster API contract. Its value is the CRD version that fulfils the
+      // contract.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
       // Labels for clusterctl: `clusterctl.cluster.x-k8s.io` marks the CRD as one of a provider, and `…/move` makes

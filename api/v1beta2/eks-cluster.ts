@@ -3,7 +3,10 @@ import { object, optional, optionalText, string, text } from '../schema/field.ts
 import type { TypeOf } from '../schema/field.ts';
 import { EKS_CLUSTER_NAME_RULES, EKS_CLUSTER_RULES, IDENTITY_REF_RULES, REGION_RULES } from './cluster-rules.ts';
 
-/** A structural bound for the CEL cost estimator, wider than the real limits. */
+/**
+ * A maximum length that only limits the API server's cost estimate for CEL rules. The real limits are lower and are CEL
+ * rules.
+ */
 const WIDE = 1024;
 
 const IdentityRef = object(

@@ -86,8 +86,8 @@ const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /**
- * CEL rules for the user's tags. AWS allows 50 tags, and the controller adds three to a role: CAPA's cluster tag, the
- * EKS cluster and the namespace.
+ * CEL rules for the user's tags. AWS allows 50 tags, and the controller sets three tags of its own on a role: CAPA's
+ * cluster tag, the EKS cluster and the namespace.
  */
 export const TAGS_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
@@ -167,10 +167,10 @@ export const SPEC_RULES: readonly Rule[] = [
 ];
 
 /**
- * Makes a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on the
- * profile from then on. The condition is for fields that EKS cannot change: until `provisioned` is true, the controller
- * replaces the profile when such a field changes. The rule is on the whole object, because only there CEL can read
- * status.
+ * Returns a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on
+ * the profile from then on. The condition is for fields that EKS cannot change in a profile. Before `provisioned` is
+ * true, the controller replaces the profile when the user changes such a field. A rule with this condition must be on
+ * the whole object, because only there CEL can read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
@@ -212,10 +212,10 @@ const immutableSet = (field: string): Rule => {
 };
 
 /**
- * A CEL expression: the field changes between empty and the computed name, so the profile or role stays the same.
- * Cluster API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the user's manifest
- * removes it. The computed name is in status. If status lacks the name, the expression checks only its form, because
- * CEL cannot compute the hash.
+ * A CEL expression that is true if a name field changes between empty and the computed name: the profile or role then
+ * stays the same. Cluster API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the
+ * user's manifest removes it. The computed name is in status. If status lacks the name, the expression checks only the
+ * form of the field, because CEL cannot compute the hash in the name.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +

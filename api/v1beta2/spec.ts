@@ -22,8 +22,8 @@ import {
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 
 /**
- * Structural bounds of the schema for the CEL cost estimator. They are wider than the real limits, which are CEL rules
- * in api/v1beta2/rules.ts.
+ * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. The real limits are lower and
+ * are CEL rules in api/v1beta2/rules.ts.
  */
 const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 

@@ -45,12 +45,12 @@ type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 /** How the manager serves diagnostics. */
 export interface Diagnostics {
   readonly address: ListenAddress;
-  /** Undefined: in plain HTTP, without authentication. */
+  /** The TLS settings of the server; undefined: plain HTTP without authentication. */
   readonly tls?: DiagnosticsTls;
 }
 
 export interface DiagnosticsTls {
-  /** The files of the certificate; undefined: the certificate is self-signed. */
+  /** The files of the server's certificate and key; undefined: the server makes a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;
 }
@@ -64,7 +64,10 @@ const VERSIONS: Readonly<Record<string, SecureVersion>> = {
 
 /** The cipher suites of TLS 1.3, which are always allowed, as in Go. */
 const TLS_13_SUITES = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
-/** Go's names of cipher suites → the names of OpenSSL. OpenSSL's default build has no RC4 and no 3DES. */
+/**
+ * Maps Go's names of TLS cipher suites to the names in OpenSSL. Go's suites with RC4 and 3DES are absent, because
+ * OpenSSL's default build lacks them.
+ */
 export const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
@@ -87,7 +90,10 @@ export const SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
 };
 
-/** Returns undefined if diagnostics are not served. Throws an error with one sentence about a wrong flag. */
+/**
+ * Parses the flags of the diagnostics server. Returns undefined if the flags disable the server. Throws an error with
+ * one sentence about a wrong flag.
+ */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,
   isSet: (name: DiagnosticsFlag) => boolean,

@@ -18,7 +18,10 @@ export interface Env {
   readonly profiler: Profiler;
   /** Sends requests to the API server. */
   readonly kube: Transport;
-  /** Sends requests about the Lease to the API server, on connections that the workers cannot occupy. */
+  /**
+   * Sends requests about the leader election Lease to the API server. Its connections are separate, so that the
+   * requests of busy workers cannot delay a renewal.
+   */
   readonly kubeForLease: Transport;
   /** Sends requests to AWS. */
   readonly aws: AwsTransport;

@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import type { ManagerFlags } from './flags.ts';
 
 /**
- * The name of the Lease of a manager without scope. Managers of all versions share it, so that an upgrade never has two
- * leaders.
+ * The name of the leader election Lease of a manager that reconciles all objects. Managers of all versions use this
+ * name, so that an upgrade never has two leaders.
  */
 const LEASE = 'capaf-leader-election';
-/** A text that can stand between two dots in the name of a Lease, and that has no dot itself. */
+/** The form of a part between two dots in the name of a Lease. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 /** The number of hexadecimal digits of a hash in the name of a Lease. */
 const HASH_LENGTH = 10;
 
 /**
- * The name of the manager's Lease: the name in the flag --leader-election-id, or a name that follows from the objects
- * that the manager reconciles. Two managers with different scopes have different Leases, so that both lead.
+ * The name of the leader election Lease: the name in the flag --leader-election-id, or a name that follows from
+ * --namespace and --watch-filter. Managers that reconcile different objects thus have different Leases, and each of
+ * them can lead.
  */
 export function leaseNameFor({
   election,
@@ -29,8 +30,9 @@ export function leaseNameFor({
 }
 
 /**
- * A label value as a part of a name. If the name of an object cannot have a character of the label value, a dot and a
- * hash follow. The dot occurs in no other case, so two label values never give the same name.
+ * Converts a label value to a part of the name of a Lease. If the label value has a character that a Lease's name
+ * cannot have, a dot and a hash of the label value follow. There is no other dot in the result, so two label values
+ * never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;
@@ -47,7 +49,10 @@ export interface LeaseId {
 /** The maximum length of the name of a Lease. */
 const LONGEST_NAME = 253;
 
-/** Reads `NAME` or `NAMESPACE/NAME`, as cluster-api-operator writes it; `undefined` if the text is neither. */
+/**
+ * Parses the flag --leader-election-id: `NAME`, or `NAMESPACE/NAME` as cluster-api-operator writes it. Returns
+ * `undefined` for any other text.
+ */
 export function parseLeaseId(text: string): LeaseId | undefined {
   const [name = '', namespace, ...others] = text.split('/').toReversed();
   const isName = name.length <= LONGEST_NAME && name.split('.').every((part) => DNS_LABEL.test(part));

@@ -30,13 +30,16 @@ export const LIMIT_FLAGS = [
 
 /** The pattern that matches no ARN. */
 const NONE = 'none';
-/** An ARN of IAM in which `*` stands for the partition or the account. */
+/**
+ * The form of --require-permissions-boundary: the ARN of an IAM policy, in which `*` may replace the partition or the
+ * account.
+ */
 const BOUNDARY = /^arn:(?:aws[a-z-]*|\*):iam::(?:\d{12}|aws|\*):policy\/[\x21-\x7e]+$/;
 
 interface LimitTexts {
   /** The value of `--require-permissions-boundary`; empty if it is not set. */
   readonly boundary: string;
-  /** The values of `--allow-role-arn` and `--allow-policy-arn`, without a value if the flag is not set. */
+  /** The values of `--allow-role-arn` and `--allow-policy-arn`; an empty list if the flag is not set. */
   readonly roles: readonly string[];
   readonly policies: readonly string[];
   /** The values of `--allow-eks-cluster`. */

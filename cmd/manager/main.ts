@@ -22,11 +22,11 @@ import { parseFlags } from './flags.ts';
 import { selectNamespaces } from './namespaces.ts';
 import { runManager } from './run.ts';
 
-/** The exit code for a wrong command line; Go's flag package uses the same. */
+/** The exit code for a wrong command line, as in Go's flag package. */
 const USAGE_ERROR = 2;
 const FAILURE = 1;
 
-/** The error for flags that do not suffice in this environment. */
+/** A mistake in the flags that depends on the environment, for example a flag that is required only outside a pod. */
 class UsageError extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
@@ -71,7 +71,6 @@ async function run(flags: ManagerFlags): Promise<number> {
   }
 }
 
-/** Connects to the API server and runs the manager until it is stopped. */
 async function connectAndRun(
   flags: ManagerFlags,
   { logger, aws, endpoints }: Pick<Env, 'aws' | 'endpoints'> & { readonly logger: ClosableLogger },

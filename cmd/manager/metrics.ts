@@ -28,7 +28,7 @@ export interface ManagerMetrics {
   readonly clusterQueue: ClusterQueueMetrics;
   readonly caches: CacheMetrics;
   readonly unreadableObjects: UnreadableObjectMetrics;
-  /** Records when the certificate of the diagnostics expires, in ms since 1970. */
+  /** Records when the TLS certificate of the diagnostics server expires, in ms since 1970. */
   readonly recordCertificateExpiry: (at: Ms) => void;
 }
 

@@ -124,7 +124,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       ...cacheScope(flags),
-      // The keeper of the CRD stores its record in the namespace of the Lease.
+      // The controller that keeps this provider's CRD installed stores its record in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);
