@@ -7,10 +7,7 @@ import { untilAborted } from './deadline.ts';
  * A call that locks several names locks them in sorted order, so that two calls with common names cannot deadlock.
  */
 export class KeyedMutex {
-  /**
-   * The key is a locked name. The value is a promise that resolves when the newest `run` call that asked for the name
-   * has unlocked it.
-   */
+  /** For each locked name, a promise that resolves when the latest `run` call for the name has unlocked it. */
   private readonly tails = new Map<string, Promise<void>>();
 
   /**

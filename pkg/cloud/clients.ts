@@ -46,7 +46,8 @@ export function newClients({ region, credentials, transport, endpoints, version 
       defaultsMode: 'standard' as const,
       customUserAgent: [[USER_AGENT, version] satisfies [string, string]],
       ...(endpoint === undefined ? {} : { endpoint }),
-      // Without the settings below, the SDK reads the environment and the shared configuration files at its first call.
+      // The SDK reads the environment and the shared configuration files for each setting that is absent. So FIPS,
+      // dual-stack and the other settings are explicit.
       useFipsEndpoint: endpoints.fips,
       useDualstackEndpoint: endpoints.dualStack,
       ignoreConfiguredEndpointUrls: true,

@@ -18,7 +18,7 @@ export interface SentCall {
   readonly took: Ms;
 }
 
-/** A call that has waited for the limiter, whether or not it was sent then. */
+/** An AWS call that has waited for the rate limiter, whether or not the call was sent afterwards. */
 export interface WaitedCall {
   readonly service: AwsService;
   readonly kind: CallKind;
@@ -37,13 +37,11 @@ export interface CredentialsInUse {
 export interface AwsMetrics {
   recordCall(call: SentCall): void;
   recordWait(call: WaitedCall): void;
-  /** Reports the expiry of these credentials from now on. */
+  /** Makes the metrics report, from now on, the expiry of the credentials that `list` returns. */
   watchCredentials(list: () => readonly CredentialsInUse[]): void;
 }
 
-/**
- * The buckets of the histogram of the time that calls wait for the limiter. A call waits for at most some ten seconds.
- */
+/** The buckets of the histogram of the time that AWS calls wait for the rate limiter. A call waits for at most 15 s. */
 const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
 const MAX_ERROR_CODES = 100;

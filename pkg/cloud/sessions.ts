@@ -152,8 +152,9 @@ class IdentitySessions {
   }
 
   /**
-   * Verifies the credentials if AWS rejects them. If AWS accepts them in another region, the failure says so: then the
-   * problem is the region, and the credentials stay in use for all other regions.
+   * Completes the failure of an AWS call. If AWS rejected the credentials, STS verifies them. If AWS accepts them in
+   * another region, the failure names that region: then the problem is the region of the call, and the credentials stay
+   * in use for all other regions.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;

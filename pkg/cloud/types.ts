@@ -82,7 +82,8 @@ export interface EksClusters {
 }
 
 /**
- * An access entry of an EKS cluster, as EKS describes it. EKS does not show the unique id of the role that it serves.
+ * An access entry of an EKS cluster, as EKS describes it. An entry is bound to the unique id of a role, but EKS does
+ * not show this id.
  */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
@@ -197,7 +198,7 @@ export interface SessionRequest {
   readonly logger?: Logger;
 }
 
-/** Why there are no usable credentials. */
+/** The reasons for which an AWS session cannot be opened. */
 export type CredentialsProblemReason =
   /** The manager has no AWS credentials. */
   | 'CredentialsMissing'
@@ -208,7 +209,7 @@ export type CredentialsProblemReason =
    * reconcile).
    */
   | 'AccountUnknown'
-  /** No region of AWS can have the name of the requested region. */
+  /** The requested region cannot be the name of an AWS region. */
   | 'RegionInvalid'
   /** The signal of the {@link SessionRequest} aborted before the session was opened. The credentials may be fine. */
   | 'Interrupted'

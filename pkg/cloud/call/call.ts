@@ -39,7 +39,9 @@ export interface CallContext {
    */
   readonly polling: boolean;
   readonly logger: Logger;
-  /** Called with the failure of each failed AWS call. Returns the failure, completed with further facts. */
+  /**
+   * Adds facts to the failure of an AWS call, for example another region in which AWS accepts the rejected credentials.
+   */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
 }
 
@@ -125,8 +127,8 @@ function acquirePermit(
 }
 
 /**
- * After an AWS call has settled, the call aborts its own AbortController with this reason. An abort without a reason
- * would create an exception with a stack trace for each call.
+ * After an AWS call has settled, it aborts its own AbortController with this constant as reason. Without a reason,
+ * `abort` would create an exception with a stack trace for each call.
  */
 const CALL_ENDED = new Error('the call of AWS is over');
 
@@ -140,7 +142,10 @@ class CallAttempt {
    * right before the first byte has prevented the request.
    */
   sentAt: Ms | undefined;
-  /** Whether the request was not sent, because its pass had ended or the lease of the manager ran out. */
+  /**
+   * True if the request was not sent, because its pass (one reconcile) had ended or the manager's lease had almost run
+   * out.
+   */
   private wasTooLate = false;
   private readonly clock: Clock;
   private readonly context: CallContext;
@@ -193,8 +198,8 @@ class CallAttempt {
   }
 
   /**
-   * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. If the
-   * process was suspended while the transport connected, the timers of expired deadlines fire only after this check.
+   * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. The process
+   * may have been suspended while the transport connected. Timers of deadlines that expired meanwhile fire only later.
    */
   private beforeSend(): void {
     try {
@@ -205,7 +210,9 @@ class CallAttempt {
     }
   }
 
-  /** Returns how long the AWS call may take from now. Throws when the call must not be sent, or not any more. */
+  /**
+   * Returns how long the AWS call may take from now. Throws if the call must not be sent, or must no longer be sent.
+   */
   private requireTimeToSend(): Ms {
     this.wasTooLate = true;
     this.controller.signal.throwIfAborted();

@@ -30,8 +30,8 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the rate of the token bucket is reduced to this factor times the smaller of two numbers:
- * the number of calls in the second around that call, and the old rate.
+ * When AWS throttles a call, the token bucket's new rate is this factor times the smaller of two numbers: the old rate,
+ * and the number of calls that the bucket permitted within a second of the throttled call.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**
@@ -42,7 +42,10 @@ const RECOVERY_PER_SECOND = 1;
 /** The lowest rate to which throttling reduces a token bucket, in calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
-/** How long the times of calls are kept: longer than a call takes from its permission to the answer of AWS. */
+/**
+ * How long a token bucket remembers when it permitted each call. AWS answers a call in less time, so the bucket still
+ * knows the rate around a throttled call.
+ */
 const KEPT_TIMES: Ms = 60_000;
 /**
  * The limiter forgets a token bucket that was not used for this long. The time is longer than the slowest token bucket
@@ -174,7 +177,8 @@ class Bucket {
   }
 
   private reduceRate(sentAt: Ms): void {
-    // A throttled call that was sent before the latest cut of the rate does not show that the new rate is too high.
+    // AWS has throttled a call that was sent before the latest cut of the rate. That does not show that the new rate is
+    // too high.
     if (sentAt <= this.slowedAt) {
       return;
     }

@@ -7,8 +7,8 @@ export type CallKind = 'read' | 'mutation';
 
 /**
  * The upper bounds, per account, of the rates at which the manager sends AWS calls. AWS publishes no limits for these
- * calls, so the limiter lowers a rate when AWS throttles. The upper bounds keep a large installation from a start at
- * which AWS throttles at once.
+ * calls, so the limiter lowers a rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the manager
+ * of a large installation at once when it starts.
  */
 const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },

@@ -55,14 +55,14 @@ export interface AssumedRoleRequest {
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
 /**
- * How long assuming a role may take. This time is longer than the time limit for the base credentials, and longer than
- * all deadlines of an AWS call together, so that the errors of these steps are reported.
+ * How long assuming a role may take. The time is longer than the time limit for the base credentials, and longer than
+ * all deadlines of an AWS call together. So a step that hangs fails first, with an error that names the step.
  */
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Creates a source that assumes a role with the credentials of another source. Its error messages name the role and the
- * owner of the other source's credentials.
+ * Creates a source of credentials that assumes a role with the credentials of a base source. The error messages of the
+ * new source name the role and the owner of the base credentials.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,

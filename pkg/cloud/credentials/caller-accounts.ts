@@ -28,7 +28,10 @@ export interface CallerAccountsConfig {
   /** The AWS region in which the manager runs; undefined: the region is not known. */
   readonly region: string | undefined;
   readonly version: string;
-  /** Aborts when the manager stops. Several sessions share an STS call, so no signal of a session aborts it. */
+  /**
+   * Aborts when the manager stops. The signal of a single session does not abort an STS call, because several sessions
+   * share the call.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -53,12 +56,12 @@ type Lookup = E.Either<AwsFailure, AccountId>;
  * of a thousand objects with rejected credentials would ask STS and read the credentials again.
  */
 const VERDICT_TTL: Ms = 5_000;
-/** The STS clients and the partition of a source are forgotten when they were not used for this long. */
+/** The STS clients and the partition of a credential source are forgotten when they were not used for this long. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /**
- * The maximum number of regions whose STS clients are kept per source: more than AWS has regions. The region is a text
- * that a user writes.
+ * The maximum number of regions whose STS clients are kept per credential source. AWS has fewer regions, but the region
+ * is a text that a user writes, so the number needs a bound.
  */
 const MAX_CLIENTS = 64;
 
@@ -88,7 +91,10 @@ export class CallerAccounts {
     this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   }
 
-  /** The account of credentials that are used in a region. Callers for the same STS endpoint share one call. */
+  /**
+   * Finds the account of credentials that a session uses in `region`. Concurrent callers for the same STS endpoint
+   * share one call.
+   */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentVerdict(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);

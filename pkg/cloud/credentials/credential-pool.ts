@@ -139,8 +139,8 @@ export class CachedCredentials {
       );
       return this.store(credentials, credentials.expiresAt === undefined ? REREAD_INTERVAL : RETRY_INTERVAL);
     } catch (cause) {
-      // Sources of credentials wrap the errors of the SDK, so a panic (such as a TypeError) here is a bug of the
-      // manager.
+      // Sources of credentials wrap the errors of the SDK. So a TypeError or another panic that a source throws is a
+      // bug of the manager.
       if (isPanic(cause)) throw cause;
       // The cached credentials stay in use during a short outage of their source, unless AWS has rejected them
       // meanwhile.
@@ -174,8 +174,8 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
   );
 
 /**
- * Credentials that were not used for this long are removed from the cache. If objects are resynced less often, this
- * time is longer.
+ * Credentials that were not used for this long are removed from the cache. The time is longer if the resync interval is
+ * so long that objects use their credentials less often.
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
@@ -205,7 +205,8 @@ export class CredentialPool {
   }
 
   /**
-   * Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that do not.
+   * Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that never
+   * expire.
    */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {

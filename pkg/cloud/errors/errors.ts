@@ -228,7 +228,8 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/^AWS: no result within/, 'no answer within')
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
-  // A code of this manager is omitted, because it would only repeat the message.
+  // The error codes that this manager defines itself, such as NoAnswer, are omitted: they would only repeat the
+  // message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return words === '' ? call : `${words} (${call})`;
 }

@@ -5,8 +5,8 @@ import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../types.ts';
 
 /**
- * The fields of the SDK's errors that the manager reads. `instanceof` is not reliable: the bundle of the manager can
- * contain another copy of a class of the SDK, and an error is no instance of this copy.
+ * The fields of the SDK's errors that the manager reads. They replace `instanceof`: the bundle of the manager can
+ * contain two copies of a class of the SDK, and an error of one copy is no instance of the other.
  */
 const SdkError = t.partial({
   name: t.string,

@@ -92,8 +92,8 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
             ),
           response: RoleResponse,
         }),
-        // IAM's documentation does not promise that the response of CreateRole contains the requested tags and
-        // permissions boundary.
+        // The requested tags and permissions boundary complete the response of CreateRole, because IAM's documentation
+        // does not promise that the response contains them.
         TE.map((role) => ({
           ...role,
           tags,
@@ -151,7 +151,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
 const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 
-/** Converts the time, which the SDK returns as a Date, to milliseconds since 1970. */
+/** Converts the creation time of a role from the SDK's Date to milliseconds since 1970. */
 const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
   ...rest,
   Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },

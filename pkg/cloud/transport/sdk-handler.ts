@@ -36,8 +36,8 @@ export function newCheckedHandler(transport: AwsTransport): SdkHandler {
 }
 
 /**
- * Creates the request handler for the SDK's credential providers. The signal `limit` aborts all requests of the
- * handler.
+ * Creates the request handler for the SDK's credential providers. Their requests change nothing in AWS, so the handler
+ * does not check the leadership. The signal `limit` aborts all requests of the handler.
  */
 export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal): SdkHandler {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
