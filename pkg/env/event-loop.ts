@@ -13,7 +13,7 @@ export interface EventLoopDelays {
 }
 
 export interface EventLoopMonitor {
-  /** Returns the delays since the last call. Without a sample, all of them are 0. */
+  /** Returns the delays since the last call of `takeDelays`. If there is no sample since then, all delays are 0. */
   takeDelays(): EventLoopDelays;
 }
 
@@ -30,8 +30,8 @@ export function monitorEventLoop(interval: Ms): EventLoopMonitor {
 }
 
 /**
- * Reads the delays from a histogram of Node.js, which holds the times between two runs of the timer in nanoseconds. So
- * each of these times contains the interval of the timer.
+ * Reads the delays of the event loop from a histogram of Node.js, which holds the nanoseconds between two runs of a
+ * timer. Each of these times contains the interval of the timer, so the interval is subtracted.
  */
 export function newEventLoopMonitor(histogram: Histogram, interval: Ms): EventLoopMonitor {
   const late = (ns: number): Ms => Math.max(0, ns / 1e6 - interval);

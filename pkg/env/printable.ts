@@ -11,8 +11,8 @@ const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');
 export const hasHidden = (text: string): boolean => HAS_HIDDEN.test(text);
 
 /**
- * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`, so that text of other people
- * cannot control the terminal that shows it. A JSON text keeps its meaning.
+ * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`. So text from a user, AWS or
+ * the API server cannot control the terminal that shows it. A JSON text keeps its meaning.
  */
 export const escapeHidden = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -40,7 +40,7 @@ async function withSession(work: (session: Session) => Promise<unknown>): Promis
   try {
     return JSON.stringify(await work(session));
   } finally {
-    // Ends a profile that is under way.
+    // Disconnecting also ends a profile that is still being taken.
     session.disconnect();
   }
 }

@@ -42,7 +42,8 @@ export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogg
   const sink = winston.createLogger({
     levels: SEVERITIES,
     level: levelFor(options.verbosity),
-    // winston only buffers and writes the line, which was formatted during the log call with the values of that moment.
+    // Each line is formatted during its log call, with the values of that moment. winston only buffers and writes the
+    // line.
     format: { transform: (entry) => ({ ...entry, [MESSAGE]: entry.message }) },
     transports: [new winston.transports.Stream({ stream, eol: '\n' })],
   });

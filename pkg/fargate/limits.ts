@@ -58,8 +58,8 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
   findExcess(policyArns, field, arn);
 
 /**
- * Returns an excess, a value that the limits do not allow, if no limit allows the EKS cluster for the namespace.
- * `account`: the account of the credentials. While the account is `undefined`, only region and name are compared.
+ * Returns the EKS cluster in spec.eksCluster as an excess if no limit allows it for the namespace. `account` is the
+ * account of the credentials. While it is `undefined`, only region and name are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,

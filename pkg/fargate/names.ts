@@ -47,7 +47,7 @@ export function profileNameFor(object: { readonly name: string; readonly namespa
 
 /**
  * Returns the name of the IAM role that this controller creates for a profile when `spec.roleName` is empty. `cluster`
- * is the name of the Cluster, or that of the EKS cluster if it has no Cluster.
+ * is the name of the Cluster. If Cluster API does not manage the EKS cluster, `cluster` is the name of the EKS cluster.
  */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return generateRoleName(cluster, profile);
@@ -55,8 +55,8 @@ export function roleNameFor(cluster: ClusterName | EksClusterName, profile: Prof
 
 /**
  * Returns the names that Cluster API Provider AWS may have given to the IAM role of a profile. That provider derives
- * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS
- * cluster. Without a Cluster, only the name that this controller computes is possible.
+ * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster. If Cluster API does not
+ * manage the EKS cluster, only the name that this controller computes is possible.
  */
 export function roleNamesOfCapa({
   clusterName,

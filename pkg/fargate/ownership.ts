@@ -106,8 +106,8 @@ export interface OwnershipTag {
 }
 
 /**
- * The tags of this controller that a Fargate profile of the AWSFargateProfile lacks. Empty if it lacks none, or if one
- * of these tags names another owner.
+ * Returns the ownership tags of this controller that a Fargate profile lacks. Returns none if one of the profile's
+ * ownership tags names another owner.
  */
 export const missingProfileTags = (
   tags: Tags,
@@ -115,7 +115,7 @@ export const missingProfileTags = (
 ): readonly OwnershipTag[] => missingTags(tags, [{ key: OWNER_TAG, value: ownerTagValue(object) }], keepCase);
 
 /**
- * The tags of this controller that a role of the AWSFargateProfile lacks. Empty if it lacks none, or if one of these
+ * Returns the ownership tags of this controller that an IAM role lacks. Returns none if one of the role's ownership
  * tags names another owner.
  */
 export const missingRoleTags = (

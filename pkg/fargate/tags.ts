@@ -55,7 +55,7 @@ export interface TagsInvalid {
 }
 
 export interface TagSources {
-  /** The name of the Cluster; undefined: the EKS cluster has no Cluster, and so no tag names one. */
+  /** The name of the Cluster; undefined: Cluster API does not manage the EKS cluster, so no tag names a Cluster. */
   readonly clusterName: ClusterName | undefined;
   /** The `spec.additionalTags` of the AWSFargateProfile. */
   readonly object: Tags;

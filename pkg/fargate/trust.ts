@@ -39,8 +39,9 @@ export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrus
  * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster or, without a
  * given profile, for an example profile with the name `profile`.
  *
- * Some conditions of a policy cannot be evaluated here, e.g. an organization or a policy variable. Such a condition
- * counts as met in an Allow and as not met in a Deny, because IAM makes the final decision when EKS assumes the role.
+ * The controller cannot evaluate some conditions of a policy, e.g. an organization or a policy variable. Such a
+ * condition counts as met in an Allow and as not met in a Deny, because IAM makes the final decision when EKS assumes
+ * the role.
  */
 export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);

@@ -15,7 +15,7 @@ const undecodable = (doing: string, problem: string, cause?: unknown): KubeError
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** @throws KubeError with the reason `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` if the text is not JSON */
 export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -28,7 +28,7 @@ export function parseJson(doing: string, text: string): unknown {
 const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
-/** @throws KubeError with the reason `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` if the value has not the metadata of a Kubernetes object */
 export function decodeObject(
   doing: string,
   value: unknown,
@@ -41,7 +41,7 @@ export function decodeObject(
   return object;
 }
 
-/** @throws KubeError with the reason `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` if the value is not a list of Kubernetes objects */
 export function decodeList(doing: string, value: unknown): KubeList {
   if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
   const items = value['items'] ?? [];
@@ -56,7 +56,7 @@ export function decodeList(doing: string, value: unknown): KubeList {
   };
 }
 
-/** @throws KubeError with the reason `Undecodable` */
+/** @throws KubeError with the reason `Undecodable` if the line is not a watch event of Kubernetes */
 export function decodeWatchEvent(doing: string, line: string): WatchEvent {
   const value = parseJson(doing, line);
   if (!isRecord(value)) throw undecodable(doing, 'a watch event that is no object');
@@ -115,8 +115,8 @@ function decodeStatus(value: unknown): Status | undefined {
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
 /**
- * Returns the reason for an HTTP status whose response names no reason, as apimachinery's NewGenericServerResponse
- * does.
+ * Returns the Status reason for the HTTP status code of a response that has no reason in its body, as apimachinery's
+ * NewGenericServerResponse does.
  */
 function reasonOf(code: number, method?: string): string {
   switch (code) {

@@ -1,8 +1,10 @@
 import { KubeError } from './errors.ts';
 
-/** What to do when the API server does not accept the manager's credentials. The text has no full stop at its end. */
+/**
+ * The remedy in messages if the API server does not accept the manager's credentials. It has no full stop at its end.
+ */
 export const GIVE_CREDENTIALS = 'Give the manager credentials that the API server accepts';
-/** What to do when the manager lacks a permission. The text has no full stop at its end. */
+/** The remedy in messages if the manager lacks a permission. It has no full stop at its end. */
 export const GRANT =
   'Apply the roles and role bindings of the manager again (config/rbac), or undo the changes that were made to them';
 
@@ -18,7 +20,7 @@ export const NOT_GRANTED = /User "[^"]*" cannot \w+ (?:resource|path)/;
 const NO_NAMESPACE = /namespaces "([^"]*)" not found/;
 
 /**
- * What a user can do about rejected credentials, a missing permission or a missing namespace; `undefined` for other
+ * Returns the remedy for rejected credentials, a missing permission or a missing namespace; `undefined` for other
  * errors.
  */
 export function remedyOf(error: unknown): string | undefined {

@@ -227,8 +227,8 @@ function endWatch(state: Watching, now: Ms): Transition {
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   if (isKindNotServed(error)) return toUnserved(state);
   const counts = currentCounts(state, now);
-  // A watch from the same resourceVersion would send the undecodable event again and again. A list returns the current
-  // objects and never that event.
+  // If the manager cannot decode a watch event, a new watch from the same resourceVersion would send that event again
+  // and again. A list returns the current objects and never that event.
   const mustList = isExpired(error) || isUndecodable(error) || isNoAnswer(error);
   const { resource, resourceVersion } = state;
   if (mustList) return { state: toBackingOff(counts, error, toListing(counts, resource)) };

@@ -38,7 +38,7 @@ export interface StoreReader {
   byIndex(index: string, value: string): Listing;
   onChange(handler: ChangeHandler): Unsubscribe;
   readonly synced: boolean;
-  /** The number of objects that the store failed to take. */
+  /** The number of objects that the store failed to store because of an error. */
   readonly failures: number;
 }
 
@@ -79,7 +79,7 @@ export class Store implements StoreReader {
   private readonly logger: Logger;
   private readonly indexFuncs: Readonly<Record<string, IndexFunc>>;
   private readonly objects = new Map<string, KubeObject>();
-  /** The keys of the objects that the store failed to take, with the error. */
+  /** The keys of the objects that the store failed to store, with the text of the error. */
   private readonly failed = new Map<string, string>();
   /** Maps the name of an index, and a value, to the keys of the objects with that value. */
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
@@ -271,9 +271,9 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Stores an object. If the store fails to take an object, its answers for this one object are `unknown`, and lists
-   * have the last good version. The store goes on with the other objects, because an object that one user wrote must
-   * not end the watch of all objects.
+   * Stores an object. If that fails with an error, `lookup` answers `unknown` for this one object, and lists have its
+   * last good version. The store goes on with the other objects, because an object that one user wrote must not end the
+   * watch of all objects.
    */
   private tryPut(object: KubeObject, options?: PutOptions): void {
     const text = keyText(keyOf(object));
@@ -351,7 +351,7 @@ function hasSameContent(stored: KubeObject, object: KubeObject): boolean {
   try {
     return jsonEqual(stored, withoutManagedFields(object));
   } catch {
-    // The comparison of a very deep object exceeds the stack. Such an object is stored again.
+    // If the comparison fails with an error, the listed object counts as changed and is stored again.
     return false;
   }
 }

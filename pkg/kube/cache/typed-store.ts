@@ -56,7 +56,9 @@ export class TypedStore<A> implements TypedStoreReader<A> {
   private readonly store: StoreReader;
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
-  /** The key and resourceVersion of each object that could not be decoded. The store may have a newer version now. */
+  /**
+   * The key and resourceVersion of each object that could not be decoded. The store may have a newer version by now.
+   */
   private readonly undecodable = new Map<string, string>();
 
   constructor(store: StoreReader, decoder: (object: KubeObject) => Decoded<A>) {
@@ -65,7 +67,9 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     store.onChange(({ type, object }) => type === 'deleted' && this.undecodable.delete(keyText(keyOf(object))));
   }
 
-  /** The number of objects that the store cannot take, or that a reader has asked for and that cannot be decoded. */
+  /**
+   * The number of objects that the store failed to store, or that a reader has asked for and that cannot be decoded.
+   */
   get unreadable(): number {
     const isStored = ([key, version]: readonly [string, string]): boolean => this.isStored(key, version);
     return this.store.failures + [...this.undecodable].filter(isStored).length;

@@ -14,7 +14,10 @@ export class KubeconfigError extends Error {
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 
-/** The proxy that the environment names for the server, as by client-go. A proxy-url of the kubeconfig has priority. */
+/**
+ * Returns the proxy for the API server from the environment, as client-go does. A proxy-url of the kubeconfig has
+ * priority.
+ */
 export function environmentProxyOf(env: Readonly<Record<string, string | undefined>>, server: URL): URL | undefined {
   const proxies = environmentProxies(env);
   if (isLeft(proxies)) throw new KubeconfigError(proxies.left);

@@ -80,8 +80,8 @@ export class ExecPlugin implements Authenticator {
     if (cached !== undefined && this.remaining(cached) > RENEW_BEFORE) return cached;
     const renewal = this.renew(plugin);
     if (cached !== undefined && this.remaining(cached) > WAIT_BEFORE) {
-      // A failed renewal is repeated at the next request, and requests report the failure when they wait for the
-      // renewal.
+      // The failure of this renewal is not reported, because the cached credential is still valid. The next request
+      // starts another renewal.
       renewal.catch(() => {});
       return cached;
     }
