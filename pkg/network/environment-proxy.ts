@@ -68,8 +68,8 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 }
 
 /**
- * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` and
- * its subdomains are exempt by `example.org`, only its subdomains by `.example.org` and `*.example.org`.
+ * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. The entry
+ * `example.org` exempts this host and its subdomains. `.example.org` and `*.example.org` exempt only the subdomains.
  */
 function exemptionOf(entry: string): Exemption | undefined {
   if (entry === '*') return () => true;
@@ -89,7 +89,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** Reads an address range such as `10.0.0.0/8`; `undefined` when the entry is none. */
+/** Reads an address range such as `10.0.0.0/8`; `undefined` when the text is no address range. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

@@ -3,11 +3,11 @@ import type { Registry } from 'prom-client';
 import type { Runnable } from './types.ts';
 
 export interface CacheMetrics {
-  /** Reports the age of these caches from now on. */
+  /** Makes the metric report, from now on, for how long the watch of each of these caches has not worked. */
   watch(caches: readonly Runnable[]): void;
 }
 
-/** Registers the metric of the age of the caches. */
+/** Registers the metric `capaf_cache_age_seconds`. */
 export function cacheMetrics(registry: Registry): CacheMetrics {
   const watched: Runnable[] = [];
   const gauge = new Gauge({

@@ -27,7 +27,7 @@ export interface ControllerOptions {
   readonly object: { readonly group: string; readonly kind: string };
   /**
    * The number of workers, i.e. how many keys are reconciled at the same time. A workqueue that divides its workers
-   * between regions reconciles more keys for a moment, when one region holds more workers than its share.
+   * between AWS regions reconciles more keys for a moment, when one region occupies more workers than its share.
    */
   readonly concurrency: number;
   readonly queue: Workqueue;
@@ -72,7 +72,8 @@ export class Controller implements Runnable {
       );
     this.options = options;
     this.name = options.name;
-    // The workqueue may hand out more keys than `concurrency`, and says how many.
+    // The workqueue may hand out more keys at the same time than `concurrency`. Its property `mostWorkers` is the
+    // maximum.
     this.maxConcurrentReconciles = options.queue.mostWorkers ?? options.concurrency;
     options.metrics?.setMaxConcurrentReconciles(this.maxConcurrentReconciles);
     this.logger = options.logger.with({

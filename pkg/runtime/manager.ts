@@ -69,7 +69,7 @@ export class Manager {
       this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
   }
 
-  /** Adds a part that records Events which the other parts report. Recorders start first and stop last. */
+  /** Adds a part that writes the Events of the other parts to the API server. Recorders start first and stop last. */
   addRecorder(recorder: Runnable): void {
     this.add(recorder, this.recorders);
   }

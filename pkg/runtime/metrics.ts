@@ -21,7 +21,7 @@ const perQueue = ['name', 'controller'] as const;
 
 export interface LeaderElectionMetrics {
   setLeading(is: boolean): void;
-  /** Counts a renewal of the lease that had to read the Lease first. */
+  /** Counts a renewal of the lease before which the leader had to read the Lease, because the Lease had changed. */
   recordSlowPath(): void;
 }
 
@@ -94,7 +94,10 @@ export class Metrics {
 
 /** How often the event loop is measured: often enough to see a delay that endangers a lease of 15 s. */
 const EVENT_LOOP_INTERVAL: Ms = 100;
-/** The longest interval of a timer of Node.js: 24 days. */
+/**
+ * The longest interval of a timer of Node.js: 24 days. With this interval, prom-client's own measurement of the event
+ * loop takes no processor time.
+ */
 const NEVER: Ms = 2 ** 31 - 1;
 
 /**

@@ -60,7 +60,7 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
     }
   }
 
-  /** Asks once. Returns when to ask again. */
+  /** Asks the API server once for its version. Returns the delay until the next question, or `done`. */
   private async ask(signal: AbortSignal): Promise<Ms | 'done'> {
     try {
       const problem = tooOld(await this.client.discover('/version', { signal }));

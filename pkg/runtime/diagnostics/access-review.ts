@@ -6,11 +6,16 @@ import { Reviews } from './reviews.ts';
 import type { User } from './token-review.ts';
 
 const ACCESS_REVIEWS: Resource = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' };
-/** How long a user counts as allowed or as denied, as in controller-runtime's metrics server. */
+/**
+ * How long the answer that a user has a permission is used again, and how long the answer that the user lacks it. The
+ * values are those of controller-runtime's metrics server.
+ */
 const KEEP_ALLOWED: Ms = 5 * 60_000;
 const KEEP_DENIED: Ms = 30_000;
 
-/** Asks the API server whether a user may send a request to a path that is no resource of Kubernetes. */
+/**
+ * Asks the API server whether a user may send a request to a path that is no Kubernetes resource, such as `/metrics`.
+ */
 export class AccessAuthorizer {
   private readonly client: Pick<KubeClient, 'review'>;
   private readonly reviews: Reviews<true>;
@@ -21,7 +26,10 @@ export class AccessAuthorizer {
     this.reviews = new Reviews({ clock, what, keepPositive: KEEP_ALLOWED, keepNegative: KEEP_DENIED });
   }
 
-  /** `verb`: the HTTP method in lower case. Throws if the API server does not answer. */
+  /**
+   * Whether the user may send a request to the path. `verb` is the HTTP method in lower case. Throws if the API server
+   * does not answer.
+   */
   async isAllowed(user: User, verb: string, path: string, signal: AbortSignal): Promise<boolean> {
     const { name, ...rest } = user;
     const spec = { user: name, ...rest, nonResourceAttributes: { path, verb } };

@@ -17,9 +17,9 @@ const UNAUTHORIZED: HttpResponse = {
 const NO_ANSWER: HttpResponse = { status: 500, body: 'the API server has not reviewed the request\n' };
 
 /**
- * Passes a request on if the API server knows its bearer token, and RBAC allows the user of the token the path. The
- * other responses are those of controller-runtime's metrics server: 401 for an unknown token, 403 without permission,
- * 500 if the API server does not answer.
+ * Passes a request on to `handler` if the API server accepts its bearer token, and RBAC allows the user of the token to
+ * access the path. The other responses are those of controller-runtime's metrics server: 401 for an unknown token, 403
+ * without permission, 500 if the API server does not answer.
  */
 export function authorizedHandler(handler: HttpHandler, options: AuthorizationOptions): HttpHandler {
   const { authenticator, authorizer, logger } = options;

@@ -12,13 +12,16 @@ const TAGS = {
   set: 0x31,
 } as const;
 
-/** Encodes a value with its tag and its length. */
+/** Encodes a value in DER: its tag, its length and its content. */
 function encode(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.of(tag), lengthOf(content.length), content]);
 }
 
-/** A length below 128 is one byte; otherwise the first byte is the number of the bytes that follow it. */
+/**
+ * Encodes a length in DER. A length below 128 is one byte. For a greater length, the first byte is 128 plus the number
+ * of the bytes that follow.
+ */
 function lengthOf(length: number): Buffer {
   if (length < 0x80) return Buffer.of(length);
   const digits = length.toString(16);
@@ -28,23 +31,26 @@ function lengthOf(length: number): Buffer {
 
 export const sequence = (...items: readonly Uint8Array[]): Buffer => encode(TAGS.sequence, ...items);
 export const set = (...items: readonly Uint8Array[]): Buffer => encode(TAGS.set, ...items);
-/** A positive integer. `bytes`: its big-endian bytes; the first is from 1 to 127. */
+/**
+ * Encodes a positive integer in DER. `bytes` are its big-endian bytes; the first must be from 1 to 127, because a first
+ * byte from 128 on would make the integer negative.
+ */
 export const integer = (bytes: Uint8Array): Buffer => encode(TAGS.integer, bytes);
 export const isTrue = encode(TAGS.boolean, Buffer.of(0xff));
-/** An object identifier. `hex`: its encoded content in hexadecimal digits. */
+/** Encodes an object identifier in DER. `hex` is its content in hexadecimal digits. */
 export const oid = (hex: string): Buffer => encode(TAGS.oid, Buffer.from(hex, 'hex'));
 export const utf8String = (text: string): Buffer => encode(TAGS.utf8String, Buffer.from(text));
 export const octetString = (content: Uint8Array): Buffer => encode(TAGS.octetString, content);
-/** A bit string. The last `unused` bits of `bytes` do not belong to it. */
+/** Encodes a bit string in DER. The last `unused` bits of `bytes` do not belong to the bit string. */
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => encode(TAGS.bitString, Buffer.of(unused), bytes);
-/** A value with the tag [number] around it (EXPLICIT). */
+/** Encodes a value within the tag [number] (EXPLICIT tagging of ASN.1). */
 export const explicit = (number: number, content: Uint8Array): Buffer => encode(0xa0 | number, content);
-/** A string that has the tag [number] instead of its own tag (IMPLICIT). */
+/** Encodes a string with the tag [number] instead of the tag of its type (IMPLICIT tagging of ASN.1). */
 export const implicit = (number: number, content: Uint8Array): Buffer => encode(0x80 | number, content);
 
 /**
- * A time of a certificate. RFC 5280 asks for a UTCTime, whose year has two digits, until 2049. `timestamp`: as in
- * `2026-11-22T15:04:05Z`.
+ * Encodes a time of a certificate in DER, for example `2026-11-22T15:04:05Z`. RFC 5280 requires the type UTCTime, whose
+ * year has two digits, until 2049, and GeneralizedTime after that.
  */
 export function time(timestamp: string): Buffer {
   const digits = timestamp.replaceAll(/[-:T]/g, '');

@@ -5,10 +5,13 @@ import type { HttpHandler } from '../http/http-server.ts';
 
 /** How long a profile takes by default, in seconds, as in Go's net/http/pprof. */
 const DEFAULT_SECONDS = 30;
-/** How long a profile may take, in seconds: a CPU profile has up to a thousand samples per second. */
+/**
+ * How long a profile may take, in seconds. A CPU profile has up to a thousand samples per second, so a longer one would
+ * be too large.
+ */
 const MAX_SECONDS = 60;
 
-/** Takes profiles, one at a time. */
+/** Serves CPU and heap profiles of this process. Only one profile is taken at a time. */
 export class ProfileHandlers {
   private readonly profiler: Profiler;
   private readonly clock: Clock;
@@ -19,7 +22,10 @@ export class ProfileHandlers {
     this.clock = clock;
   }
 
-  /** Takes a profile of `?seconds=`, by default 30 and at most 60. */
+  /**
+   * Returns the handler for one kind of profile. The query parameter `seconds` is the duration of the profile: by
+   * default 30, at most 60.
+   */
   handler(kind: keyof Profiler, fileName: string): HttpHandler {
     return async ({ query, signal }) => {
       const text = query.get('seconds') ?? String(DEFAULT_SECONDS);

@@ -6,20 +6,26 @@ import type { Clock, Ms } from '../../env/clock.ts';
 
 /** How long a request waits for the API server to review it, as in controller-runtime. */
 const DEADLINE: Ms = 10_000;
-/** How many positive and how many negative answers are cached. Negative ones cannot evict positive ones. */
+/**
+ * How many positive answers are cached, and how many negative ones. They have separate caches, so that unknown tokens
+ * cannot evict the answers for valid tokens.
+ */
 const MAX_ENTRIES = 512;
-/** How many reviews the API server gets at the same time, however many clients send unknown tokens. */
+/**
+ * How many reviews (TokenReviews or SubjectAccessReviews) the API server gets at the same time, however many clients
+ * send unknown tokens.
+ */
 const LANES = 4;
-/** How many further reviews wait for their turn. */
+/** How many further reviews wait until another review has ended. When more come, they fail at once. */
 const MAX_WAITING = 256;
 
 export interface ReviewsOptions {
   readonly clock: Clock;
-  /** The review in words, for errors. */
+  /** The kind of review, for error messages, e.g. `the review of a token`. */
   readonly what: string;
-  /** How long an answer other than `undefined` is used. */
+  /** How long a positive answer (any value except `undefined`) is cached. */
   readonly keepPositive: Ms;
-  /** How long the answer `undefined` is used. */
+  /** How long a negative answer (`undefined`) is cached. */
   readonly keepNegative: Ms;
 }
 
@@ -28,7 +34,10 @@ interface Answer<A> {
   readonly at: Ms;
 }
 
-/** Asks the API server to review something, and caches the answers for a limited time. Errors are not cached. */
+/**
+ * Asks the API server to review tokens or permissions, and caches the answers for a limited time. Errors are not
+ * cached.
+ */
 export class Reviews<A> {
   private readonly options: ReviewsOptions;
   private readonly positive = new Lru<Answer<A>>({ maxEntries: MAX_ENTRIES });
@@ -42,7 +51,7 @@ export class Reviews<A> {
     this.options = options;
   }
 
-  /** Returns the answer for `key`: a cached one, or that of `ask`. `undefined` is the negative answer. */
+  /** Returns the cached answer for `key`, or the answer of `ask`. The negative answer is `undefined`. */
   async get(
     key: string,
     signal: AbortSignal,

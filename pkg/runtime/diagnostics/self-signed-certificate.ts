@@ -19,7 +19,7 @@ export interface CertificateRequest {
   readonly notAfter: Ms;
 }
 
-/** Object identifiers in the form of `der.oid`. */
+/** The object identifiers in a certificate, each as the hexadecimal digits of its DER content. */
 const OIDS = {
   ecdsaWithSha256: '2a8648ce3d040302',
   commonName: '550403',
@@ -30,7 +30,7 @@ const OIDS = {
   serverAuth: '2b06010505070301',
 } as const;
 
-/** X.509 version 3 is the number 2. */
+/** In a certificate, X.509 version 3 has the number 2. */
 const VERSION_3 = der.explicit(0, der.integer(Buffer.of(2)));
 const SIGNATURE_ALGORITHM = der.sequence(der.oid(OIDS.ecdsaWithSha256));
 /** The bit 0 of the key usage: digitalSignature. */
@@ -40,8 +40,9 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Creates a P-256 key and a certificate of a TLS server that the same key signs. Node.js has no function that builds a
- * certificate, and the libraries for it would be a quarter of the manager's bundle; OpenSSL makes key and signature.
+ * Creates a P-256 key and a self-signed certificate of a TLS server. Node.js has no function that builds a certificate,
+ * and the libraries for it would be a quarter of the manager's bundle. So this code encodes the certificate itself;
+ * OpenSSL makes the key and the signature.
  */
 export function selfSignedCertificate(request: CertificateRequest, random: Random): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -67,7 +68,8 @@ const nameOf = (commonName: string): Buffer =>
   der.sequence(der.set(der.sequence(der.oid(OIDS.commonName), der.utf8String(commonName))));
 
 /**
- * A serial number of 16 bytes, whose first byte is from 64 to 127, so that the number is positive and has no leading 0.
+ * Returns a serial number of 16 bytes. Its first byte is from 64 to 127, so that the number is positive and has no
+ * leading 0.
  */
 function newSerial(random: Random): Buffer {
   const bytes = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');

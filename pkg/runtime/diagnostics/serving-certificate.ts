@@ -84,13 +84,17 @@ export class ServingCertificate implements TlsSource {
     }
   }
 
-  /** Returns the settings with the present certificate; `undefined` if it is the one in use. */
+  /**
+   * Reads or renews the certificate. Returns the TLS settings with this certificate; `undefined` if the server uses it
+   * already.
+   */
   private async next(signal: AbortSignal): Promise<SecureContextOptions | undefined> {
     const { current } = this;
     const pair = await this.read(signal);
     if (pair.cert === current?.cert && pair.key === current.key) return undefined;
     const settings = { ...this.options.settings, cert: pair.cert, key: pair.key };
-    // Throws if the key does not belong to the certificate: the files are replaced one after the other.
+    // Throws if the key does not belong to the certificate. That can happen while the two files are replaced one after
+    // the other.
     createSecureContext(settings);
     const expiresAt = new X509Certificate(pair.cert).validToDate.getTime();
     this.current = { ...pair, expiresAt };

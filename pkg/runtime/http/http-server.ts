@@ -31,12 +31,14 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-/** A function that responds to an HTTP request. Authorization is a handler that wraps another handler. */
+/**
+ * A function that responds to an HTTP request. A handler can wrap another handler, for example to authorize requests.
+ */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse> | HttpResponse;
 
 /** The key, certificate and TLS settings of a server. */
 export interface TlsSource {
-  /** Returns the settings for the start. Throws if there is no usable certificate. */
+  /** Returns the TLS settings with which the server starts. Throws if there is no usable certificate. */
   load(signal: AbortSignal): Promise<SecureContextOptions>;
   /** Calls `apply` after each change of the certificate, until the signal aborts. */
   watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void>;
@@ -86,7 +88,9 @@ export class HttpServer implements Runnable {
     await untilAborted(signal, () => this.listening.promise);
   }
 
-  /** Resolves when the server listens. The result is the address with the actual port. */
+  /**
+   * Resolves when the server listens. The result is the address with the actual port, also if the configured port is 0.
+   */
   address(): Promise<ListenAddress> {
     return this.listening.promise;
   }

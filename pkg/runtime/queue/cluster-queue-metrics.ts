@@ -2,10 +2,13 @@ import { Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ClusterQueueMetrics } from './cluster-queue.ts';
 
-/** The buckets reach from an immediate turn to eight hours: EKS takes some minutes for each profile that goes first. */
+/**
+ * The buckets for the time, in seconds, that a change of a Fargate profile waits. They reach up to eight hours, because
+ * EKS takes some minutes for each change that goes first.
+ */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
-/** Registers the metrics of the queues of profile changes. */
+/** Registers the metrics of the queues of Fargate profile changes. */
 export function clusterQueueMetrics(registry: Registry): ClusterQueueMetrics {
   const waits = new Histogram({
     name: 'capaf_cluster_queue_wait_seconds',

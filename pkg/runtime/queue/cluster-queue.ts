@@ -7,7 +7,8 @@ export interface QueueEntry {
   /** The ID of this entry, which is unique across the queues of all EKS clusters. The function `wake` gets this ID. */
   readonly id: string;
   /**
-   * The name of the Fargate profile. Other entries get this name when they have to wait until its change has finished.
+   * The name of the Fargate profile to change. While its change is under way, the queue gives this name to the entries
+   * that wait for it.
    */
   readonly name: string;
   /** Whether this entry goes before all entries that are not urgent. */
@@ -23,7 +24,7 @@ export type TurnDecision =
   | { readonly kind: 'granted' }
   | {
       readonly kind: 'wait';
-      /** The name of the Fargate profile whose change must finish before this entry can get a turn. */
+      /** The name of the Fargate profile whose change must finish before this entry may start its change. */
       readonly ahead: string;
       /** How that Fargate profile is being changed, in words, e.g. `starting`. */
       readonly doing: string;
@@ -33,7 +34,7 @@ export type TurnDecision =
        */
       readonly isUnverified: boolean;
     }
-  /** The queue of the EKS cluster grants no turn until this monotonic time. */
+  /** The queue of the EKS cluster lets no entry start its change before this monotonic time. */
   | { readonly kind: 'closed'; readonly until: Ms };
 
 /** A change of a Fargate profile that EKS is making. */
@@ -41,33 +42,41 @@ interface InFlightChange {
   readonly name: string;
   readonly doing: string;
   readonly isUnverified: boolean;
-  /** The ID of the entry whose reconciles observe this change; undefined if the change is unverified. */
+  /**
+   * The ID of the entry whose reconciles check whether EKS has finished this change; undefined if the change is
+   * unverified, i.e. if no reconcile checks it.
+   */
   readonly observer: string | undefined;
   /** The monotonic time at which this change in EKS was most recently observed. */
   readonly observedAt: Ms;
 }
 
 interface WaitingEntry extends QueueEntry {
-  /** The monotonic times of the first and of the latest request for a turn. */
+  /**
+   * The monotonic time of the first request for a turn (the permission to start the change), and of the latest request.
+   */
   readonly waitsSince: Ms;
   readonly requestedAt: Ms;
 }
 
 export interface ClusterQueueMetrics {
-  /** Records how long an entry has waited for a turn that it was granted. */
+  /** Records how long an entry has waited until it got its turn, i.e. until it could start its change in EKS. */
   recordWait(span: Ms): void;
-  /** Reports the number of entries that wait for a turn from now on. */
+  /** Makes the metrics report, from now on, how many entries wait for their turn. `count` returns this number. */
   watchWaiting(count: () => number): void;
 }
 
 interface Queue {
   inFlight: InFlightChange | undefined;
   closedUntil: Ms;
-  /** The entries that were refused a turn, by their `id`. */
+  /** The entries that were refused a turn and wait, by their `id`. */
   readonly waiting: Map<string, WaitingEntry>;
-  /** The next turn is reserved until a given time for the entry that this queue has woken. */
+  /** The entry that this queue has woken. Until the given time, entries that go after it get no turn. */
   reservation: { readonly id: string; readonly until: Ms } | undefined;
-  /** The entry that was granted a turn, until its change is accepted by EKS or the turn is released. */
+  /**
+   * The entry that has the turn: it may start its change in EKS. Its turn ends when EKS has accepted the change, or
+   * when the entry gives the turn back.
+   */
   turnHolder: QueueEntry | undefined;
   /** The monotonic time at which this queue was most recently used. */
   lastUsedAt: Ms;
@@ -78,25 +87,26 @@ interface Queue {
  * reconciles observed the change may have been deleted.
  */
 export const IN_FLIGHT_TTL: Ms = 35_000;
-/** How long the queue of an EKS cluster reserves the next turn for the entry that it has woken. */
+/**
+ * How long the queue of an EKS cluster keeps the next turn (the permission to start a change) for the entry that the
+ * queue has woken.
+ */
 const RESERVATION_TTL: Ms = 5_000;
 /**
  * The queue of an EKS cluster is removed when it was not used for this long, because the EKS cluster may have been
  * deleted.
  */
 const UNUSED_QUEUE_TTL: Ms = 600_000;
-/**
- * An entry whose latest request for a turn is older than this is no longer woken: a waiting entry requests its turn
- * every 30 s.
- */
+/** A waiting entry asks for its turn again every 30 s. An entry that has not asked for this long is no longer woken. */
 const WAITING_ENTRY_TTL: Ms = 40_000;
 
 /**
  * Keeps one queue of profile changes for each EKS cluster, because EKS creates or deletes only one Fargate profile of a
  * cluster at a time. An entry of a queue may start its change in EKS when the entry has the turn.
  *
- * A queue is no lock. Its state follows from observations, and a state that is lost only costs a call that EKS rejects,
- * and a wait. EKS decides; {@link markInFlight} and {@link close} record what EKS reports.
+ * A queue is no lock: EKS itself rejects a second change at the same time. The state of a queue only follows from
+ * observations; {@link markInFlight} and {@link close} record the answers of EKS. If the state is lost, an entry sends
+ * a call that EKS rejects, and waits after that.
  */
 export class ClusterQueue {
   private readonly clock: Clock;
@@ -105,8 +115,8 @@ export class ClusterQueue {
   private readonly queues = new Map<string, Queue>();
 
   /**
-   * The function `wake` gets the ID of the entry that should request its turn. A lost wake-up only costs time, because
-   * each waiting entry requests its turn again after a while.
+   * The function `wake` gets the ID of an entry that should call `requestTurn`. A lost wake-up only costs time, because
+   * each waiting entry requests its turn again every 30 s.
    */
   constructor(options: {
     readonly clock: Clock;
@@ -120,8 +130,8 @@ export class ClusterQueue {
   }
 
   /**
-   * Whether the EKS cluster has no queue here, e.g. because the manager has just started. The caller can then fill the
-   * queue of the EKS cluster from the recorded status of the Kubernetes objects.
+   * Whether this manager has no queue for the EKS cluster, e.g. because the manager has just started. The caller can
+   * then fill the queue from the recorded status of the Kubernetes objects.
    */
   isUnknown(queueName: string): boolean {
     return !this.queues.has(queueName);
@@ -174,8 +184,8 @@ export class ClusterQueue {
       const now = this.clock.monotonic();
       queue.waiting.set(entry.id, { ...entry, waitsSince: now, requestedAt: now });
     }
-    // The waiting entries know only that they wait for this entry. They must request their turn again to learn for
-    // which change they wait now.
+    // Each waiting entry was told to wait for the entry whose turn has ended. It must request its turn again to learn
+    // for which change it waits now.
     if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
       for (const id of queue.waiting.keys()) this.wake(id);
     } else this.wakeNext(queue);

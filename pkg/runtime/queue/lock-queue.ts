@@ -2,19 +2,19 @@ import type { Clock, Ms } from '../../env/clock.ts';
 
 interface WaitingEntry {
   readonly names: readonly string[];
-  /** The monotonic time of the latest request. */
+  /** The monotonic time of the latest request for the lock. */
   readonly requestedAt: Ms;
 }
 
 /**
- * An entry that has not asked again for this long has lost its place. An entry asks again when it is woken, and at the
- * latest after about a second.
+ * An entry that has not asked for the lock again for this long loses its place in the queue. An entry asks again when
+ * it is woken, and at the latest after about a second.
  */
 const WAITING_ENTRY_TTL: Ms = 5_000;
 
 /**
- * A lock per name, without a worker that waits: who does not get the lock is told so, keeps a place in line, and is
- * woken when its turn has come. First come, first served.
+ * A lock per name, for which no worker waits. A caller that does not get the lock keeps a place in the queue, and is
+ * woken when it can get the lock. The entries get the lock in the order of their first requests.
  */
 export class LockQueue {
   private readonly clock: Clock;
@@ -23,21 +23,24 @@ export class LockQueue {
   /** The entries that were refused the lock, by their ID, in the order of their first request. */
   private readonly waiting = new Map<string, WaitingEntry>();
 
-  /** The function `wake` gets the ID of the entry that should ask again. A lost wake-up only costs time. */
+  /**
+   * The function `wake` gets the ID of the entry that should call `tryRun` again. A lost wake-up only costs time,
+   * because a waiting entry asks again after about a second.
+   */
   constructor(options: { readonly clock: Clock; readonly wake: (id: string) => void }) {
     this.clock = options.clock;
     this.wake = options.wake;
   }
 
   /**
-   * Locks all of `names`, runs `work`, and unlocks the names. Returns `undefined`, and does not run `work`, if one of
-   * the names is locked or an entry ahead waits for it.
+   * Locks all of `names`, runs `work`, and unlocks the names. If one of the names is locked, or if an earlier entry
+   * waits for it, returns `undefined` and does not run `work`.
    */
   tryRun<A>(id: string, names: readonly string[], work: () => Promise<A>): Promise<A> | undefined {
     const now = this.clock.monotonic();
     for (const [each, { requestedAt }] of this.waiting)
       if (now - requestedAt >= WAITING_ENTRY_TTL) this.waiting.delete(each);
-    // An entry that asks again keeps its place.
+    // `set` keeps the position of a known ID in the Map. So an entry that asks again keeps its place in the queue.
     this.waiting.set(id, { names, requestedAt: now });
     if (!this.next().includes(id)) return undefined;
     this.waiting.delete(id);
@@ -54,7 +57,10 @@ export class LockQueue {
     }
   }
 
-  /** The waiting entries none of whose names is locked, or wanted by an entry ahead. */
+  /**
+   * Returns the IDs of the waiting entries that can get the lock now: none of their names is locked, and no earlier
+   * entry waits for any of them.
+   */
   private next(): readonly string[] {
     const taken = new Set(this.locked);
     const ids: string[] = [];

@@ -16,8 +16,8 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
 /**
- * Once in this number of hand-outs, a worker gets the key that has been ready for the longest time, whatever its
- * priority. Such a key must have been ready for long.
+ * Of this number of keys that the workqueue hands out, one is the key that has been ready for the longest time,
+ * whatever its priority. It must have been ready for more than ten seconds.
  */
 const HAND_OUTS_PER_OLD_KEY = 4;
 
@@ -92,7 +92,10 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.shares?.finish(backend);
   }
 
-  /** The oldest item, if it is old and if this hand-out is for an old item. */
+  /**
+   * Returns the item that has been ready for the longest time, if it has been ready for more than ten seconds and if
+   * the latest three items were chosen by priority; otherwise undefined.
+   */
   private oldItem(now: Ms): Item | undefined {
     if (this.handOutsSinceOldKey < HAND_OUTS_PER_OLD_KEY - 1) return undefined;
     let oldest: Item | undefined;

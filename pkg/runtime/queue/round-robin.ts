@@ -2,12 +2,12 @@ import type { Ms } from '../../env/clock.ts';
 import type { Claim } from './worker-shares.ts';
 
 /**
- * An item that has been ready for this long is old. A pass takes well under a second, and a pass that waits for AWS
- * ends after about ten seconds.
+ * An item that has been ready for this long is old, and goes before the other items of its group. A reconcile takes
+ * well under a second, and a reconcile that waits for AWS ends after about ten seconds.
  */
 const OLD_AFTER: Ms = 10_000;
 
-/** What the round robin reads from an item. */
+/** The fields of an item by which the round robin chooses the next item. */
 export interface RoundRobinItem {
   readonly id: string;
   readonly namespace: string;
@@ -27,7 +27,10 @@ export const isOld = ({ readySince }: RoundRobinItem, now: Ms): boolean => now -
  * two groups only while the cluster moves to another region or identity.
  */
 export class RoundRobin<Item extends RoundRobinItem> {
-  /** The items by namespace, group and ID. A namespace or group that had its turn moves to the end of its Map. */
+  /**
+   * The items by namespace, group and ID. When an item is taken, its namespace and its group move to the end of their
+   * Maps.
+   */
   private readonly namespaces = new Map<string, Map<string, Map<string, Item>>>();
   private count = 0;
 
@@ -54,7 +57,7 @@ export class RoundRobin<Item extends RoundRobinItem> {
     return true;
   }
 
-  /** Removes the item and ends the turn of its group and its namespace. */
+  /** Removes the item. Its group and its namespace then come last in the round robin. */
   take(item: Item): void {
     this.delete(item);
     moveToEnd(this.namespaces, item.namespace);
@@ -63,9 +66,9 @@ export class RoundRobin<Item extends RoundRobinItem> {
   }
 
   /**
-   * The first item of each group, in the order of the turns of the namespaces and of their groups. An item that has
-   * been ready for long is the first of its group, whatever its `order`. Otherwise objects that fail again and again
-   * would keep objects with a later `order` waiting.
+   * Yields the first item of each group, in the round-robin order of the namespaces and of their groups. An item that
+   * has been ready for long is the first of its group, whatever its `order`. Otherwise objects that fail again and
+   * again would keep objects with a later `order` waiting.
    */
   *inTurn(now: Ms): Generator<Item> {
     for (const groups of this.namespaces.values()) {
@@ -77,7 +80,7 @@ export class RoundRobin<Item extends RoundRobinItem> {
     }
   }
 
-  /** The item that has been ready for the longest time, among the items that `claim` allows within their shares. */
+  /** Returns the item that has been ready for the longest time, among the items for which `claim` returns `share`. */
   oldest(claim: (item: Item) => Claim): Item | undefined {
     let oldest: Item | undefined;
     for (const groups of this.namespaces.values()) {

@@ -26,7 +26,7 @@ interface Use {
 interface RegionShares {
   readonly perIdentity: number;
   readonly running: number;
-  /** The number of running keys, without the keys beyond the share of an identity or of the region. */
+  /** The number of running keys that count: not the keys beyond the share of their identity or of the region. */
   readonly counted: number;
 }
 
@@ -41,9 +41,9 @@ interface Shares {
  * Divides the workers equally between the regions that have work, and the workers of a region equally between its
  * identities. A region that is alone may use all workers.
  *
- * A region or identity that has taken more workers than its share, before other work came, counts only with its share.
- * So the other work gets its share at once, from additional workers, and does not wait until a region that does not
- * answer gives workers back.
+ * A region may have taken more workers than its share before keys of other regions came. Its workers beyond the share
+ * then do not count, and the workqueue gives additional workers to the other regions at once. So the other regions do
+ * not wait until a region that does not answer gives workers back. The same holds for the identities of a region.
  */
 export class WorkerShares {
   /** The largest number of keys that are processed at the same time. */
@@ -52,7 +52,7 @@ export class WorkerShares {
   /** Region → identity → the numbers of ready and running keys of the workqueue that call AWS there. */
   private readonly regions = new Map<string, Map<string, Use>>();
   private running = 0;
-  /** The shares, computed from the numbers above when they are needed. */
+  /** The shares, computed from `regions` when they are needed; undefined after each change of `regions`. */
   private shares: Shares | undefined;
 
   constructor(workers: number) {
@@ -78,7 +78,7 @@ export class WorkerShares {
     this.change(backend, (use) => (use.running -= 1));
   }
 
-  /** Returns how a ready key with this backend may be processed now. */
+  /** Returns whether a ready key with this region and identity may be processed now, and whether within its shares. */
   claim({ region, identity }: Backend): Claim {
     if (this.running >= this.most) return 'none';
     this.shares ??= this.computeShares();

@@ -37,7 +37,10 @@ export interface WorkqueueOptions {
    * every call of `get` gets a key as soon as a key is ready.
    */
   readonly workers?: number;
-  /** Returns the place of a key. Called when the key becomes ready, and when a ready key is added again. */
+  /**
+   * Returns the cluster, order, region and identity of a key. Called when the key becomes ready, and when a ready key
+   * is added again.
+   */
   readonly placementOf?: (key: ObjectKey) => Placement;
 }
 
@@ -240,7 +243,10 @@ export class Workqueue {
     return ready;
   }
 
-  /** Updates the place of a ready key, which keeps its turn if its place is the same. */
+  /**
+   * Moves a ready key to its new place if its cluster, region, identity, order or priority has changed. Otherwise the
+   * key keeps its position in the workqueue.
+   */
   private replace(item: Item, before: ReadyKey): void {
     const placement = this.placementOf(item.key);
     const isSame = groupOf(placement) === before.group && placement.order === before.order;
