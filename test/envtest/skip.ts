@@ -2,9 +2,9 @@ import type { Context } from 'mocha';
 import { BinariesMissing } from './binaries/binaries.ts';
 
 /**
- * Returns a function for `Promise.catch`. If the error is that a binary is missing, the function skips the test and
- * writes a message to stderr, otherwise it throws the error. Binaries other than etcd, kube-apiserver and kubectl are
- * not in the envtest archive and need Go.
+ * Returns a function for `Promise.catch` that skips the test if the error is a missing binary, and rethrows every other
+ * error. A skipped test writes a message to stderr. A machine without Go can lack all binaries but etcd, kube-apiserver
+ * and kubectl, which the envtest archive has.
  */
 export function skipIfBinariesMissing(test: Context): (error: unknown) => never {
   return (error) => {

@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
 
-/** The URL of the index that setup-envtest uses. It lists all envtest archives with their sha512. */
+/**
+ * The index that setup-envtest uses too. It lists the official envtest archives of Kubernetes with the sha512 of each.
+ */
 export const ENVTEST_INDEX_URL =
   'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
 
@@ -29,17 +31,14 @@ export interface Archive {
 
 export interface DownloadOptions {
   readonly indexUrl: string;
-  /**
-   * The cache directory. The binaries are written to a subdirectory whose name has the Kubernetes version of the
-   * archive.
-   */
+  /** The cache directory. The binaries are written to its subdirectory `<Kubernetes version>-<platform>`. */
   readonly root: string;
   readonly report: (line: string) => void;
 }
 
 /**
- * Downloads etcd, kube-apiserver and kubectl in an official envtest archive. If the download fails, returns the error
- * message, otherwise undefined.
+ * Downloads the official envtest archive, and extracts etcd, kube-apiserver and kubectl into the cache directory.
+ * Returns the error message if the download fails, otherwise undefined.
  */
 export async function downloadArchive({ indexUrl, root, report }: DownloadOptions): Promise<string | undefined> {
   const started = performance.now();
@@ -73,8 +72,8 @@ export async function downloadArchive({ indexUrl, root, report }: DownloadOption
 }
 
 /**
- * Returns the envtest archive of the Kubernetes version in go.mod. If the index does not list that archive, returns the
- * archive of the newest patch release of the same minor version.
+ * Chooses the envtest archive of the Kubernetes version in test/envtest/go.mod. If the index does not list that
+ * archive, chooses the newest patch release of the same minor version.
  */
 export function chooseArchive(index: unknown): Archive | undefined {
   const [major, minor] = versionParts(KUBERNETES_VERSION);

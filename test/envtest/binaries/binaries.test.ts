@@ -32,8 +32,8 @@ async function executable(path: string, content = '#!/bin/sh\n'): Promise<string
 }
 
 /**
- * A shell script instead of the real `go`. It answers `go version`. For a build it writes its arguments and its Go
- * settings to the output file.
+ * A shell script that stands for the `go` command. For `go version` it prints a version. For a build it writes its
+ * arguments and the Go environment variables to the output file, which the tests then read.
  */
 const FAKE_GO = `#!/bin/sh
 if [ "$1" = version ]; then echo go version go9.9.9 test/test; exit 0; fi

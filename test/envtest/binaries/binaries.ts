@@ -16,11 +16,10 @@ import {
 
 const KUBERNETES_BINARIES = ['kube-apiserver', 'etcd', 'kubectl', 'kube-controller-manager'] as const;
 const CLUSTER_API_BINARIES = ['cluster-api-manager', 'clusterctl'] as const;
-/** The program that `make test-gitops` runs besides Flux and Argo CD. */
 const OPERATOR_BINARIES = ['cluster-api-operator'] as const;
-/** The programs with which `make test-gitops` runs Flux and Argo CD. */
+/** The programs that `make test-gitops` runs from the Go module test/gitops. */
 const GITOPS_BINARIES = ['kustomize-controller', 'argocd-engine', 'kstatus'] as const;
-/** The API server that `make test-compatibility` runs besides kube-apiserver. */
+/** kube-apiserver of the oldest Kubernetes version that `make test-compatibility` tests. */
 const COMPATIBILITY_BINARIES = ['oldest-kube-apiserver'] as const;
 /** The binaries that `make test` needs. */
 export const TEST_BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
@@ -60,15 +59,19 @@ export class BinariesMissing extends Error {
   }
 }
 
-/** Returns the cache directory for the binaries. All checkouts of this project on a machine share it. */
+/**
+ * Returns the cache directory of the test binaries. All checkouts of a user share it, so that each binary is downloaded
+ * or built only once.
+ */
 export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   const base = env.XDG_CACHE_HOME ? env.XDG_CACHE_HOME : join(env.HOME ?? homedir(), '.cache');
   return join(base, 'cluster-api-provider-aws-fargate', 'envtest');
 }
 
 /**
- * Returns the paths of binaries. Looks for each binary in the folder KUBEBUILDER_ASSETS, then in the cache. Downloads
- * missing binaries in the official envtest archive, or else builds them with Go, and puts them into the cache.
+ * Returns the path of each named test binary. Takes a binary from the folder KUBEBUILDER_ASSETS, or else from the
+ * cache. Downloads a missing binary in the official envtest archive, or else builds it with Go, and keeps it in the
+ * cache.
  * @throws {BinariesMissing} if a binary can be neither found, downloaded nor built
  */
 export async function resolveBinaries<N extends BinaryName>(
@@ -165,7 +168,7 @@ function directoryOf(root: string, name: BinaryName): string {
   return join(root, `${cacheKeyOf(name)}-${PLATFORM}`);
 }
 
-/** Names the versions of everything from which a binary is built. */
+/** Returns the part of the name of a binary's cache folder that identifies the version of its sources. */
 function cacheKeyOf(name: BinaryName): string {
   if (isIn(CLUSTER_API_BINARIES, name)) return `cluster-api-${CLUSTER_API_VERSION}`;
   if (isIn(OPERATOR_BINARIES, name)) return `cluster-api-operator-${CLUSTER_API_OPERATOR_VERSION}`;
@@ -196,8 +199,8 @@ async function isExecutable(path: string): Promise<boolean> {
 }
 
 /**
- * Removes temporary folders from the cache. The caller must hold the lock of the cache: then no running process uses
- * these folders, and they were left by processes that were killed.
+ * Removes the temporary folders that killed processes left in the binary cache. The caller must hold the lock of the
+ * cache, because otherwise a running process could still use such a folder.
  */
 async function removeLeftovers(root: string): Promise<void> {
   const entries = await readdir(root);

@@ -22,11 +22,11 @@ const MAX_OUTPUT = 4_000;
 
 interface Recipe {
   readonly what: string;
-  /** The subdirectory of the directory `test` in which `go` runs. */
+  /** The directory of the Go module, below the directory `test`, in which `go` runs. */
   readonly module: 'envtest' | 'gitops' | 'compatibility';
   /**
-   * The build time of the binary on 2 cores. kube-apiserver is built first, with an empty Go build cache, and the later
-   * builds use the cache of the earlier ones.
+   * The build time of the binary on 2 cores, for a progress message. kube-apiserver is built first with an empty Go
+   * build cache, and later builds take less time because they use that cache.
    */
   readonly duration: string;
   /** Returns the arguments of `go`, and the name of the file that `go` then writes to the given directory. */
@@ -43,7 +43,10 @@ function linkerFlags(version: string, packagePath: string): string {
   return ['-s', '-w', ...Object.entries(stamp).map(([name, value]) => `-X ${packagePath}.${name}=${value}`)].join(' ');
 }
 
-/** A recipe for a main package that one of the Go modules below the directory `test` has or requires. */
+/**
+ * Returns the recipe of a binary whose main package belongs to a Go module below the directory `test`, or to a
+ * dependency of that module.
+ */
 function fromOwnModule(
   name: BinaryName,
   duration: string,
@@ -144,7 +147,6 @@ export async function goVersion(env: NodeJS.ProcessEnv): Promise<string | undefi
   );
 }
 
-/** Builds a binary from Go modules and writes it to the given directory. */
 export async function buildFromGo({ name, directory, env, report }: BuildOptions): Promise<void> {
   const recipe = RECIPES[name];
   const started = performance.now();

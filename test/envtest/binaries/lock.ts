@@ -3,11 +3,14 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The heartbeat: at this interval, the process that holds the lock updates the modification time of the lock file. */
+/**
+ * The interval at which the process that holds a lock updates the modification time of the lock file. The update shows
+ * other processes that the holder still runs.
+ */
 const HEARTBEAT_MS = 5_000;
 /**
- * A lock is stale if its file was not modified for this time. The process id in the lock file is not enough, because a
- * process in a container does not see the processes of other containers.
+ * A lock file that was not modified for this time is stale: its holder is dead. The process id in the lock file does
+ * not show that, because a process in a container does not see the processes of other containers.
  */
 const STALE_MS = 60_000;
 const POLL_MS = 500;
@@ -49,8 +52,8 @@ export async function withLock<T>(path: string, work: () => Promise<T>, { onWait
 }
 
 /**
- * Tries to create the lock file. Creates it as a hard link to a file that already has its content, so that other
- * processes never read a lock file that does not yet name its owner.
+ * Tries to create the lock file, as a hard link to a file that already names the owner. So other processes never read a
+ * lock file without an owner.
  */
 async function acquire(path: string): Promise<boolean> {
   const own = `${path}.${randomUUID()}`;
@@ -80,8 +83,8 @@ async function isStale(path: string, content: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock file. If another process has replaced the stale lock by its own in the meantime, puts the lock
- * file of that process back.
+ * Removes a stale lock file. If another process has already replaced the stale lock file by its own, puts that lock
+ * file back.
  */
 async function discard(path: string, stale: string): Promise<void> {
   const aside = `${path}.stale.${randomUUID()}`;

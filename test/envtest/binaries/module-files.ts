@@ -10,9 +10,12 @@ import { CLUSTER_API_VERSION } from './versions.ts';
 export interface ModuleFiles {
   /** The path and the version of the module, e.g. `sigs.k8s.io/cluster-api@v1.12.8`. */
   readonly module: string;
-  /** The name of the directory in the cache. It contains the version of the module. */
+  /**
+   * The name of the cache directory for the files. It must contain the version of the module, because an existing
+   * directory is never updated.
+   */
   readonly name: string;
-  /** The binary that is of no use without the files. */
+  /** The binary that needs the files. The error message for missing files names it. */
   readonly neededBy: BinaryName;
 }
 
@@ -44,7 +47,10 @@ export async function cachedFromModule(
   return cached;
 }
 
-/** {@link cachedFromModule} for the module of Cluster API; `name` is the last part of the name of the directory. */
+/**
+ * Calls {@link cachedFromModule} for the Go module of Cluster API. `name` is the suffix of the name of the cache
+ * directory.
+ */
 export const cachedFromClusterApi = (
   name: string,
   write: (module: string, directory: string) => Promise<void>,

@@ -3,14 +3,14 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 const GO_ARCH: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', ia32: '386' };
 
-/** Returns the version that a pattern finds in a file of the directory `test`. */
+/** Returns a version from a file below the directory `test`: the first group of the pattern. */
 function pinned(pattern: RegExp, path: string): string {
   const version = pattern.exec(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))?.[1];
   if (version === undefined) throw new Error(`test/${path} does not match ${String(pattern)}`);
   return version;
 }
 
-/** Returns the version of a Go module that a go.mod file of the directory `test` requires. */
+/** Returns the version of a Go module that the go.mod of a subdirectory of `test` requires. */
 const pinnedInGoMod = (module: string, directory = 'envtest'): string =>
   pinned(new RegExp(`^(?:\\t|require )${module} (v\\S+)`, 'm'), `${directory}/go.mod`);
 
@@ -26,16 +26,17 @@ export const KUSTOMIZE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/kus
 /** The version of Flux's source-controller, of which the tests use the CRDs. It is set in test/gitops/go.mod. */
 export const SOURCE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/source-controller/api', 'gitops');
 
-/** The version of Argo CD, of which the tests use the CRD and the test of health scripts. */
+/**
+ * The version of Argo CD whose CRD the tests apply, and whose own test runs the health script of AWSFargateProfiles.
+ */
 export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script.sh');
 
 /**
- * The version of the core manager of Cluster API and of clusterctl. From version 1.14 on, the go.mod of Cluster API has
- * a `replace` directive, which makes `go install` fail.
+ * The version of Cluster API from which the tests build the core manager and clusterctl. `go install` cannot build
+ * Cluster API 1.14 or newer, because its go.mod has a `replace` directive.
  */
 export const CLUSTER_API_VERSION = 'v1.12.8';
 
-/** The version of cluster-api-operator. */
 export const CLUSTER_API_OPERATOR_VERSION = 'v0.28.0';
 
 /** The version of Cluster API Provider AWS whose manifests tests use. */
@@ -52,7 +53,10 @@ export function versionParts(version: string): readonly [major: string, minor: s
   return [major, minor, patch];
 }
 
-/** The hash of the sources of the programs in test/gitops, and of the versions of the modules that they use. */
+/**
+ * Returns a hash of the sources of the programs in test/gitops and of the versions of their modules. The hash names the
+ * cache folder of the programs, so that changed programs are built again.
+ */
 export function gitopsSourcesHash(directory = new URL('../../gitops/', import.meta.url)): string {
   const commands = readdirSync(new URL('cmd/', directory), { recursive: true, encoding: 'utf8' });
   const files = ['go.mod', 'go.sum', ...commands.filter((path) => path.endsWith('.go')).map((path) => `cmd/${path}`)];

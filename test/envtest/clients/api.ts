@@ -118,7 +118,9 @@ export interface ApiTarget {
 export class ApiClient {
   readonly #target: ApiTarget;
   readonly #agent: Agent;
-  /** The clients that were derived from this client. Each has connections of its own. */
+  /**
+   * The clients that `withToken` and `withUserAgent` derived from this client. `close` closes their connections too.
+   */
   readonly #derived: ApiClient[] = [];
 
   constructor(target: ApiTarget) {
@@ -126,12 +128,18 @@ export class ApiClient {
     this.#agent = new Agent({ keepAlive: true, ca: target.ca });
   }
 
-  /** Returns a client of the same API server that sends the token of another user. `close` closes that client too. */
+  /**
+   * Returns a client of the same API server that sends the token of another user. `close` of this client also closes
+   * the returned client.
+   */
   withToken(token: string): ApiClient {
     return this.#derive({ token });
   }
 
-  /** Returns a client of the same API server that sends another user agent. `close` closes that client too. */
+  /**
+   * Returns a client of the same API server that sends another user agent. `close` of this client also closes the
+   * returned client.
+   */
   withUserAgent(userAgent: string): ApiClient {
     return this.#derive({ userAgent });
   }

@@ -65,8 +65,8 @@ async function applyCrd(api: ApiClient, crd: CrdManifest): Promise<void> {
     },
     { what: `the condition Established of ${crd.metadata.name}` },
   );
-  // The condition Established of a CRD means only that the API server has accepted the names in the CRD. A moment
-  // later, the API server serves the kind and lists it in discovery.
+  // The condition Established of a CRD means only that the API server has accepted the names in the CRD. The API server
+  // serves the kind and lists it in discovery a moment later.
   for (const { name: version, served } of crd.spec.versions) {
     if (!served) continue;
     const group = `/apis/${crd.spec.group}/${version}`;
@@ -88,12 +88,11 @@ async function expectWatch(api: ApiClient, path: string): Promise<void> {
   const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: true };
   const seen = new AbortController();
   const signal = AbortSignal.any([seen.signal, AbortSignal.timeout(WATCH_TIMEOUT_MS)]);
-  // The first event of the watch is an existing object or, if there is none, the bookmark at the end of the initial
-  // events.
+  // The watch sends at least one event: an existing object or, if there is none, the bookmark after the initial events.
   try {
     for await (const _event of api.watch(path, query, signal)) seen.abort();
   } catch (error) {
-    // Kubernetes 1.30 refuses sendInitialEvents. None of its answers proves that a watch has started.
+    // Kubernetes 1.30 refuses sendInitialEvents with status 422, and offers no other proof that a watch has started.
     if (error instanceof ApiError && error.status === 422) return;
     throw error;
   }

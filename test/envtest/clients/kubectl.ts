@@ -7,7 +7,7 @@ const TIMEOUT_MS = 60_000;
 
 export interface KubectlOptions {
   readonly stdin?: string;
-  /** kubectl uses the kubeconfig of this user of the control plane; default: of the administrator. */
+  /** The user of the control plane whose kubeconfig kubectl uses; default: the administrator. */
   readonly user?: string;
   readonly timeoutMs?: number;
 }

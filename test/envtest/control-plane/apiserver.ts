@@ -5,9 +5,9 @@ import { writeServiceAccountKeys } from './credentials.ts';
 import { waitUntilUp, type ProcessOptions, type ServerProcess } from './process.ts';
 
 /**
- * Settings of the Go garbage collector for kube-apiserver. GOGC=800 saves a fifth of the CPU time of its start, but
- * with GOGC=800 alone the heap can grow to nine times the live data: 4.3 GB after five minutes of the tests in
- * test/grid. So GOMEMLIMIT limits the memory.
+ * Settings of the Go garbage collector of kube-apiserver. GOGC=800 saves a fifth of the CPU time of a start of
+ * kube-apiserver. GOMEMLIMIT limits the memory, because GOGC=800 alone let the heap grow to 4.3 GB in five minutes of
+ * the tests in test/grid.
  */
 const GO_ENVIRONMENT = { GOGC: '800', GOMEMLIMIT: '1536MiB' };
 

@@ -9,7 +9,6 @@ import { cachedFromModule } from '../binaries/module-files.ts';
 import { CAPA_VERSION } from '../binaries/versions.ts';
 import type { CrdManifest } from '../clients/crds.ts';
 
-/** A webhook as a release of Cluster API Provider AWS contains it. */
 export interface CapaWebhook {
   readonly name: string;
   readonly clientConfig: { readonly service: { readonly name: string; readonly path: string } };
@@ -22,10 +21,10 @@ export interface CapaConfiguration {
   readonly webhooks: readonly CapaWebhook[];
 }
 
-/** The parts of a release of Cluster API Provider AWS that are about AWSFargateProfiles. */
+/** The CRD of AWSFargateProfiles and the webhook configurations in a release of Cluster API Provider AWS. */
 export interface CapaManifests {
   readonly crd: CrdManifest;
-  /** The configurations with the webhooks for all kinds, mutating and validating. */
+  /** All webhook configurations of the release, mutating and validating, for all its kinds. */
   readonly configurations: readonly CapaConfiguration[];
 }
 

@@ -105,13 +105,13 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
   const watchdog = new Watchdog(dir);
   const servers: ServerProcess[] = [];
   const stop = async (): Promise<void> => {
-    // The processes need not shut down cleanly, because the directory with their data is removed.
+    // SIGKILL is enough: the processes need not save their data, because the directory of the data is removed.
     await Promise.all(servers.map((server) => server.stop('SIGKILL')));
     await watchdog.release();
     await rm(dir, { recursive: true, force: true });
   };
-  // A server that was restarted has written to the same log file as before. The pool has already removed the log files
-  // of processes that earlier test files have started.
+  // A restarted server writes to the same log file as before, so each log file is shown once. The log files of earlier
+  // test files are left out, because the pool of control planes has removed them.
   const logs = (): string =>
     [...new Map(servers.map((server) => [server.logPath, server])).values()]
       .filter(({ logPath }) => existsSync(logPath))

@@ -56,8 +56,8 @@ export async function startCoreManager(
 }
 
 /**
- * Writes a conversion webhook with this URL into all CRDs of Cluster API. The server at the URL has the certificate of
- * the API server.
+ * Configures the conversion webhook of all CRDs of Cluster API with this URL. The core manager answers at the URL with
+ * the certificate of the API server, so that certificate is the CA bundle.
  */
 async function convertAt({ api, caPath }: ControlPlane, url: string): Promise<void> {
   const caBundle = await readFile(join(dirname(caPath), 'apiserver.crt'), 'base64');
@@ -71,7 +71,6 @@ async function convertAt({ api, caPath }: ControlPlane, url: string): Promise<vo
     });
 }
 
-/** The CRDs of Cluster API, with the labels that a release of Cluster API adds. */
 export async function coreCrds(): Promise<CrdManifest[]> {
   const crds = await loadCrds(await cachedFromClusterApi('crds', copyCrds));
   return crds.map((crd) => ({

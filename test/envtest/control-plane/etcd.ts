@@ -4,8 +4,8 @@ const MAX_OPERATIONS = 128;
 const ALL = Buffer.from([0]).toString('base64');
 
 /**
- * Returns the command line flags of an etcd cluster with a single member. This etcd may lose its data if the machine
- * crashes, because it does not call fsync.
+ * Returns the command line flags of an etcd cluster with a single member. This etcd does not call fsync, which saves
+ * time, but loses data if the machine crashes.
  */
 export function etcdFlags(dataDirectory: string, clientUrl: string): string[] {
   // prettier-ignore

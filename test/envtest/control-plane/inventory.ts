@@ -1,7 +1,10 @@
 import type { ApiClient } from '../clients/api.ts';
 import type { EtcdContents } from './etcd.ts';
 
-/** The etcd keys of the Leases that the API server itself holds and renews continuously. */
+/**
+ * The etcd keys of the Leases that the API server itself holds. Comparisons ignore them, because the API server renews
+ * these Leases continuously.
+ */
 const OWN_LEASES = /^\/registry\/(leases\/kube-system\/apiserver-|peerserverleases\/)/;
 /**
  * The prefix of the etcd keys of APIServices. The API server creates and deletes an APIService for each served version
@@ -25,8 +28,8 @@ export function differencesOf(expected: EtcdContents, found: EtcdContents): read
 
 /**
  * Returns the changes that give etcd the expected contents: each changed key with its expected value, or with undefined
- * if the key must be deleted. The changes do not delete APIServices: the API server itself deletes an APIService after
- * its CRD, and until then would create the APIService again.
+ * if the key must be deleted. The changes do not delete APIServices. The API server deletes an APIService a moment
+ * after its CRD, and would create it again if a test deleted it first.
  */
 export function changesTo(expected: EtcdContents, found: EtcdContents): ReadonlyMap<string, string | undefined> {
   const extra = [...found.keys()].filter((key) => !expected.has(key) && !key.startsWith(API_SERVICES));

@@ -15,8 +15,8 @@ import type { ServerProcess } from './process.ts';
 const MAX_IDLE = 1;
 const RESET_MS = 20_000;
 /**
- * The etcd keys of webhook configurations and of RBAC roles and role bindings. The API server reads their objects from
- * internal caches, and tests cannot see when these caches have changed.
+ * The etcd keys of webhook configurations and of RBAC roles and role bindings. The API server reads these objects from
+ * internal caches, and tests cannot see whether such a cache is up to date.
  */
 const READ_FROM_CACHES = /^\/registry\/(validating|mutating|clusterrole|role)/;
 
@@ -42,8 +42,8 @@ export interface SetUp {
 export const EMPTY_SET_UP: SetUp = { name: 'empty', apply: () => Promise.resolve() };
 
 /**
- * The contents of etcd, and the list of all objects that the API server serves. It shows whether a test file has left
- * something behind.
+ * A snapshot of the contents of etcd and of the names of all objects that the API server serves. A comparison with a
+ * later snapshot shows whether a test file has left something behind.
  */
 export interface Inventory {
   readonly contents: EtcdContents;
@@ -52,26 +52,23 @@ export interface Inventory {
 
 type Source = Pick<ControlPlane, 'etcdUrl' | 'api'>;
 
-/** A kube-apiserver with etcd that no test file uses at the moment. It has only the objects of its set-up. */
+/** A control plane that belongs to the pool, and the state to which `stop()` restores it after a test file. */
 interface Pooled {
   readonly controlPlane: ControlPlane;
   readonly setUp: SetUp;
   readonly inventory: Inventory;
-  /** The inventory of the control plane before a set-up was applied to it. */
+  /** The inventory of the control plane before its set-up was applied. */
   readonly fresh: Inventory;
 }
 
 const idle: Pooled[] = [];
 
 /**
- * Takes a control plane from the pool of this test process, or starts one if the pool is empty. Only one test file uses
- * a control plane at a time. `stop()` of the control plane stops the processes that the test file has started, restores
- * all keys of etcd, compares etcd and the API server with the inventory of the set-up, and returns the control plane to
- * the pool. If the test file has stopped the API server, or has changed webhooks or RBAC objects, `stop()` stops the
- * control plane instead.
- *
- * @throws {Error} only from `stop()` of the control plane: if it differs from the inventory, with a list of the
- * differences
+ * Takes a control plane from the pool of this test process, or starts a control plane if the pool is empty. Only one
+ * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
+ * started, restores all keys of etcd, and returns the control plane to the pool. `stop()` throws an error with a list
+ * of the differences if etcd or the API server then differs from the inventory of the set-up. If the test file has
+ * stopped the API server, or has changed webhooks or RBAC objects, `stop()` stops the control plane instead.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
@@ -88,8 +85,8 @@ async function takeIdle(setUp: SetUp): Promise<Pooled | undefined> {
     await controlPlane.api.get('/readyz');
     return taken;
   } catch (error) {
-    // The API server stopped answering while no test used the control plane, so no test fails because of that. A
-    // message on stderr shows the failure.
+    // The API server stopped answering while no test used the control plane. A message on stderr is enough, because no
+    // test depended on the API server at that time.
     console.error(`A control plane ended while it was idle: ${String(error)}\n${controlPlane.logs()}`);
     await controlPlane.stop();
     return undefined;
