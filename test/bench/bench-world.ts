@@ -17,14 +17,16 @@ import { BenchProfiles, type ProfileCounts } from './profiles.ts';
 const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
 const DEPLOYMENT = fileURLToPath(new URL('../../config/manager/deployment.yaml', import.meta.url));
 const MANAGER = 'manager';
-/** The Lease of the leader, and the Events about it. */
+/**
+ * The API paths of the objects with which the manager elects its leader: the Lease, and the Events about the leader.
+ */
 const ELECTION = [
   '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases',
   '/api/v1/namespaces/capaf-system/events',
 ];
 /**
- * The flags of the Deployment that the benchmark sets otherwise: it takes free ports, and reads the metrics without a
- * token.
+ * Flags in the manager's Deployment that the benchmark replaces, because it uses free ports and reads the metrics
+ * without a token.
  */
 const OWN_FLAGS = ['--health-addr', '--diagnostics-address', '--insecure-diagnostics'];
 
@@ -38,10 +40,16 @@ export interface EmulatedEks {
   readonly throttledTo?: number;
 }
 
-/** The processor time of processes in seconds, by the name of the process. `machine` is the work of all processors. */
+/**
+ * The processor time of each process except the manager, in seconds, by the name of the process. The entry `machine` is
+ * the processor time of all programs on the machine.
+ */
 export type Costs = Readonly<Record<string, number>>;
 
-/** A part of a measurement: what happened and was used between its begin and its end. */
+/**
+ * The duration, the AWS calls and the resource use of one measured part of a benchmark, e.g. of the creation of all
+ * profiles.
+ */
 export interface Phase {
   readonly seconds: number;
   readonly calls: readonly CallRecord[];
@@ -49,10 +57,13 @@ export interface Phase {
   readonly costs: Costs;
 }
 
-/** An API server and an emulated AWS of their own, each in its own processes, and the objects of one measurement. */
+/**
+ * The environment of one measurement: an API server and an AWS emulator in processes of their own, and the Kubernetes
+ * objects of the benchmark.
+ */
 export class BenchWorld {
   readonly aws: RemoteAdmin;
-  /** Rejects when the benchmark can no longer watch its objects. */
+  /** This promise rejects when a watch of the benchmark fails. */
   readonly failed: Promise<never>;
   readonly #controlPlane: ControlPlane;
   readonly #awsUrl: string;
@@ -74,7 +85,7 @@ export class BenchWorld {
     for (const path of ELECTION) this.#keep(this.#countElectionWrites(path));
   }
 
-  /** Creates the clusters of these profiles, and watches the profiles from now on. */
+  /** Creates the Clusters and EKS clusters that `size` describes, and starts to watch their AWSFargateProfiles. */
   async createClusters(size: ProfileCounts): Promise<BenchProfiles> {
     const profiles = new BenchProfiles(this.#controlPlane.api, this.aws, size);
     await profiles.createClusters();
@@ -83,8 +94,8 @@ export class BenchWorld {
   }
 
   /**
-   * Starts a new process of the manager with the command line of the image and the flags of the Deployment. It has no
-   * compiled code in a cache, like a new container.
+   * Starts a manager process with the command line of the image and the flags of the Deployment. Node.js gets no
+   * compile cache, because a new container has none either.
    */
   async startManager(
     flags: readonly string[] = [],
@@ -94,7 +105,7 @@ export class BenchWorld {
     this.#managers += 1;
     return startManager(this.#controlPlane, {
       awsUrl: this.#awsUrl,
-      // Each manager has a log file of its own.
+      // The name is also the name of the log file, so that each manager has a log file of its own.
       name: `${MANAGER}-${this.#managers}`,
       flags: [...(await shippedFlags()), ...flags, ...this.#options.flags],
       verbosity: 0,
@@ -104,7 +115,7 @@ export class BenchWorld {
     });
   }
 
-  /** Measures the work of the manager while the benchmark does something. */
+  /** Runs `work`, and measures its duration, and the AWS calls and the resource use of the manager in that time. */
   async measure(manager: RunningManager, work: () => Promise<void>): Promise<Phase> {
     await this.aws.clearCalls();
     const [costsBefore, electionWrites, before] = [await this.#costs(), this.#electionWrites, await usageOf(manager)];
@@ -132,7 +143,10 @@ export class BenchWorld {
     };
   }
 
-  /** Counts the writes with which the manager keeps its Lease. They do not depend on the number of objects. */
+  /**
+   * Counts the manager's writes of leader election objects. The figures leave these writes out, because their number
+   * does not depend on the number of profiles.
+   */
   async #countElectionWrites(path: string): Promise<void> {
     const { api } = this.#controlPlane;
     let { resourceVersion } = (await api.list(path)).metadata;
@@ -156,8 +170,8 @@ interface WorldSettings {
 }
 
 /**
- * Runs a measurement with servers of its own, and stops them.
- * @throws with the ends of all logs if the measurement throws
+ * Runs a measurement in an environment of its own, and then stops the processes of the environment.
+ * @throws if the measurement throws; the error message has the end of each log
  */
 export async function inBenchWorld<T>(
   name: string,
@@ -182,7 +196,7 @@ export async function inBenchWorld<T>(
 }
 
 const configOf = ({ throttledTo }: EmulatedEks): ConfigPatch => ({
-  // The largest fleet has more roles than IAM's default quota.
+  // The part `large` of the benchmark has more IAM roles than the default quota of IAM.
   iam: { maxRoles: 100_000 },
   ...(throttledTo !== undefined && { throttle: { perSecond: throttledTo, burst: throttledTo } }),
 });
@@ -194,12 +208,12 @@ async function startEmulator(controlPlane: ControlPlane, { lifecycleMs }: Emulat
     file: process.execPath,
     args: [EMULATOR, '--create-ms', time, '--delete-ms', time, '--latency-ms', String(CALL_MS)],
   });
-  // The AWS emulator prints nothing but its URL.
+  // The AWS emulator prints only one line, its URL, so it listens as soon as its log has a complete line.
   await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
   return emulator.log().trim();
 }
 
-/** The flags of the Deployment of a release, without those that the benchmark sets itself. */
+/** Returns the manager's flags in the Deployment of a release, without the flags that the benchmark replaces. */
 async function shippedFlags(): Promise<readonly string[]> {
   const deployment = parse(await readFile(DEPLOYMENT, 'utf8')) as Deployment;
   const args = deployment.spec.template.spec.containers[0]?.args ?? [];

@@ -42,8 +42,8 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
 }
 
 /**
- * Returns the milliseconds from the first call until EKS has accepted at least one change of a profile in each
- * cluster. Before that time, at least one cluster was idle.
+ * Returns the milliseconds from the first AWS call until EKS has accepted the first creation or deletion of a profile
+ * in every EKS cluster. Up to that moment, at least one EKS cluster was idle, although EKS clusters work in parallel.
  */
 export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
   const firsts = new Map<string | undefined, number>();
@@ -55,8 +55,8 @@ export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
 }
 
 /**
- * Returns by how many milliseconds the AWS emulator executed 99 of 100 calls late at most: the time from the arrival of
- * a call until its execution, without the delay that the emulator is told to add.
+ * Returns the 99th percentile of the lateness of the AWS emulator in milliseconds. The lateness of a call is the time
+ * from its arrival until its execution, without the delay that the emulator adds on purpose.
  */
 export function latenessOf(calls: readonly CallRecord[], delayMs: number): number {
   const late = calls
@@ -65,7 +65,10 @@ export function latenessOf(calls: readonly CallRecord[], delayMs: number): numbe
   return late[Math.ceil(0.99 * late.length) - 1] ?? 0;
 }
 
-/** Returns the number of comparisons of a profile with AWS: each one describes the profile once. */
+/**
+ * Returns how often the manager compared a profile with AWS, which takes one DescribeFargateProfile call. The result is
+ * right only for a time without creations and deletions, because the manager polls them with the same call.
+ */
 export const comparisonsIn = ({ byOperation }: CallCounts): number =>
   Object.values(byOperation['eks:DescribeFargateProfile'] ?? {}).reduce((sum, count) => sum + count, 0);
 
@@ -76,7 +79,7 @@ const NAMED_READS: ReadonlySet<string> = new Set(['DescribeFargateProfile', 'Des
 const isThrottled = ({ errorCode }: CallRecord): boolean =>
   errorCode === 'ThrottlingException' || errorCode === 'Throttling';
 
-/** Whether the call is a read that found nothing, which is a normal answer and no failure. */
+/** Whether the call is a read of a missing AWS resource, which counts as a success. */
 const isAnswered = ({ operation, errorCode }: CallRecord): boolean =>
   (NAMED_READS.has(operation) && errorCode === 'ResourceNotFoundException') ||
   (operation === 'GetRole' && errorCode === 'NoSuchEntity');

@@ -1,12 +1,11 @@
 import type { CallCounts } from './calls.ts';
 
-/** One measured number. */
 export interface Figure {
   readonly label: string;
   readonly value: number;
   /** The number of digits behind the decimal point in the table; default 0. */
   readonly digits?: number;
-  /** The highest value that is good enough; undefined: the figure has no aim. */
+  /** The highest acceptable value; undefined: every value is acceptable. */
   readonly aim?: number | undefined;
 }
 
@@ -26,13 +25,13 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** Whether a figure misses its aim, with the precision that the table shows. */
+/** Whether the value of a figure, rounded as in the table, exceeds its aim. */
 export const missesAim = ({ value, digits = 0, aim }: Figure): boolean =>
   aim !== undefined && Number(value.toFixed(digits)) > aim;
 
 /**
- * Returns the columns with the medians of their figures over several runs. All runs must have measured the same columns
- * and figures.
+ * Returns the columns of one run, with each figure replaced by its median over all runs. All runs must have measured
+ * the same columns and figures.
  */
 export const mediansOf = (runs: readonly (readonly Column[])[]): readonly Column[] =>
   (runs[0] ?? []).map((column, index) => ({

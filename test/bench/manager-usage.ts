@@ -4,22 +4,23 @@ import { memoryOf, type ProcessMemory } from './processes.ts';
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
 
-/** What a manager process has used since its start, from the metrics of the manager and from the operating system. */
+/** The resources that a manager process has used since its start, from its metrics and from the operating system. */
 export interface ManagerUsage {
   readonly cpuSeconds: number;
   readonly memory: ProcessMemory;
   /** The number of the manager's requests to the API server, by HTTP method. GET requests are reads. */
   readonly requests: Readonly<Record<string, number>>;
-  /** How many of these requests have written the Lease of the leader, or an Event about it. */
+  /** The number of the manager's requests that wrote the Lease of its leader election, or an Event about the leader. */
   readonly electionWrites: number;
   /** The number of the manager's requests that the API server refused (with 409 or another error) or did not answer. */
   readonly refused: number;
-  /** 99 of 100 timers ran at most this late since the last time that the metrics were read, in milliseconds. */
+  /** The 99th percentile of the delay of the manager's event loop in milliseconds, since its metrics were read last. */
   readonly eventLoopDelayMs: number;
 }
 
 /**
- * Reads the metrics of the manager once, because the manager reports the delays of the event loop since the last time.
+ * Reads the metrics of the manager only once, because each read makes the manager start a new period for the delay of
+ * its event loop.
  */
 export async function usageOf(manager: RunningManager): Promise<ManagerUsage> {
   const metrics = await manager.metrics();
@@ -44,7 +45,7 @@ const refusedIn = (metrics: string): number =>
     .filter((line) => /^rest_client_requests_total\{.*code="(?:[45]|<)/.test(line))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 
-/** Returns what the manager has used between two measurements. */
+/** Returns the resources that the manager used between two calls of `usageOf`. */
 export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsage {
   const requests = Object.entries(now.requests).map(
     ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
@@ -59,11 +60,11 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
 }
 
 /**
- * The number of writes to the API server, without those of the leader election. A write of the election can be counted just
- * before a measurement and seen in its watch just after.
+ * The number of the manager's writes to the API server, without those of the leader election. The result is at least 0:
+ * the metrics can count a write before the measurement, while its watch event arrives during the measurement.
  */
 export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
   Math.max(0, WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites);
 
-/** The number of reads from the API server, with the watches. */
+/** The number of the manager's GET requests to the API server: reads and watches. */
 export const readsOf = ({ requests }: ManagerUsage): number => requests['GET'] ?? 0;

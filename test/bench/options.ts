@@ -6,14 +6,17 @@ export interface BenchOptions {
   readonly parts: readonly PartName[];
   /** How often each part runs. The tables show medians. */
   readonly runs: number;
-  /** The part of the objects with which the benchmark runs, to try the benchmark itself. 1 for a measurement. */
+  /**
+   * The factor by which the number of clusters is multiplied. Measurements use 1; a lower value tries out the
+   * benchmark.
+   */
   readonly scale: number;
   /** The path of the manager program; undefined: the program that `make build` builds. */
   readonly managerFile?: string;
   readonly nodeOptions: string;
   /** Flags of the manager that follow the benchmark's own flags on the command line. */
   readonly flags: readonly string[];
-  /** Whether the tables go into docs/performance.md. */
+  /** Whether the benchmark writes its tables to docs/performance.md. */
   readonly writes: boolean;
 }
 
@@ -28,7 +31,10 @@ export const usage = `make bench measures time, AWS calls, processor time and me
   BENCH_WRITE=1           write the tables into docs/performance.md
 `;
 
-/** @throws with the usage if a variable has a value that the benchmark does not know */
+/**
+ * Reads the options from environment variables such as BENCH and BENCH_RUNS.
+ * @throws if a variable has an invalid value; the error message has the usage
+ */
 export function readOptions(env: Readonly<Record<string, string | undefined>>): BenchOptions {
   const { BENCH = '', BENCH_RUNS = '1', BENCH_SCALE = '1', BENCH_NODE_OPTIONS = '', BENCH_FLAGS = '' } = env;
   const { BENCH_MANAGER = '', BENCH_WRITE = '' } = env;

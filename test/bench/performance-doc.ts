@@ -33,8 +33,8 @@ export async function writePerformanceDoc(part: PartName, text: string): Promise
 }
 
 /**
- * Returns the document with the text between the marks of the part.
- * @throws if the document lacks the marks
+ * Returns the document with `text` between the two HTML comments that mark the place of the part's figures.
+ * @throws if the document lacks the two HTML comments
  */
 export function withSection(document: string, part: PartName, text: string): string {
   const [beginMark, endMark] = [`<!-- make bench writes ${part} from here -->`, '<!-- to here -->'];

@@ -4,13 +4,14 @@ import { latenessOf } from './calls.ts';
 import type { Figure } from './figures.ts';
 
 /**
- * The largest part of a processor that the emulator, which has one thread, may use without slowing the manager down.
+ * The highest acceptable load of the AWS emulator, in percent of one processor. A higher load of the emulator, which
+ * has one thread, could slow the manager down.
  */
 const EMULATOR_SHARE_PERCENT = 50;
 
 /**
- * Returns the figures of the processor time of all processes in a phase, and those that show whether the emulator
- * slowed the manager down. `machine` has everything that ran on the machine, also other programs.
+ * Returns the figures of the processor time of each process in a phase, and figures that show whether the AWS emulator
+ * slowed the manager down. `machine` includes programs that do not belong to the benchmark.
  */
 export function costFigures({ seconds, calls, usage, costs }: Phase, phase: string): readonly Figure[] {
   const { machine = 0, ...others } = costs;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * The unit of the times in /proc: the kernel of Linux shows them in 1/100 s on every architecture of Node.js (USER_HZ).
+ * The unit of the times in /proc (USER_HZ): Linux shows them in 1/100 s on every architecture that Node.js supports.
  */
 const TICKS_PER_SECOND = 100;
 
@@ -22,7 +22,8 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
 }
 
 /**
- * The fields 14 (user time) and 15 (system time). The second field is the name, which can have spaces and parentheses.
+ * Returns the sum of the user time and the system time in the text of /proc/PID/stat, in seconds. They are the fields
+ * 14 and 15. The search for them begins behind the name of the program, which can have spaces and parentheses.
  */
 export function parseCpuSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -31,16 +32,16 @@ export function parseCpuSeconds(stat: string): number {
 }
 
 /**
- * Returns how long the processors of the machine have worked since the start of the machine, in seconds of one
- * processor (https://man7.org/linux/man-pages/man5/proc_stat.5.html).
+ * Returns the busy time of all processors since the start of the machine, in seconds
+ * (https://man7.org/linux/man-pages/man5/proc_stat.5.html).
  */
 export async function machineCpuSeconds(): Promise<number> {
   return parseBusySeconds(await readFile('/proc/stat', 'utf8').catch(() => ''));
 }
 
 /**
- * The sum of the times in the first line but those in which a processor is idle, waits for a disk, or runs another
- * machine.
+ * Returns the busy time of all processors in seconds, from the first line of /proc/stat. It is the sum of all times
+ * except those in which a processor was idle, waited for a disk, or ran another virtual machine.
  */
 export function parseBusySeconds(stat: string): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (stat.split('\n')[0] ?? '')

@@ -16,8 +16,8 @@ const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 /** How many requests the benchmark sends to the API server in parallel while it prepares a measurement. */
 const PREPARING = 20;
 /**
- * How many requests the benchmark sends to the API server in parallel while it measures: all objects of a burst at
- * once.
+ * How many requests the benchmark sends to the API server in parallel while it measures. The number is high, because
+ * the part `burst` changes all its objects at once.
  */
 const AT_ONCE = 200;
 
@@ -66,7 +66,7 @@ export class BenchProfiles {
 
   /**
    * Creates the namespaces, the Clusters and their control planes in Kubernetes, and their EKS clusters in the emulated
-   * AWS. Afterwards the benchmark has open connections for all requests that it sends at once.
+   * AWS. Then opens the connections for all parallel requests, so that no measurement includes the connection set-up.
    */
   async createClusters(): Promise<void> {
     const { region = REGION, authenticationMode = 'CONFIG_MAP', namespaces = 0 } = this.#size;
@@ -92,8 +92,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Creates all AWSFargateProfiles at once, cluster by cluster. Profiles of another suffix have other names: a profile
-   * that was deleted is not created again.
+   * Creates all AWSFargateProfiles in parallel. `suffix` is part of their names, so that a second creation uses new
+   * names.
    */
   async createProfiles(suffix = ''): Promise<void> {
     this.#suffix = suffix;
@@ -217,7 +217,7 @@ export class BenchProfiles {
   }
 }
 
-/** Returns how many of so many clusters the options select, at least one. */
+/** Returns the number of clusters multiplied by the scale of the benchmark, at least 1. */
 export const scaled = (clusters: number, { scale }: { readonly scale: number }): number =>
   Math.max(1, Math.round(clusters * scale));
 
@@ -226,7 +226,7 @@ const range = (length: number): readonly number[] => Array.from({ length }, (_, 
 const pathIn = (namespace: string, groupVersion: string, plural: string): string =>
   `/apis/${groupVersion}/namespaces/${namespace}/${plural}`;
 
-/** Whether the manager reports that the current generation of the object is Ready. */
+/** Whether the condition Ready of the current generation is True, and the object is not being deleted. */
 const isReady = ({ status, metadata }: RawObject): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.conditions?.some(

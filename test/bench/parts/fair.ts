@@ -14,14 +14,17 @@ const DEAD = { prefix: 'dead', region: DEAD_REGION, clusters: 100, profilesEach:
 /** How long the manager works on the profiles in the dead region before the healthy profile is created. */
 const FLOOD_MS = 15_000;
 
-/** Measures how much longer a healthy profile takes beside 500 profiles in a region that does not answer. */
+/**
+ * Measures how much longer the creation of one profile takes while 500 other profiles wait for a region whose AWS
+ * endpoints do not answer.
+ */
 export async function measureFairness(options: BenchOptions): Promise<readonly Column[]> {
   return inBenchWorld('fair', { eks: { lifecycleMs: LIFECYCLE_MS }, options }, async (world) => {
     const healthy = await world.createClusters({ prefix: 'healthy', clusters: 1, profilesEach: 1 });
     const dead = await world.createClusters({ ...DEAD, clusters: scaled(DEAD.clusters, options) });
     await world.aws.addFault({ kind: 'no-answer-before', operation: '*', region: DEAD_REGION });
     const manager = await world.startManager();
-    // The first profile warms up the manager.
+    // The manager creates and deletes a first profile without measurement, because the first one takes longer.
     await createAll(healthy, LIMIT_MS);
     await deleteAll(healthy, LIMIT_MS);
     const alone = await world.measure(manager, () => createAll(healthy, LIMIT_MS));
@@ -29,7 +32,7 @@ export async function measureFairness(options: BenchOptions): Promise<readonly C
     await dead.createProfiles();
     await delay(FLOOD_MS);
     const beside = await world.measure(manager, () => createAll(healthy, LIMIT_MS));
-    // A manager that waits for AWS calls without answer does not stop at once.
+    // The benchmark sends SIGKILL, because a manager that waits for unanswered AWS calls does not stop at once.
     await manager.stop('SIGKILL');
     const limit = LIFECYCLE_MS / 1000;
     return [

@@ -9,7 +9,10 @@ import { scaled, type BenchProfiles } from '../profiles.ts';
 import { restFigures, restWhileComparing } from './rest.ts';
 import { measureStart } from './start.ts';
 
-/** Short, because the manager's processor time limits the creation of 5,000 profiles, and no aim is about its time. */
+/**
+ * How long the emulated EKS takes for each operation. A short time is enough, because the manager's processor time
+ * limits the creation of 5,000 profiles, and the benchmark sets no aim for the duration.
+ */
 const LIFECYCLE_MS = 1_000;
 const FLEET = { prefix: 'large', clusters: 1_000, profilesEach: 5, namespaces: 50 };
 const LIMIT_MS = 1_800_000;
@@ -17,7 +20,10 @@ const SYNC_PERIOD_MS = 60_000;
 const PEAK_MIB = 250;
 const CHANGED_PART = 0.01;
 
-/** Measures 5,000 profiles in 1,000 clusters of 50 namespaces: first when all are new, then when all are Ready. */
+/**
+ * Measures 5,000 profiles in 1,000 clusters of 50 namespaces: first while the manager creates them, then when all are
+ * Ready.
+ */
 export async function measureLarge(options: BenchOptions): Promise<readonly Column[]> {
   const size = { ...FLEET, clusters: scaled(FLEET.clusters, options) };
   return inBenchWorld('large', { eks: { lifecycleMs: LIFECYCLE_MS }, options }, async (world) => {
@@ -58,7 +64,9 @@ async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise
   };
 }
 
-/** Changes 1 % of the objects at once, while the manager goes on comparing all of them. */
+/**
+ * Measures the manager when the tags of 1 % of the profiles change at once, while it compares all profiles with AWS.
+ */
 async function measureChanges(
   world: BenchWorld,
   manager: RunningManager,

@@ -7,7 +7,7 @@ import type { BenchOptions } from '../options.ts';
 import { costFigures } from '../phase-figures.ts';
 import { scaled, type BenchProfiles, type ProfileCounts } from '../profiles.ts';
 
-/** The creation and the deletion of all profiles by one manager that was started just before. */
+/** The settings of one measurement, in which a newly started manager creates all profiles and then deletes them. */
 export interface Lifecycle extends Omit<ProfileCounts, 'prefix'>, EmulatedEks {
   readonly name: string;
   /**
@@ -18,7 +18,7 @@ export interface Lifecycle extends Omit<ProfileCounts, 'prefix'>, EmulatedEks {
   readonly aims: LifecycleAims;
 }
 
-/** The highest values that are good enough. */
+/** The highest acceptable value of each figure. */
 export interface LifecycleAims {
   readonly overLimit?: number;
   readonly cpuMs?: number;

@@ -15,7 +15,7 @@ const ALL_LIVES = 5_000;
 const REST_MS = 20_000;
 const GROWTH_MIB = 3;
 
-/** Measures the memory of a manager after 200 and after 5,000 profiles that were created, Ready and deleted. */
+/** Measures the memory of a manager after it has created and deleted 200 profiles, and again after 5,000 profiles. */
 export async function measureLives(options: BenchOptions): Promise<readonly Column[]> {
   const all = Math.max(FIRST_LIVES + LIVES_A_ROUND, Math.round(ALL_LIVES * options.scale));
   return inBenchWorld('lives', { eks: { lifecycleMs: LIFECYCLE_MS }, options }, async (world) => {

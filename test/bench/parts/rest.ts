@@ -15,7 +15,7 @@ const LIMIT_MS = 180_000;
 const SYNC_PERIOD_MS = 20_000;
 /** How many sync periods the measurement takes. */
 const REST_PERIODS = 2;
-/** The time in which a manager that is started again must not write to the API server. */
+/** The time after a restart in which the manager must not write to the API server, because no object has changed. */
 const RESTART_MS = 5_000;
 
 const FLEETS = [
@@ -25,7 +25,7 @@ const FLEETS = [
 
 type Fleet = (typeof FLEETS)[number];
 
-/** Measures managers whose profiles are all Ready, with 1 and with 200 profiles. */
+/** Measures the manager while all its profiles are Ready, with 1 and with 200 profiles. */
 export async function measureRest(options: BenchOptions): Promise<readonly Column[]> {
   const columns: Column[] = [];
   for (const fleet of FLEETS)
@@ -74,7 +74,10 @@ async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptio
 const rest = (world: BenchWorld, manager: RunningManager): Promise<Phase> =>
   world.measure(manager, () => delay(RESTART_MS));
 
-/** Measures several sync periods of a manager that was just started and has compared all its objects with AWS once. */
+/**
+ * Waits for one sync period, in which a newly started manager compares all its objects with AWS, and measures the
+ * following `periods` sync periods.
+ */
 export async function restWhileComparing(
   world: BenchWorld,
   manager: RunningManager,

@@ -1,6 +1,5 @@
 import type { Lifecycle } from './lifecycle.ts';
 
-/** 200 profiles in 40 clusters, in both kinds of authentication mode. */
 const FLEET = { clusters: 40, profilesEach: 5, lifecycleMs: 2_000 };
 const AIMS = { overLimit: 1.3, cpuMs: 30, delayMs: 50, peakMiB: 140 };
 

@@ -13,8 +13,8 @@ export interface StartedManager {
 }
 
 /**
- * Starts a manager and measures the time from the start of its process until it knows all objects (/readyz), until it
- * has the Lease, and until its first call of AWS.
+ * Starts a manager, and measures three times from the start of its process: until /readyz answers that the manager
+ * knows all objects, until the manager holds the leader election Lease, and until its first AWS call.
  */
 export async function measureStart(world: BenchWorld, flags: readonly string[] = []): Promise<StartedManager> {
   await world.aws.clearCalls();
