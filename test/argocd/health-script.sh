@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the test of Argo CD for health scripts on the script of this repository. Needs Go, which downloads Argo CD and builds
-# the test: five minutes of two processors the first time, ten seconds later.
+# Runs Argo CD's own test of health scripts on the health script of AWSFargateProfiles. Needs Go, which downloads Argo
+# CD and builds the test. The first run takes five minutes on two processors, and each later run ten seconds.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=v3.5.2
-# A module has no nested modules, so the replace directive of Argo CD points nowhere. This is the version of the same commit.
+# The go.mod of Argo CD replaces gitops-engine by a folder of its repository, which a downloaded Go module lacks. This
+# version of gitops-engine is from the same commit as that folder.
 engine=v0.0.0-20260914071520-c9c369efcc5b
 directory=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/argo-cd-$version
 export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0

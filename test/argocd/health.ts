@@ -18,7 +18,9 @@ export const SCRIPT_DIRECTORY = new URL(
   import.meta.url,
 );
 
-/** The health that the script must find. A test of Argo CD runs the script and compares. */
+/**
+ * Returns the health that the health script must report for an object. Argo CD's own test runs the script and compares.
+ */
 export function healthOf(object: KubeObject): Health {
   const { observedGeneration, conditions = [] } = (object['status'] ?? {}) as Status;
   const find = (type: string) => conditions.find((condition) => condition.type === type);

@@ -8,10 +8,13 @@ import { startApiHttpProxy } from '../world/manager/api-proxy.ts';
 import type { World } from '../world/world.ts';
 import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 
-/** `make test-compatibility` runs this file with each of these API servers. */
+/** The Kubernetes versions of the API servers with which `make test-compatibility` runs this file. */
 const VERSIONS: Readonly<Record<string, string>> = { oldest: OLDEST_KUBERNETES_VERSION, newest: KUBERNETES_VERSION };
 const VERSION = VERSIONS[process.env['KUBERNETES'] ?? 'newest'] ?? '';
-/** Kubernetes 1.30 shows the type of an invalid value, e.g. `"string"`, and 1.36 the value. */
+/**
+ * The part of an error message that shows an invalid value. Kubernetes 1.30 shows the type of the value, e.g.
+ * `"string"`, and 1.36 the value itself.
+ */
 const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|[^:"]+): /;
 
 const withoutValue = (cause: string): string => cause.replace(INVALID_VALUE, 'Invalid value: ');

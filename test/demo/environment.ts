@@ -38,11 +38,11 @@ export interface DemoEnvironment {
 }
 
 export interface EnvironmentOptions {
-  /** Starts further controllers; called before the manager starts. */
+  /** Starts the controllers besides the manager; called before the manager starts. */
   readonly others?: (
     environment: Pick<DemoEnvironment, 'controlPlane' | 'aws' | 'awsUrl'>,
   ) => Promise<OtherControllers>;
-  /** Flags of the manager besides those of every demo. */
+  /** Additional command line flags of the manager. */
   readonly flags?: readonly string[];
 }
 

@@ -29,7 +29,6 @@ const SUBNETS = ['subnet-1a2b3c4d', 'subnet-4d3c2b1a', 'subnet-0w9x8y7z'];
  */
 const TIMEOUT_MS = 60_000;
 
-/** The values that all steps of the demo use. */
 interface GroupDemoContext {
   readonly printer: Printer;
   readonly environment: DemoEnvironment;
@@ -60,13 +59,13 @@ export async function runInstanceGroupDemo(
   }
 }
 
-/** The manager already runs. It waits for the CRD. */
+/** The manager already runs, and waits until the CRD exists. */
 async function installCrd({ printer, environment }: GroupDemoContext): Promise<void> {
   printer.heading('Install the CRD of InstanceGroups');
   await runKubectl({ printer, environment }, ['apply', '--server-side', '-k', relativePath(CRD)]);
   const wait = ['wait', '--for=condition=Established', '--timeout=30s', 'crd/instancegroups.instancemgr.keikoproj.io'];
   await runKubectl({ printer, environment }, wait);
-  // The API server answers with 429 for a moment after the CRD is established.
+  // The API server answers requests for InstanceGroups with 429 for a moment after the CRD is established.
   const isServed = async (): Promise<boolean> =>
     (await environment.controlPlane.api.request('GET', INSTANCE_GROUPS)).status === 200;
   await eventually(isServed, { what: 'InstanceGroups being served', timeoutMs: TIMEOUT_MS });

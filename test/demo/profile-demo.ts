@@ -15,7 +15,6 @@ const SAMPLE_MANIFESTS = fileURLToPath(new URL('../../config/samples', import.me
 const READY_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 60_000;
 
-/** The values that all steps of the demo use. */
 export interface DemoContext {
   readonly printer: Printer;
   readonly environment: DemoEnvironment;

@@ -1,4 +1,4 @@
-/** What ends a demo that creates one object. */
+/** The signals and promises that end a demo with a single Kubernetes object. */
 export interface StopConditions {
   /** Aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
   readonly signal: AbortSignal;

@@ -26,7 +26,6 @@ interface StopConditions {
   readonly interrupt: Promise<never>;
 }
 
-/** The values that all steps of the demo use. */
 interface TeardownContext {
   readonly printer: Printer;
   readonly environment: DemoEnvironment;

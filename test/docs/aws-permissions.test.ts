@@ -20,15 +20,18 @@ const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-farg
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
 /**
- * The JSON texts of the page: the policy, the statements that replace some of it if a boundary is required, and the
- * statement with which EKS chooses subnets.
+ * The JSON blocks of docs/aws-permissions.md: the IAM policy of the manager, the statements that replace parts of the
+ * policy where roles need a permissions boundary, and the statement that lets EKS choose the subnets.
  */
 const blocks = takeBlocks('docs/aws-permissions.md', import.meta.url);
 const POLICY = blocks.next('"Version"');
 const WITH_BOUNDARY = blocks.next('"iam:PermissionsBoundary"');
 const CHOOSE_SUBNETS = blocks.next('"ec2:DescribeSubnets"');
 
-/** Adds a policy of `spec.roleAdditionalPolicies` to the statement AttachPolicies, as the page says. */
+/**
+ * Adds a policy of `spec.roleAdditionalPolicies` to the statement AttachPolicies, as docs/aws-permissions.md tells
+ * users.
+ */
 const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);
 
 const documentedPolicy = (): readonly PolicyStatement[] => readIdentityPolicy(withLogs(POLICY));
@@ -54,8 +57,8 @@ function called(service: 'eks' | 'iam'): readonly string[] {
 }
 
 /**
- * Runs the manager through creations, corrections, adoptions and deletions, on an emulated AWS that denies what the
- * policy does not allow. Returns the questions that AWS has asked about the calls.
+ * Lets a manager with this IAM policy create, correct, adopt and delete Fargate profiles. The emulated AWS denies all
+ * calls that the policy does not allow. Returns the authorization checks of the emulated AWS.
  */
 async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly string[]): Promise<readonly Question[]> {
   const world = new SimulatedWorld();
@@ -84,7 +87,7 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   world.patch(PLURAL, 'web', { spec: { additionalTags: { team: null, stage: 'b' }, roleAdditionalPolicies: null } });
   changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { trustPolicy: CAPA_TRUST });
   admin.removeRole({ name: `${CLUSTER}-default_adopted_fargate` });
-  // EKS has an access entry for this role. The entry is created again together with the role.
+  // EKS has an access entry for this role. The manager must create the role and the access entry again.
   admin.removeRole({ name: 'shared_fargate' });
   for (const name of ['adopted', 'shared']) world.triggerReconcile(name);
   await world.clock.advance(20 * MINUTE);
@@ -112,7 +115,7 @@ function startWithoutSubnets(policy: readonly PolicyStatement[], asked: Question
   return world;
 }
 
-/** Creates what Cluster API Provider AWS would create for an AWSFargateProfile. */
+/** Creates the AWS resources that Cluster API Provider AWS would create for an AWSFargateProfile. */
 function putCapaResources({ aws: { admin } }: SimulatedWorld, name: string): void {
   const tags = capaTags(CLUSTER);
   const { arn } = admin.putRole({
@@ -132,7 +135,10 @@ function putCapaResources({ aws: { admin } }: SimulatedWorld, name: string): voi
   });
 }
 
-/** Changes and removes the boundary of an object whose profile waits for its creation. */
+/**
+ * Creates the AWSFargateProfile `bound` with a permissions boundary for its role, then changes and removes the
+ * boundary.
+ */
 async function changeBoundary(world: SimulatedWorld): Promise<void> {
   const boundaryOf = (): string | undefined =>
     world.aws.admin.roles().find(({ name }) => name === `${CLUSTER}-default_bound_fargate`)?.permissionsBoundary;
@@ -145,8 +151,8 @@ async function changeBoundary(world: SimulatedWorld): Promise<void> {
 }
 
 /**
- * The needless actions of each statement of the policy: no authorization check of the emulated AWS was about these
- * actions.
+ * Returns the actions in the policy that the manager does not need: the emulated AWS made no authorization check of
+ * them.
  */
 const unneeded = (policy: readonly PolicyStatement[], asked: readonly Question[]): readonly string[] =>
   policy.flatMap((statement) =>

@@ -4,13 +4,13 @@ import { expect } from 'chai';
 import type { Block } from './blocks.ts';
 import { ROOT, blocksOf, pages, place } from './blocks.ts';
 
-/** Blocks with commands or manifests for a reader; each runs in a test, or says that it does not. */
+/** The languages of the code blocks that a test must run, unless the page gives a reason why no test runs the block. */
 const RUN = ['sh', 'yaml', 'json', 'mermaid'];
-/** Blocks that show what a program prints or takes. */
+/** The languages of the code blocks that only show the output or the input of a program. */
 const SHOWN = ['text'];
-/** The only reasons for a block that does not run. Each names a part that a test cannot have. */
+/** The only accepted reasons why no test runs a code block. Each reason names a thing that tests do not have. */
 const REASONS = ['needs a kubelet', 'needs a real AWS account', 'needs an image registry'];
-/** A line of a shell with a command. */
+/** Matches a shell line that begins with a command. */
 const COMMAND = /^\s*(?:\$|kubectl|clusterctl|make|aws|curl|helm|node|npm|docker)\b/m;
 const CI = '.ci/run';
 

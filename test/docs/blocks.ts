@@ -5,7 +5,7 @@ import type { Suite } from 'mocha';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A fenced block of a page. */
+/** A fenced code block of a Markdown page. */
 export interface Block {
   /** The path of the page in the repository. */
   readonly page: string;
@@ -16,7 +16,7 @@ export interface Block {
   readonly text: string;
   /** The path of the file that runs the block, from `<!-- tested by FILE -->` on the line above the block. */
   readonly testedBy?: string;
-  /** Why no test runs the block, from `Not run: REASON` in the paragraph above the block, which a reader sees. */
+  /** Why no test runs the block: the text of `Not run: REASON` in the paragraph above the block, which readers see. */
   readonly notRun?: string;
 }
 
@@ -56,8 +56,8 @@ function marksAbove(lines: readonly string[], fence: number): Pick<Block, 'teste
 }
 
 /**
- * The blocks of a page that a test file runs, in their order. Each call of `next` returns one of them. If all tests of
- * the file pass and a block is left, a hook of Mocha fails.
+ * The code blocks of a page that a test file runs, in the order of the page. Each call of `next` returns the next
+ * block. A hook of Mocha fails if all tests of the file pass and a block is left, because then no test has run it.
  */
 export interface TestedBlocks {
   /**
@@ -68,7 +68,8 @@ export interface TestedBlocks {
 }
 
 /**
- * Called below the hooks of the test file, because a failure of this hook skips the `after` hooks below.
+ * Returns the code blocks of `page` that the test file runs, and adds an `after` hook that fails if a block is left. A
+ * call must stand below the other `after` hooks of the file, because Mocha skips the hooks after a failed hook.
  *
  * @param testFile `import.meta.url` of the test file
  */

@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './blocks.ts';
 
-/** Copied, because kustomize resolves links and refuses files outside of the directory. */
+/**
+ * Folders that are copied and not linked, because kustomize resolves links and refuses files outside of its directory.
+ */
 const COPIED = ['config'];
 const ABSENT = ['out', '.git'];
 
 /**
- * A directory in which commands of a page run as in a clone of this repository, without a trace in the repository
- * itself: it has links to the files of the repository.
+ * Creates a temporary directory with links to the files of this repository. Commands of a page run in the directory as
+ * in a clone, so that they leave no trace in the repository itself.
  */
 export function makeClone(): { readonly directory: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), 'capaf-clone-'));

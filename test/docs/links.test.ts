@@ -37,7 +37,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** The problem of a link from `page`; undefined: the link is right. */
+/** Returns the problem of a link on `page`; undefined if the target of the link exists. */
 function problemOf(page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : normalize(join(dirname(page), path));

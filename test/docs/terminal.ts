@@ -10,7 +10,7 @@ import { runProgram } from '../support/run-program.ts';
 const TIMEOUT_MS = 120_000;
 
 export interface TerminalOptions {
-  /** Programs besides kubectl, by the name that a page uses: the paths of their files. */
+  /** The paths of programs besides kubectl, by the command name that the page uses. */
   readonly programs?: Readonly<Record<string, string>>;
   /** The current directory of the commands; default: an empty directory. */
   readonly directory?: string;
@@ -18,8 +18,8 @@ export interface TerminalOptions {
 }
 
 /**
- * Runs the command blocks of a page as a reader does in bash: with the kubeconfig of a control plane in a home
- * directory of its own.
+ * Runs the command blocks of a page in bash, like the terminal of a reader: the commands have a home directory of their
+ * own, with a kubeconfig of the test's control plane.
  */
 export interface Terminal {
   readonly home: string;
@@ -32,7 +32,7 @@ export interface Terminal {
   run(block: string): Promise<string>;
   /** Starts a block whose last command runs until it gets a signal. Returns a function that ends all its processes. */
   start(block: string): () => Promise<void>;
-  /** Writes a file of the page. The path is relative to the home directory. */
+  /** Writes a file that the page tells its readers to create. The path is relative to the home directory. */
   write(path: string, content: string): void;
   close(): void;
 }
@@ -59,16 +59,18 @@ export async function openTerminal(
       PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
       HOME: home,
       XDG_CONFIG_HOME: join(home, '.config'),
-      // The cache of the test binaries stays that of the user who runs the tests.
+      // The test binaries come from the cache of the user who runs the tests, so that the commands need not build them.
       XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
       KUBECONFIG: join(home, '.kube/config'),
       KUBERC: 'off',
       KUBECACHEDIR: join(home, '.kube/cache'),
       CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
-      // The variables of the make that runs the tests are not those of a reader.
+      // `make` passes its own options to commands by these variables. The options of `make test` must not reach a
+      // `make` in a command block.
       MAKEFLAGS: '',
       MAKELEVEL: '',
-      // clusterctl must not look for releases elsewhere than in its configuration.
+      // clusterctl would look for releases in the Go module proxy too. With GOPROXY=off it uses only its configuration
+      // file.
       GOPROXY: 'off',
       ...env,
     },
@@ -86,7 +88,8 @@ export async function openTerminal(
       return stdout;
     },
     start: (block) => {
-      // The processes of a group of their own get a signal together, as those of a terminal do on Ctrl-C.
+      // The processes have a process group of their own, so that one signal reaches all of them, like Ctrl-C in a
+      // terminal.
       const options = { env: terminal.env, cwd: terminal.directory, detached: true, stdio: 'ignore' } as const;
       const child = spawn('bash', ['-euo', 'pipefail', '-c', block], options);
       const exited = once(child, 'exit');

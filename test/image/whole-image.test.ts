@@ -29,7 +29,10 @@ const RUN = fileURLToPath(new URL('run.sh', import.meta.url));
 const VERSION = 'v0.1.0';
 const USER = 65_532;
 const SERVICE_ACCOUNT = 'var/run/secrets/kubernetes.io/serviceaccount';
-/** The machine of an ELF file, at byte 18: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html */
+/**
+ * The number of each architecture at byte 18 of an ELF file:
+ * https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+ */
 const ELF_MACHINES: Readonly<Record<string, number>> = { amd64: 0x3e, arm64: 0xb7 };
 const NATIVE = process.arch === 'arm64' ? 'arm64' : 'amd64';
 

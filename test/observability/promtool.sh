@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the alert rules and the queries of the dashboard with Prometheus' own tool, and runs the tests of the alerts. Uses the
-# promtool of the machine, otherwise that of Debian's package, which is downloaded once (19 MB) and not installed.
+# Checks the alert rules and the queries of the dashboard with promtool, the tool of Prometheus, and runs the tests of
+# the alerts. Uses the installed promtool. If promtool is not installed, downloads Debian's package (19 MB) once,
+# without installing it.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/promtool
@@ -11,7 +12,7 @@ if [ ! -x "$promtool" ]; then
   trap 'rm -rf "$temporary"' EXIT
   cd "$temporary"
   download() { apt-get download --quiet=2 -o APT::Sandbox::User=root prometheus; }
-  # A fresh container has no lists of packages, and only root can get them.
+  # The download fails in a fresh container, which has no package lists. Only root can update the package lists.
   download 2>/dev/null || { apt-get update --quiet=2 && download; }
   dpkg-deb --extract prometheus_*.deb extracted
   mkdir -p "$(dirname "$cache")"

@@ -36,7 +36,7 @@ interface Used {
   readonly labels: readonly string[];
 }
 
-/** The series and the labels that a query names. */
+/** Returns the names of the series and of the labels in a PromQL query. */
 function namesIn(expr: string): Used {
   const plain = expr.replaceAll(/"[^"]*"/g, '""');
   const labels = [
@@ -70,8 +70,8 @@ describe('the dashboard', () => {
     const used = new Set([...shown].map((name) => name.replace(/_bucket$/, '')));
     const ours = documentedMetrics().filter(({ name }) => name.startsWith('capaf_') || name.startsWith('aws_api_'));
     const missing = ours.map(({ name }) => name).filter((name) => !used.has(name));
-    // The dashboard's variable "instance" takes its values from the metric capaf_build_info. An alert uses
-    // capaf_foreign_schema.
+    // No panel uses these two metrics: the dashboard's variable "instance" takes its values from capaf_build_info, and
+    // an alert uses capaf_foreign_schema.
     expect(missing).to.deep.equal(['capaf_build_info', 'capaf_foreign_schema']);
   });
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { listenOnLoopback } from './listen.ts';
 
-/** A proxy that clients ask for tunnels with CONNECT. */
+/** An HTTP proxy to which clients send CONNECT to get a tunnel to another server. */
 export interface ConnectProxy {
   readonly url: URL;
   /** The target of each CONNECT so far, for example `prod:443`. */

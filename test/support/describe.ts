@@ -23,8 +23,8 @@ export interface DescribedEvent {
 }
 
 /**
- * A line of the output of `kubectl describe`: a string, or a cell and the rest of the line. A line with a cell is
- * aligned with its neighbouring lines, as by the package text/tabwriter of Go.
+ * A line of the output of `kubectl describe`: a string, or a cell of the first column and the rest of the line. Cells
+ * of neighbouring lines are padded to the same width, as by the package text/tabwriter of Go.
  */
 type Line = string | readonly [cell: string, rest: string];
 

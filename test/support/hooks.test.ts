@@ -13,7 +13,8 @@ interface Run {
 }
 
 async function runMocha(...args: readonly string[]): Promise<Run> {
-  // This test may itself run in a worker of Mocha. The new process is no worker.
+  // If this test runs in a worker of Mocha, MOCHA_WORKER_ID is set. The new Mocha process must not take itself for a
+  // worker.
   const { MOCHA_WORKER_ID: _, ...inherited } = process.env;
   const env = { ...inherited, OPEN_HANDLES_GRACE_MS: '500' };
   const child = spawn(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), ...args], { cwd: root, env });

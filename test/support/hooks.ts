@@ -3,8 +3,8 @@ import { setImmediate as nextEventLoopTurn, setTimeout as delay } from 'node:tim
 import type { Context, RootHookObject } from 'mocha';
 
 /**
- * How long sockets may take to close, and child processes to exit, after the last test of a file. A busy machine needs
- * seconds. A handle that no code closes is still open after any time. hooks.test.ts sets a shorter time.
+ * How long after the last test of a file sockets may take to close, and child processes to exit. A busy machine needs
+ * seconds. hooks.test.ts sets a shorter time, because its test files leave handles open on purpose.
  */
 const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
 /** How long the reporter of Mocha has to print its output before a test run with open handles exits. */
@@ -39,7 +39,7 @@ function openSince(before: ReadonlyMap<string, number>): readonly string[] {
  * them.
  */
 function openConnections(): readonly string[] {
-  // Node.js has no public list of handles. Only this message of a failed run depends on the private one.
+  // Node.js has no public list of open handles. Only this error message depends on the private list.
   const handles = (process as { _getActiveHandles?: () => readonly unknown[] })._getActiveHandles?.() ?? [];
   return handles.flatMap((handle) =>
     handle instanceof Socket && handle.remotePort !== undefined

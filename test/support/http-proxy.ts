@@ -18,7 +18,7 @@ export interface HttpProxy {
    * gate.
    */
   holdRequests(gate: Gate, isWanted: (request: ProxiedRequest) => boolean): void;
-  /** Answers the GET requests for a path with a JSON document, instead of the server. */
+  /** Makes the proxy answer GET requests for a path with a JSON document, without asking the server. */
   answer(path: string, document: object): void;
   close(): Promise<void>;
 }

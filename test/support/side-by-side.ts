@@ -36,7 +36,8 @@ export function sideBySide(): (title: string, run: () => Promise<void>) => void 
     const own = new ConcurrentCase(run);
     cases.push(own);
     it(title, () => {
-      // The Mocha tests of the other test cases report the failures of these test cases.
+      // Starts all test cases. Failures are ignored at this point, because each test case reports its failure in its
+      // own Mocha test.
       void Promise.all(cases.map(settled));
       return own.result();
     });

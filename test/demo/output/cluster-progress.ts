@@ -16,7 +16,7 @@ export type WatchedKind = keyof typeof KINDS;
 /** The widths of the columns for the seconds and for the object, in characters. */
 const WIDTHS = [10, 49];
 
-/** The kinds of the objects of a Cluster. */
+/** The kinds of a Cluster's objects that the teardown demo watches. */
 export const KINDS_OF_CLUSTER = [
   'Cluster',
   'AWSManagedControlPlane',

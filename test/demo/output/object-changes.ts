@@ -5,7 +5,7 @@ import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
 import { FINALIZER } from '../../world/aws/capa-resources.ts';
 
-/** The names under which the demo prints the owners of finalizers. */
+/** The owner of each finalizer, as the demo prints it. */
 const OWNERS: Readonly<Record<string, string>> = {
   [CONTROL_PLANE_FINALIZER]: 'this provider',
   [FINALIZER]: 'this provider',
@@ -42,7 +42,7 @@ export function describeObjectChanges(before: RawObject | undefined, after: RawO
   ];
 }
 
-/** The state of an InstanceGroup. */
+/** Returns `status.currentState`, which only an InstanceGroup has. */
 const stateOf = ({ status }: RawObject): string | undefined => textAt(status, 'currentState');
 
 /**
