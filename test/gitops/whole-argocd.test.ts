@@ -21,8 +21,9 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
   after(() => gitops.world.finish());
 
   /**
-   * Waits until the engine has seen the deletion of these profiles. Otherwise its next step takes them for pruned, and
-   * prunes the next wave; Argo CD leaves a second between two steps.
+   * Waits until the sync engine has seen that these profiles are being deleted. Without this wait, the next step of the
+   * engine would take the profiles for deleted, and would delete the objects of the next wave. Argo CD itself leaves a
+   * second between two steps.
    */
   async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
     for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });
@@ -49,7 +50,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
       },
       { what: `${object} ${JSON.stringify(wanted)}`, timeoutMs: 30_000, ...(stepping && { intervalMs: STEP_MS }) },
     );
-  /** Expects that the sync operation does not end before EKS completes its changes, and that it then succeeds. */
+  /** Expects that the sync operation runs until EKS completes its creations and deletions, and then succeeds. */
   async function expectSyncToWaitForEks(): Promise<void> {
     expect((await argo.step()).phase).to.equal('Running');
     gitops.setEndless(false);

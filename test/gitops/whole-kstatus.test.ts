@@ -13,7 +13,7 @@ import { expectGolden } from '../support/golden.ts';
 import { runProgram } from '../support/run-program.ts';
 
 const PHASES = Object.values(PHASE_GROUPS).flat();
-/** Objects before the first visit of the controller, and after a change that the controller has not seen yet. */
+/** The phases in which the controller has not yet reconciled an object: the object is new, or its spec has changed. */
 const UNSEEN = ['new', 'changed'] as const;
 
 interface Computed {

@@ -14,27 +14,30 @@ import type { NormalizedState } from './normalized-state.ts';
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
 /**
- * A time in milliseconds that is longer than any test. The emulated EKS must not finish creations and deletions after a
- * time, because the class GridSubject finishes them.
+ * The duration of creations and deletions in the emulated EKS, in milliseconds. The duration is longer than any test,
+ * because the class GridSubject finishes creations and deletions itself.
  */
 const NEVER = 3_600_000;
-/** Number of fault cases that run at the same time. A fault case spends most of its time waiting. */
+/**
+ * How many fault cases run at the same time. A fault case is one AWS call of a scenario together with the fault that
+ * hits the call. The number is high, because a fault case spends most of its time waiting.
+ */
 const PARALLEL = 48;
 /**
- * Number of fault cases that share one `kill -9` of the manager. This number is small, so that the manager makes the
- * chosen AWS calls of all these fault cases within seconds.
+ * How many fault cases share one `kill -9` of the manager. The number is small, so that the manager makes the AWS calls
+ * of all these fault cases within seconds.
  */
 const PER_KILL = 24;
 /**
- * How often a fault case runs at most. If the manager is killed before it makes the chosen AWS call, the fault case
- * runs again, together with half as many fault cases.
+ * How often a fault case with a kill runs at most. If the manager is killed before it makes the AWS call of the fault
+ * case, the fault case runs again and shares the kill with half as many fault cases.
  */
 const MOST_KILLS = 4;
 const FLAGS = ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'];
 /** The manager counts as idle after this time without an AWS call and without a new version of the object. */
 const QUIET_MS = 1_500;
 
-/** What a test scenario does without faults. Each fault case of the scenario must end in the same state. */
+/** The result of a test scenario without faults. Each fault case of the scenario must end in the same state. */
 export interface Baseline {
   /**
    * The AWS operations that the manager called from the trigger to the end of the scenario, in the order of the calls.
@@ -301,7 +304,10 @@ export class FaultGrid {
     return are.join() === should ? [] : [`what was struck is not ${should}, but: ${are.join(', ')}`];
   }
 
-  /** Deletes the AWSFargateProfile, and expects that the manager leaves none of its resources in AWS. */
+  /**
+   * Deletes the AWSFargateProfile, and expects that the manager leaves no AWS resources of the AWSFargateProfile
+   * behind.
+   */
   async #remove(subject: GridSubject): Promise<void> {
     if (subject.object !== undefined) await subject.delete();
     await subject.until('the end of the object', () => subject.object === undefined);

@@ -5,8 +5,8 @@ import type { FaultCaseFailure } from './fault-grid.ts';
 import { FaultGrid } from './fault-grid.ts';
 
 /**
- * For each fault, the test shows the whole error messages of this number of failed fault cases. For further failed
- * fault cases, the test shows only the first line of the error message.
+ * For each fault, the tests show the whole error message of this number of failed fault cases. The tests show only the
+ * first line of the error message of every further failed fault case.
  */
 const MOST_TOLD = 2;
 

@@ -19,7 +19,7 @@ const BOUNDARY = 'arn:aws:iam::aws:policy/PowerUserAccess';
  */
 export interface GridScenario {
   readonly name: string;
-  /** What names the EKS cluster; default: a Cluster. */
+  /** How the AWSFargateProfile names its EKS cluster: by a Cluster (the default) or by spec.eksCluster. */
   readonly kind?: SubjectKind;
   readonly prepare: (subject: GridSubject) => Promise<void>;
   readonly trigger: (subject: GridSubject) => Promise<void>;

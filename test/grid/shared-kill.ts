@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * How long the AWS emulator delays the answer to an AWS call at most, until the manager has made the chosen AWS calls
- * of the other fault cases. This time is shorter than the manager's timeout for an AWS call, which is 10 s.
+ * How long the AWS emulator holds back the answer to an AWS call at most, while the manager makes the AWS calls of the
+ * other fault cases. This time is shorter than the manager's timeout for an AWS call, which is 10 s.
  */
 const LONGEST_HOLD_MS = 8_000;
 
 /**
- * One `kill -9` of the manager that several fault cases share. The fault cases start at the same time. In each fault
- * case, the AWS emulator holds back the answer to the chosen AWS call until the manager is dead.
+ * One `kill -9` of the manager that several fault cases share. The fault cases start at the same time. Each fault case
+ * chooses one AWS call, and the AWS emulator holds back the answer to this call until the manager is dead.
  */
 export class SharedKill {
   readonly #subjects: number;

@@ -34,14 +34,20 @@ export interface AwsResources {
   readonly accessEntries: readonly AccessEntryView[];
 }
 
-/** What names the EKS cluster of a test subject: a Cluster with its control plane, or spec.eksCluster. */
+/** How an AWSFargateProfile names its EKS cluster: by a Cluster with a control plane, or by spec.eksCluster. */
 export type SubjectKind = 'cluster' | 'eksCluster';
 
-/** The maximum number of test subjects of the kind `eksCluster` in one grid. */
+/**
+ * The highest number of test subjects of the kind `eksCluster` in one test run. The manager needs a flag for each of
+ * them at its start.
+ */
 const MOST_IN_EKS = 2_000;
 const accountInEks = (number: number): string => String(200_000_000_000 + number);
 
-/** The flags that allow each test subject of the kind `eksCluster` its EKS cluster. */
+/**
+ * Returns the manager's flags that allow the namespace of each test subject of the kind `eksCluster` to use its EKS
+ * cluster.
+ */
 export const allowedEksClusters = (): readonly string[] =>
   Array.from({ length: MOST_IN_EKS }, (_, index) => {
     const number = index + 1;
@@ -174,8 +180,8 @@ export class GridSubject {
   }
 
   /**
-   * Adds to the EKS cluster a Fargate profile that EKS creates for another user. EKS finishes it when it has refused a
-   * call of the manager because of it.
+   * Adds to the EKS cluster a Fargate profile that EKS is creating for another user. The creation ends after EKS has
+   * refused a call of the manager, because EKS changes only one Fargate profile of an EKS cluster at a time.
    */
   putBusySibling(): void {
     const { account } = this;
@@ -278,7 +284,7 @@ export class GridSubject {
     if (this.#isSiblingBusy && isRefused) {
       this.#isSiblingBusy = false;
       this.#setSibling('ACTIVE');
-      // Without this, the manager looks at the EKS cluster again only after the time that it waits for a sibling.
+      // Without this change, the manager would call EKS again only after its waiting time for other Fargate profiles.
       await this.triggerResync();
     }
     const held = this.#held;

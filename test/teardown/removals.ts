@@ -15,7 +15,7 @@ export interface Removal {
   readonly at: number;
 }
 
-/** What has been removed so far in the teardown of one Cluster. */
+/** The removals so far in the teardown of one Cluster. */
 export interface Removals {
   /** The removed AWSFargateProfiles, by name. */
   readonly profiles: ReadonlyMap<string, Removal>;

@@ -32,7 +32,7 @@ export interface TeardownObjects {
   readonly profiles: readonly ProfileResources[];
 }
 
-/** What the test recorded during one teardown. */
+/** The data that the test recorded during one teardown. */
 export interface TeardownRecord {
   /** The audit log of the API server. It also contains requests for objects of other namespaces. */
   readonly audit: readonly AuditEvent[];
@@ -42,7 +42,7 @@ export interface TeardownRecord {
 
 /**
  * Replays a teardown from the audit log and the AWS snapshots. Returns the violations: each status that contradicts
- * AWS, and each object that was deleted before something that had to be deleted earlier.
+ * AWS, and each object that was deleted too early.
  */
 export function findTeardownViolations(
   objects: TeardownObjects,

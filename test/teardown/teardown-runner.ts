@@ -17,8 +17,8 @@ import type { KillPoint } from './kill-points.ts';
 import { killPointText } from './kill-points.ts';
 
 /**
- * The durations in the emulated EKS. EKS must not finish the deletion of a Fargate profile after a time, because the
- * class TeardownSubject finishes this deletion.
+ * The durations in the emulated EKS, in milliseconds. `deleteMs` is longer than any test, because the class
+ * TeardownSubject finishes the deletions of Fargate profiles itself.
  */
 const EKS = { createMs: 50, deleteMs: 3_600_000, clusterDeleteMs: 50 };
 /** The manager counts as idle after this time without an AWS call. */
@@ -38,7 +38,7 @@ export interface TeardownOutcome {
   readonly calls: readonly CallRecord[];
   /** The AWS call at which the manager was killed; undefined: the teardown did not reach its kill point. */
   readonly killedAt?: CallRecord;
-  /** What was wrong in the teardown, as an error message; undefined: nothing. */
+  /** The error message of the teardown; undefined: the teardown succeeded. */
   readonly failure?: string;
 }
 
@@ -172,7 +172,7 @@ class Worker {
     this.#isKilled = false;
   }
 
-  /** Starts a new manager if none runs, because the previous teardown failed after its manager was killed. */
+  /** Starts a new manager if the previous teardown has killed its manager and has then failed. */
   async ensureManager(): Promise<void> {
     if (this.#isKilled) await this.start();
   }

@@ -25,7 +25,7 @@ export interface Operation {
   readonly results: Readonly<Record<string, string>>;
 }
 
-/** What Argo CD shows about an object. */
+/** The state of an object as Argo CD shows it. */
 export interface ObjectState {
   readonly object: string;
   readonly outOfSync: boolean;
@@ -34,7 +34,7 @@ export interface ObjectState {
 }
 
 export interface ArgoApplication {
-  /** Replaces the contents of the folder. */
+  /** Replaces the manifests in the folder that the Application syncs. */
   write(objects: readonly object[]): Promise<void>;
   /** Begins a sync operation, with its first step. */
   start(): Promise<Operation>;
@@ -49,8 +49,8 @@ export interface ArgoApplication {
 }
 
 /**
- * Applies the sample of this project to the API server, as a dry run, with the real CRD of Argo CD. Returns the errors
- * and warnings of kubectl.
+ * Applies config/argocd/application.yaml to the API server, as a dry run, with the real CRD of Argo CD. Returns the
+ * errors and warnings of kubectl.
  * @throws {BinariesMissing} if the CRD is not in the cache and Go is not installed
  */
 export async function validateArgoSample(world: World): Promise<string> {

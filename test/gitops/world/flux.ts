@@ -25,7 +25,7 @@ export const KUSTOMIZATION = '/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/de
 const TIMEOUT_MS = 60_000;
 
 export interface Flux {
-  /** Applies the sample of this project: a GitRepository and a Kustomization. */
+  /** Applies config/flux/cluster.yaml: a GitRepository and a Kustomization. */
   applySample(): Promise<void>;
   /**
    * Gives the GitRepository a new revision with the given objects, as the source-controller does after a commit.

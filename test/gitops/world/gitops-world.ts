@@ -38,7 +38,7 @@ export interface GitopsWorld {
   profiles(): Promise<readonly string[]>;
   /** Waits until a Fargate profile in AWS has the given value of the tag `team`. */
   waitForTeam(name: string, team: string): Promise<void>;
-  /** Waits until the samples are gone, and checks that AWS has nothing of them. */
+  /** Waits until the objects of the samples are gone, and checks that AWS has no resources of these objects. */
   expectAllGone(): Promise<void>;
 }
 
@@ -65,7 +65,8 @@ function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
     world,
     clusterApi,
     cluster,
-    // CAPA creates the network before the EKS cluster, so the control plane is not ready while it has no subnets.
+    // Cluster API Provider AWS creates the network before the EKS cluster, so the AWSManagedControlPlane is not ready
+    // while it has no subnets.
     createEksCluster: () => void admin.createCluster({ ...place, status: 'CREATING' }),
     actAsCapa: async () => {
       const { controlPlanePath, infrastructurePath } = cluster;

@@ -21,7 +21,10 @@ export interface Release {
   readonly version: string;
 }
 
-/** The fields of a provider that select the ConfigMap of a release. The operator allows only one ConfigMap. */
+/**
+ * Returns the spec of a provider object of the operator. The spec selects the ConfigMap with the files of the release,
+ * and the operator allows only one such ConfigMap.
+ */
 export const specOf = ({ provider, version }: Release): object => ({
   version,
   fetchConfig: { selector: { matchLabels: { [NAME_LABEL]: provider, [VERSION_LABEL]: version } } },
@@ -101,8 +104,8 @@ const waitFor = ({ controlPlane: { api } }: World, path: string, isIt: (provider
   );
 
 /**
- * The operator does not start without a certificate for its webhooks. It gets that of the API server, under other
- * names.
+ * Copies the certificate of the API server to the file names that the operator expects. The operator does not start
+ * without a certificate for its webhooks.
  */
 async function copyCertificate({ dir, caPath }: World['controlPlane']): Promise<string> {
   const directory = join(dir, 'operator-certificate');

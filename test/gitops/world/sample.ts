@@ -10,7 +10,7 @@ export const SAMPLE_REGION = 'eu-central-1';
 export const SAMPLE_CLUSTER = 'my-cluster';
 export const SAMPLE_PROFILES = ['system', 'web'] as const;
 
-/** An object of the folder that the tests change. */
+/** An object in the folder from which the GitOps tool applies objects. */
 export interface FolderObject extends Manifest {
   readonly spec?: Readonly<Record<string, unknown>>;
 }

@@ -178,7 +178,7 @@ func (a *application) read() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// waitForCache fills the cache.
+// waitForCache waits until the cache has the objects of the API server.
 func (a *application) waitForCache() error {
 	started := time.Now()
 	err := a.cache.EnsureSynced()

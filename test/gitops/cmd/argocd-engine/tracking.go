@@ -18,7 +18,7 @@ type tracking struct {
 	application string
 }
 
-// mark adds the label or the annotation to an object of the folder.
+// mark adds the label or the annotation by which Argo CD tracks the application to an object of the folder.
 func (t tracking) mark(object *unstructured.Unstructured) {
 	if t.method == "label" {
 		object.SetLabels(with(object.GetLabels(), trackingLabel, t.application))
