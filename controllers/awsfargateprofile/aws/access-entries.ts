@@ -9,13 +9,13 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
 
 /**
- * How long the authentication mode of an EKS cluster stays in the cache. A user changes the mode at most twice in the
- * life of a cluster.
+ * How long the controller caches the authentication mode of an EKS cluster. Users seldom change this mode: EKS allows
+ * two changes in the life of a cluster.
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 /**
- * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the mode that was used
- * longest ago leaves the cache.
+ * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the least recently used
+ * mode leaves the cache.
  */
 const MOST_MODES = 1_000;
 
@@ -27,7 +27,7 @@ interface KnownMode {
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 type Mode = E.Either<AwsFailure, string>;
 
-/** Reads access entries, and remembers the authentication modes of the EKS clusters for an hour. */
+/** Reads EKS access entries, and caches the authentication mode of each EKS cluster for an hour. */
 export class AccessEntryReader {
   private readonly clock: Clock;
   private readonly modes: Lru<KnownMode>;
@@ -39,9 +39,9 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads the access entry of a role. A call that AWS refuses is part of the result, because the controller needs no
-   * permission for access entries. Returns Left if AWS has not answered. `asksModeAgain`: whether to ask EKS for the
-   * authentication mode although the cache has the mode.
+   * Reads the EKS access entry of an IAM role. If AWS refuses the call, the result is a Right with a `refusal`, because
+   * the controller also works without permission for access entries. A call without an answer gives a Left. With
+   * `asksModeAgain` the authentication mode of the EKS cluster is read from EKS, not from the cache.
    */
   async read(
     session: Reader,
@@ -59,7 +59,10 @@ export class AccessEntryReader {
     return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
   }
 
-  /** The authentication mode of the EKS cluster. Passes that ask at the same time share one call. */
+  /**
+   * Returns the authentication mode of the EKS cluster, from the cache if possible. Reconciles that ask at the same
+   * time share one call to EKS.
+   */
   private async modeOf(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
     const key = keyOf(session, cluster);
     const known = isAsked ? undefined : this.modes.get(key);
@@ -69,15 +72,15 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster)();
       if (E.isLeft(response)) return response;
-      // EKS omits the authentication mode of clusters that are older than access entries. A deleted cluster has no
-      // entries.
+      // EKS gives no authentication mode for clusters that are older than access entries: they use the ConfigMap
+      // aws-auth. A deleted cluster has no access entries either, so it is treated like these clusters.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // If another pass made the shared call, the call may have failed because of the identity of that pass. So this pass
-    // makes a call of its own.
+    // The shared call uses the credentials of the reconcile that started it. If the call failed in another reconcile,
+    // the cause may be those credentials, so this reconcile calls EKS itself.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }

@@ -15,14 +15,13 @@ import {
   observed,
 } from '../testing/builders.ts';
 
-// The property tests of `decide` compare `apply` with the simulated AWS. The tests of this file cover rules that a
-// random case may never reach.
+// The property tests of `decide` check `apply` against a simulated AWS with random inputs. The tests of this file cover
+// rules that a random input may never reach.
 
 const DONE = { kind: 'done' } as const;
 const EXTRA = 'arn:aws:iam::111122223333:policy/extra';
 const otherCase = RoleName.of(ROLE.toUpperCase());
 
-/** The profile or the role that the observed state contains after `apply` has applied the mutation. */
 const profileAfter = (mutation: Mutation, before: Observed = asWanted()) =>
   apply(before, mutation, DONE).profiles[0]?.found;
 const roleAfter = (mutation: Mutation, before: Observed = asWanted()) =>

@@ -6,13 +6,13 @@ import type { FoundRole, Observed, ObservedAccessEntry, ObservedProfile } from '
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 
-/** The outcomes of a mutation after which the state of AWS is known without another read. */
+/** The outcomes of an AWS call after which the new state of AWS is known without reading AWS again. */
 export type AppliedOutcome = Extract<MutationOutcome, { kind: 'done' | 'gone' | 'clusterGone' }>;
 
 /**
- * Applies the outcome of a mutation to the observed state, so that a pass (one reconcile) reads AWS only once. After an
- * accepted create or delete request the profile is `CREATING` or `DELETING`. The resulting state is used in this pass
- * only.
+ * Applies the outcome of an AWS call to the observed state, so that one reconcile reads AWS only once. After an
+ * accepted create or delete request the Fargate profile counts as `CREATING` or `DELETING`. The next reconcile reads
+ * AWS again.
  */
 export function apply(observed: Observed, mutation: Mutation, outcome: AppliedOutcome): Observed {
   if (outcome.kind === 'clusterGone')
@@ -118,24 +118,27 @@ export function apply(observed: Observed, mutation: Mutation, outcome: AppliedOu
 const withoutProfile = ({ name }: ObservedProfile): ObservedProfile => ({ name, found: undefined });
 
 /**
- * Marks a role as used by another object or profile, so that the pass does not delete the role. `inUseBy` names this
- * user of the role.
+ * Marks an IAM role as used, so that this reconcile does not delete the role. `inUseBy` names the object or profile
+ * that uses the role.
  */
 export function markRoleInUse(observed: Observed, name: FoundRole['name'], inUseBy: string): Observed {
   return withRole(observed, name, (found) => found && { ...found, inUseBy });
 }
 
-/** Marks an outdated access entry as used by a live profile, so that the pass does not delete the entry yet. */
+/**
+ * Marks an outdated EKS access entry as used by a live Fargate profile, so that this reconcile does not delete the
+ * entry.
+ */
 export function markAccessEntryInUse(observed: Observed, principal: RoleArn, inUseBy: string): Observed {
   return withAccessEntry(observed, principal, (entry) => ({ ...entry, inUseBy }));
 }
 
-/** Marks an access entry that AWS refuses to change. `refusal` has the words of AWS. */
+/** Marks an EKS access entry that AWS refuses to change. `refusal` is the error message of AWS. */
 export function markAccessEntryRefused(observed: Observed, principal: RoleArn, refusal: string): Observed {
   return withAccessEntry(observed, principal, (entry) => ({ ...entry, refusal }));
 }
 
-/** Adds an access entry that the pass has read. */
+/** Adds an EKS access entry, which was read from AWS after the other resources, to the observed state. */
 export const addAccessEntry = (observed: Observed, read: ObservedAccessEntry): Observed => ({
   ...observed,
   accessEntries: [...(observed.accessEntries ?? []).filter(({ principal }) => principal !== read.principal), read],
@@ -181,7 +184,10 @@ function withRole(
   };
 }
 
-/** Adds tags to tags. IAM compares tag keys without regard to case. */
+/**
+ * Adds or overwrites tags of an IAM role. IAM ignores upper and lower case in tag keys, so a key in another case is
+ * overwritten too.
+ */
 const withTags = (tags: Tags, added: Tags): Tags => ({ ...without(tags, Object.keys(added), foldCase), ...added });
 
 function without(tags: Tags, keys: readonly string[], fold: (key: string) => string = (key) => key): Tags {

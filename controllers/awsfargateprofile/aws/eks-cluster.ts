@@ -13,13 +13,13 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { callContext, endForFailure } from './failure-reasons.ts';
 
-/** The status of an EKS cluster in which EKS creates Fargate profiles. */
+/** The only status of an EKS cluster in which EKS accepts the creation of a Fargate profile. */
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts about an EKS cluster that spec.eksCluster names, as soon as the AWS account is known: whether the
- * operator allows the EKS cluster, whether the EKS cluster belongs to a control plane, and whether it is ready. Returns
- * Left if the pass must end without another call to AWS.
+ * Completes the facts about an EKS cluster that spec.eksCluster names, once the AWS account is known. The facts tell
+ * whether the operator's flags allow the EKS cluster, whether a control plane of Cluster API manages the EKS cluster,
+ * and whether it is ACTIVE. Returns Left if the reconcile must end without another call to AWS.
  *
  * The controller asks EKS for the status of the EKS cluster only before the profile is provisioned, and not while EKS
  * creates or deletes a profile of the object. Later the status is not needed: EKS itself refuses a change that the
@@ -51,6 +51,8 @@ export async function completeEksClusterFacts(
   return E.right(creationBlocker === undefined ? facts : { ...facts, creationBlocker });
 }
 
-/** The reason for which nothing may be created in an EKS cluster with this status. */
+/**
+ * Returns the reason for which no profile can be created in an EKS cluster with this status; `undefined` if one can.
+ */
 const blockerFor = (cluster: string, status: string): Reason | undefined =>
   status === ACTIVE ? undefined : newReason('WaitingForEKSCluster', { cluster, status });

@@ -27,7 +27,7 @@ const EKS = 'EKSFargateProfileReady';
 const IAM = 'IAMFargateRolesReady';
 const CREDENTIALS = 'CredentialsReady';
 
-/** Failures with messages that EKS, IAM and STS really send. */
+/** Failures with messages that EKS, IAM and STS really send, each with the expected reason and condition. */
 const ROWS: readonly Row[] = [
   [
     'a public subnet',
@@ -320,7 +320,6 @@ describe('reasonForCredentials', () => {
   });
 });
 
-/** A failure of the AWS client itself: it has no HTTP status code. */
 function failureWithoutStatus(failure: Partial<AwsFailure>): AwsFailure {
   const { statusCode: _default, ...rest } = aFailure();
   return { ...rest, ...failure };

@@ -30,20 +30,20 @@ const PART_OF: Readonly<Record<AwsFailure['service'], ConditionPart>> = {
   sts: 'CredentialsReady',
 };
 
-/** The identity that called AWS, and the EKS cluster that the call was about. */
+/** The credentials with which AWS was called, and the EKS cluster that the call was about. Messages name both. */
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
-  /** Whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
+  /** Whether the AWSFargateProfile gets its EKS cluster from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
-   * The reference to the AWSCluster…Identity object whose credentials the call used; `undefined`: the manager's own
-   * credentials.
+   * The reference to the AWSCluster…Identity object whose credentials were used. `undefined` stands for the manager's
+   * own credentials.
    */
   readonly identity: IdentityRef | undefined;
-  /** How a user can end the deletion of the object while the controller has no credentials. */
+  /** How a user can end the deletion of the AWSFargateProfile while the controller has no credentials for AWS. */
   readonly abandonment?: Abandonment | undefined;
 }
 
@@ -59,7 +59,10 @@ export const callContext = (
   abandonment,
 });
 
-/** The reason to stop when there are no credentials for AWS; `undefined` when the pass was interrupted. */
+/**
+ * Returns the reason to report if the controller gets no credentials for AWS. `undefined` if the manager is stopping,
+ * because then nothing is wrong with the object.
+ */
 export function reasonForCredentials(
   { reason, message, failure }: CredentialsProblem,
   context: CallContext,
@@ -81,16 +84,16 @@ export function reasonForCredentials(
 }
 
 /**
- * How a pass ends after a failed call to AWS. If this manager stopped the call because it is stopping, or because its
- * lease may have run out, the pass is dropped: the object has no problem. A call that has waited too long for the rate
- * limit is a problem to report, because the next passes may wait as long.
+ * Returns how a reconcile ends after a failed call to AWS. If the manager itself prevented the call, because it stops
+ * or because its leader lease may have expired, the reconcile ends without a report: the object has no problem. If the
+ * rate limiter held a call back for too long, the reconcile reports it, because the next calls may wait as long.
  */
 export const endForFailure = (failure: AwsFailure, context: CallContext): PassEnd | DroppedPass =>
   isNotDispatched(failure) && !isLate(failure)
     ? { kind: 'quit', because: failure.message, until: 'later' }
     : stoppedBy(reasonForFailure(failure, context));
 
-/** The reason to stop a pass after a failed call to AWS. */
+/** Returns the reason to report after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
   const { eksCluster, region, account, identity, abandonment, isOfObject = false } = context;
   const detail = describeFailure(failure);
@@ -137,7 +140,9 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
 }
 
-/** Whether the request did not get the permission of the rate limiter, or was not signed, within its deadline. */
+/**
+ * Whether the deadline of the request passed before the request was sent, in the rate limiter or while it was signed.
+ */
 const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

@@ -17,7 +17,7 @@ import {
 } from '../testing/mutations.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 
-/** For each kind of mutation: the AWS call, with the name of the profile or role that it changes. */
+/** For each kind of change: the expected AWS call and the name of the resource that the call changes. */
 const CALLS: Readonly<Record<string, string>> = {
   createProfile: `CreateFargateProfile ${PROFILE}`,
   tagProfile: `TagResource ${PROFILE}`,

@@ -23,7 +23,7 @@ import type { MutationOutcome } from '../model/outcome.ts';
 
 const DONE: MutationOutcome = { kind: 'done' };
 
-/** Sends a mutation to AWS; no other function changes AWS. A failed call is returned as an outcome, not thrown. */
+/** Sends one change to AWS; no other function changes AWS. A failed call is returned as an outcome, not thrown. */
 export async function mutate(session: Session, cluster: EksClusterName, mutation: Mutation): Promise<MutationOutcome> {
   const answer = await carryOut(session, cluster, mutation)();
   return E.isRight(answer) ? answer.right : outcomeOf(mutation, answer.left);
@@ -80,8 +80,8 @@ function carryOut(
 const done = (call: Call<void>): Call<MutationOutcome> => TE.map(() => DONE)(call);
 
 /**
- * The outcome of a failed call. EKS uses one error (409 `ResourceInUseException`) for three situations, which only the
- * message distinguishes.
+ * Returns the outcome of a failed change. EKS answers 409 `ResourceInUseException` in three different situations, which
+ * only the message of the error distinguishes.
  */
 function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
   if (isClusterNotFound(failure)) return { kind: 'clusterGone' };

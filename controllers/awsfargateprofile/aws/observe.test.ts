@@ -25,7 +25,7 @@ import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 import { desiredFrom } from '../testing/fixtures.ts';
 
-/** Reads AWS with the three observe functions, in the order in which a pass calls them. */
+/** Reads AWS with the three observe functions, in the order in which a reconcile calls them. */
 async function observe(
   reader: AwsReader,
   desired: Desired,
@@ -38,7 +38,6 @@ async function observe(
   return isLeft(profiles) ? profiles : completeObservation(reader, desired, profiles.right, roles);
 }
 
-/** The result of reading AWS, and the AWS calls that were sent for it. */
 async function observeWithCalls(
   aws: SimulatedAws,
   desired: Desired,
@@ -160,7 +159,7 @@ describe('an observation of AWS', () => {
   describe('with simultaneous calls', () => {
     const withRecordedRole = desiredFrom({}, { role: { name: ROLE, id: 'AROAEXAMPLE', managed: true } });
 
-    /** The AWS calls that are sent before AWS has answered the first of them. */
+    /** Returns the names of the AWS calls that are sent before AWS has answered the first of them. */
     async function firstCalls(desired: Desired, aws = awsWith(aSimulatedProfile(), aSimulatedRole())) {
       const session = sessionOn(aws);
       const answer = Promise.withResolvers<void>();

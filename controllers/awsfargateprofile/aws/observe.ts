@@ -19,19 +19,19 @@ export interface AwsReader {
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
-/** The state of the EKS cluster and of the object's profiles, as EKS describes them. */
+/** The state of the EKS cluster and of the object's Fargate profiles, as EKS describes them. */
 export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 
-/** The result of reading AWS: the whole state, or only the profiles if the pass stops because of the profiles. */
+/** The result of reading AWS: the whole state, or only the Fargate profiles if their state alone ends the reconcile. */
 export type Observation =
   /**
-   * `desired` is the desired state. If the existing profile uses a role with another name than the computed one,
-   * `desired` contains the name of that role.
+   * `desired` is the desired state. If the existing Fargate profile uses a role with another name than the computed
+   * one, `desired` contains the name of that role.
    */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
   /**
-   * The pass stops whatever the state of the roles is: EKS is creating or deleting a profile of the object, or the spec
-   * is invalid.
+   * The reconcile ends whatever the state of the IAM roles is: EKS is creating or deleting a Fargate profile of the
+   * object, or the spec is invalid.
    */
   | {
       readonly kind: 'profilesOnly';
@@ -65,9 +65,9 @@ export async function observeProfiles(
 }
 
 /**
- * Reads each IAM role whose name is desired or recorded in status, while the profiles are still being read. Returns
- * `undefined` if the roles are probably not needed: EKS was creating or deleting a profile when status was last
- * written, or a deletion starts with the profile and not with the role.
+ * Reads each IAM role whose name is desired or recorded in status, at the same time as the Fargate profiles. Returns
+ * `undefined` if the roles are probably not needed: the status shows a profile that EKS creates or deletes, or the
+ * object is being deleted, which begins with its profile.
  */
 export async function observeRolesEarly(
   reader: AwsReader,
@@ -79,9 +79,8 @@ export async function observeRolesEarly(
 }
 
 /**
- * Completes the observed state with the roles, which may have been read early. While nothing changes in AWS, a pass
- * makes three AWS calls, one of them for the profile. If EKS is creating or deleting a profile, this function makes no
- * call.
+ * Completes the observed state with the IAM roles, which may have been read early. While EKS creates or deletes a
+ * Fargate profile, this function makes no AWS call, because the reconcile only waits for EKS.
  */
 export async function completeObservation(
   reader: AwsReader,

@@ -13,8 +13,8 @@ import { callContext, reasonForCredentials } from './failure-reasons.ts';
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
 /**
- * Opens the session in which the object's AWS resources are read and changed. Returns Left if there are no credentials,
- * or if the credentials belong to another account than the account in which the profile was created.
+ * Gets the AWS credentials with which the object's AWS resources are read and changed. Returns Left if there are no
+ * credentials, or if they belong to another account than the account in which the profile was created.
  */
 export async function openSession(
   sessions: Sessions,

@@ -8,27 +8,28 @@ import type { FoundRole, Observed, ObservedAccessEntry } from '../model/observed
 import { newReason } from '../reasons/reasons.ts';
 import { findRole, isRecreated } from './compare.ts';
 
-// EKS binds an access entry to the unique id of a role, and shows only when the entry was created. When EKS creates a
-// Fargate profile, EKS makes an entry for the ARN of the role only if there is none. EKS neither corrects nor deletes
-// an entry. So after a role was deleted and created again with the same name, new pods cannot join the cluster until a
-// client recreates the entry.
+// EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry
+// was created. When EKS creates a Fargate profile, EKS makes an entry for the ARN of the role only if there is none.
+// EKS neither corrects nor deletes an entry. So after a role was deleted and created again with the same name, new pods
+// cannot join the cluster until a client recreates the entry.
 
 /**
- * The type of the access entries that EKS makes for Fargate profiles. This controller touches no entry of another type.
+ * The type of the access entries that EKS makes for Fargate profiles. This controller changes no entry of another type.
  */
 const FARGATE_TYPE = 'FARGATE_LINUX';
 /**
- * The precision of the time that IAM gives for the creation of a role. An entry of the same second may be older than
- * the role.
+ * The precision of the time that IAM gives for the creation of a role. An access entry with the same second may be
+ * older than the role.
  */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * The next step before a profile is created. If the access entry of a role of this controller is older than the role,
- * the step deletes the entry, so that EKS makes a new one. `undefined` if the profile can be created.
+ * The next step for the access entry before a Fargate profile is created. If the entry is older than the IAM role, and
+ * this controller manages the role, the step deletes the entry, so that EKS makes a new one. `undefined` if the profile
+ * can be created.
  *
- * If a live profile uses the role, the entry is not deleted here, but by {@link ensureAccessEntry} after the creation
- * of the profile.
+ * While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it after the creation of
+ * the new profile.
  */
 export function prepareAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = managedRole(desired, observed);
@@ -41,9 +42,9 @@ export function prepareAccessEntry(desired: Desired, observed: Observed): Decisi
 }
 
 /**
- * The next step for the access entry of the role after the profile is ACTIVE: the entry must be bound to the present
- * unique id of the role. `undefined` if there is no such step. Each role is checked once: status records the id of the
- * role.
+ * The next step for the access entry of the IAM role after the Fargate profile is ACTIVE: the entry must be bound to
+ * the present unique id of the role. `undefined` if there is nothing to do. Each role is checked once, because status
+ * records the id of the checked role.
  */
 export function ensureAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
@@ -73,9 +74,9 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
 }
 
 /**
- * The next step before a role of this controller is deleted: deletes its access entry; `undefined` if there is no
- * entry. In a teardown the entry disappears with the EKS cluster. CAPA deletes the EKS cluster as soon as its last
- * profile is gone, so a call for the entry could fail then.
+ * The next step before this controller deletes an IAM role: the deletion of the role's access entry; `undefined` if
+ * there is no entry. If the EKS cluster is being deleted too, the entry disappears with the cluster. CAPA deletes the
+ * EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.
  */
 export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
   if (observed.cluster === 'gone' || desired.isClusterLeaving) return undefined;
@@ -86,7 +87,7 @@ export function removeAccessEntry(desired: Desired, observed: Observed, role: Fo
     : undefined;
 }
 
-/** The wanted role if it exists and belongs to this controller. */
+/** Returns the IAM role that the spec asks for, if the role exists and belongs to this controller. */
 function managedRole({ wanted, identity }: Desired, { roles }: Observed): FoundRole | undefined {
   if (wanted?.role.kind !== 'managed') return undefined;
   const found = findRole(roles, wanted.role.name);
@@ -108,8 +109,8 @@ const deletionOf = (
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
 /**
- * Whether the entry was made for an earlier role with the same ARN, because it is older than the role.
- * `isKnownRecreated`: the role is known to be recreated, so an entry of the same second counts as older too.
+ * Whether the access entry was made for an earlier IAM role with the same ARN: the entry is older than the role. With
+ * `isKnownRecreated` the role is known to be recreated, so an entry of the same second counts as older too.
  */
 function isOutdated(
   { found, isMadeAnew }: ObservedAccessEntry,
@@ -126,8 +127,8 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
 
 /**
- * Whether the role needs the missing access entry. In mode `API_AND_CONFIG_MAP` the ConfigMap aws-auth may serve the
- * role, unless this controller has deleted an entry of the role.
+ * Whether pods need the missing access entry of their role. In authentication mode `API_AND_CONFIG_MAP`, the ConfigMap
+ * aws-auth may admit the role instead, unless this controller has deleted an entry of the role.
  */
 const isMissed = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
   mode === 'API' || isDeletedByThisPass === true || recorded.accessEntryDeletedOf === principal;

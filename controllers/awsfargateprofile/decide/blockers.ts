@@ -21,7 +21,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * The decision to stop if nothing in AWS may be changed towards the desired state; `undefined` if changes are allowed.
+ * Returns the decision to stop if the controller may change nothing in AWS towards the desired state; `undefined` if it
+ * may.
  */
 export function findBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
@@ -40,8 +41,8 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
 }
 
 /**
- * The decision to wait for a ready control plane if a profile or role would be adopted. Only a ready control plane
- * proves that the EKS cluster belongs to this namespace.
+ * Returns the decision to wait for a ready control plane if the controller would adopt an existing profile or role.
+ * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   if (desired.creationBlocker === undefined) return undefined;
@@ -57,9 +58,9 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 }
 
 /**
- * EKS answers "no such cluster" also if the cluster is in another account. So a missing cluster finishes the deletion
- * of an object only if the object records this account, or records that the controller has created nothing:
- * docs/adr/0011.
+ * Returns the decision to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
+ * "no such cluster" also if the cluster is in another AWS account. So a missing cluster finishes a deletion only if the
+ * object records this account, or records that nothing was created: docs/adr/0011.
  */
 function findAccountBlocker(
   { surplus, recorded, identity, place }: Desired,
@@ -72,8 +73,8 @@ function findAccountBlocker(
 }
 
 /**
- * The decision to stop if the existing profile with the wanted name may not be changed: the profile is foreign, or
- * differs from the spec in fields that EKS cannot change.
+ * Returns the decision to stop if the existing Fargate profile with the wanted name may not be changed: the profile
+ * belongs to another owner, or differs from the spec in fields that EKS cannot change.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const former = findFormerProfile(desired, observed, wanted);
@@ -113,7 +114,10 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     : undefined;
 }
 
-/** The provisioned profile under the name in status, if it exists and the wanted profile has another name. */
+/**
+ * Returns the provisioned Fargate profile whose name is recorded in status, if this profile exists and the spec asks
+ * for another name.
+ */
 function findFormerProfile(
   { recorded }: Desired,
   { profiles }: Observed,
@@ -123,7 +127,7 @@ function findFormerProfile(
   return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
 }
 
-/** The decision to stop if the wanted role can be neither used nor created. */
+/** Returns the decision to stop if the IAM role that the spec asks for can be neither used nor created. */
 export function findRoleBlocker(desired: Desired, observed: Observed): Decision | undefined {
   const role = desired.wanted?.role;
   if (role === undefined) return undefined;
@@ -131,9 +135,10 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // If a foreign role that spec.roleName names has been deleted, the controller does not create a role in its place.
-    // The role that Cluster API Provider AWS shares between all profiles is always foreign. If a foreign role had a
-    // computed name, the controller may create its own role once the foreign role is deleted.
+    // If spec.roleName names a role of another owner and this role was deleted, the controller does not create a role
+    // in its place. The role that Cluster API Provider AWS shares between all profiles always belongs to another owner.
+    // In contrast, if a role of another owner occupied a computed name, the controller may create its own role once
+    // that role is deleted.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
@@ -182,8 +187,9 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * For a profile without an owner tag under adoptionPolicy `Always`: the differences from the spec that keep the
- * controller from adopting the profile. `undefined`: another adoptionPolicy is set, or a tag names another owner.
+ * Returns the differences from the spec that keep the controller from adopting a profile without an owner tag. They
+ * count only under adoptionPolicy `Always`. `undefined` if another adoptionPolicy is set, or if a tag names another
+ * owner.
  */
 function findAdoptionObstacles(
   desired: Desired,
@@ -196,8 +202,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * The value of spec.adoptionPolicy with which the controller would adopt the foreign profile; `undefined` if a tag
- * names another owner, so that the controller adopts the profile with no value.
+ * Returns the value of spec.adoptionPolicy with which the controller would adopt the Fargate profile of another owner.
+ * `undefined` if a tag of the profile names its owner: then the controller adopts it under no policy.
  */
 function adoptionPolicyFor(
   desired: Desired,
@@ -209,8 +215,8 @@ function adoptionPolicyFor(
 }
 
 /**
- * Whether the controller has sent a create request for the wanted profile, but EKS has never shown this profile ACTIVE
- * and equal to the spec.
+ * Whether the controller has sent a create request for the wanted Fargate profile, but the profile has never been both
+ * ACTIVE and equal to the spec.
  */
 const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
   recorded.isCreateRequested && recorded.profileName === wanted?.profile.name && !recorded.isProvisioned;

@@ -11,17 +11,17 @@ import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../mode
 export const findProfile = (profiles: readonly ObservedProfile[], name: string): FargateProfile | undefined =>
   profiles.find((profile) => profile.name === name)?.found;
 
-/** The existing role with this name, in upper or lower case; `undefined` if it does not exist or was not read. */
+/** Returns the IAM role with this name if it exists and was read from IAM. Upper and lower case do not matter. */
 export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
   foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
 
-/** The roles that exist in IAM, without the roles that were not read. */
+/** Returns the roles that were read from IAM and exist. */
 export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * The owner of a profile according to its tags. With adoptionPolicy `Never`, a profile that has only CAPA's tag is
- * foreign.
+ * Returns the owner of a Fargate profile according to its tags. Under adoptionPolicy `Never`, a profile that has only
+ * the tag of Cluster API Provider AWS counts as a profile of another owner.
  */
 export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
   const owner = profileOwner(found, desired.identity);
@@ -35,8 +35,8 @@ export function ownershipOf(desired: Desired, found: FargateProfile): Ownership 
 }
 
 /**
- * The values for the message of a condition about a profile that is being deleted. `successor` is the profile that the
- * controller creates afterwards.
+ * Returns values for the message of a condition about a Fargate profile that is being deleted. `successor` is the
+ * profile that the controller creates afterwards.
  */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,
@@ -44,8 +44,8 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 });
 
 /**
- * The ARN of the wanted role. A foreign role that spec.roleName names may have any path, and the name of a role may
- * have other capital letters in IAM than in the spec. So the ARN of the existing role is returned.
+ * Returns the ARN of the IAM role that the spec asks for. If the role exists, this is its ARN in IAM: a role of another
+ * owner may have any path, and the name may be written with other capital letters in IAM than in the spec.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -75,16 +75,16 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
 }
 
 /**
- * Whether the profile has the wanted subnets. If EKS chooses the subnets, any subnets are right. If spec.subnetIDs is
- * absent, an existing profile of this controller may also have any subnets: the control plane can list other subnets
- * later, and EKS cannot change the subnets of a profile.
+ * Whether the Fargate profile has the wanted subnets. If EKS chooses the subnets, any subnets are right. If
+ * spec.subnetIDs is absent, an existing profile of this controller may also have any subnets: the control plane can
+ * list other subnets later, and EKS cannot change the subnets of a profile.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||
   areSubnetsEqual(wanted.subnets, found.subnets) ||
   (!wanted.areSubnetsInSpec && ownershipOf(desired, found).kind === 'ours');
 
-/** Whether a managed role has another path than the spec wants. IAM cannot change the path of a role. */
+/** Whether a managed IAM role has another path than the spec asks for. IAM cannot change the path of a role. */
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
@@ -93,8 +93,8 @@ export const isRecorded = ({ recorded }: Pick<Desired, 'recorded'>, name: FoundR
   isSameRoleName(recorded.roleName, name);
 
 /**
- * Whether the IAM role was deleted and created again while a profile uses it, and no user has confirmed yet that the
- * EKS access entry was recreated. The role may belong to another owner.
+ * Whether the IAM role was deleted and created again while a Fargate profile uses it, and no user has confirmed by
+ * annotation that the EKS access entry was recreated. The role may belong to another owner.
  */
 export const isRecreated = ({ recorded }: Desired, found: FoundRole): boolean =>
   isRecorded({ recorded }, found.name) &&

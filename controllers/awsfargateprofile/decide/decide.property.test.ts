@@ -64,7 +64,8 @@ describe('The passes of an object in any environment', () => {
       const role = awsBefore.roles.get(mutation.name.toLowerCase()) ?? expect.fail('the role is gone');
       expect(isOurRole(role, spec), 'our role').to.equal(true);
       const isServed = awsBefore.accessEntries.get(mutation.principal)?.roleId === role.id;
-      // A check before the mutation asks EKS for profiles with other names. This simulation leaves the check out.
+      // Before deleting an access entry, the controller asks EKS for profiles of other owners that use the role. The
+      // simulation of this file leaves that check out, so only the object's own profiles count.
       const isUsed = observed.profiles.some(({ found }) => found?.podExecutionRoleArn === mutation.principal);
       expect(isUsed && isServed, 'used and served').to.equal(false);
     });
@@ -177,8 +178,7 @@ describe('The passes of an object in any environment', () => {
   it('delete or strip no role that a profile uses', () => {
     atEveryMutation(({ mutation, desired, awsBefore }, { environment }) => {
       const role = awsBefore.roles.get(retiredRoleName(mutation) ?? '');
-      // The test also counts a profile that EKS does not show yet, unless the record of its creation was removed from
-      // status.
+      // The test counts a profile that EKS does not show yet only if status still records its creation.
       const isKnown = ({ name, hidden }: SimulatedProfile): boolean =>
         desired.names.profiles.some((each) => each === name) &&
         (hidden === 0 || !isOwnershipRecordRemoved(environment));
@@ -318,15 +318,15 @@ describe('apply', () => {
 }).timeout(60_000);
 
 /**
- * Whether a random event has removed the status or the tags, without which the controller cannot find the profiles and
- * roles that it created.
+ * Whether a random event of the simulation has removed the status or the tags by which the controller finds the
+ * profiles and roles that it created.
  */
 const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
   events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');
 
 /**
- * Whether the manager knows the result of a mutation. After a crash the manager does not remember that a request was
- * not sent.
+ * Whether the manager knows the result of an AWS call. After a crash, the manager has forgotten which requests were not
+ * sent.
  */
 const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
   fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));
@@ -346,8 +346,8 @@ const changedRole = (mutation: Mutation, { roles }: Snapshot): SimulatedRole | u
     : roles.get(subjectOf(mutation).toLowerCase());
 
 /**
- * The name, in lower case, of the role that the mutation deletes, or from which it detaches a policy so that the role
- * can be deleted.
+ * Returns the lower-case name of the role that the change deletes, or from which it detaches a policy before a
+ * deletion.
  */
 const retiredRoleName = (mutation: Mutation): string | undefined =>
   mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring)
@@ -355,8 +355,8 @@ const retiredRoleName = (mutation: Mutation): string | undefined =>
     : undefined;
 
 /**
- * The observed state in a form for comparisons: without roles that were not read, without ids and times, which AWS
- * assigns, and without `inUseBy`, which is no part of AWS.
+ * Returns the observed state in a form for comparisons with the simulated AWS. It lacks roles that were not read, ids
+ * and times, which AWS assigns, and `inUseBy`, which only the controller knows.
  */
 const comparable = (observed: Observed): unknown => ({
   cluster: observed.cluster,

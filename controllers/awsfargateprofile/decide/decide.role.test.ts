@@ -51,7 +51,7 @@ const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/** The part of the spec that names the profile, so that the object does not keep the profile name in status. */
+/** With spec.profileName set, the object does not keep the profile name in status. */
 const NAMED = { profileName: PROFILE } as const;
 const FORMERLY: AWSFargateProfileStatus = {
   profileName: FORMER_PROFILE,
@@ -59,8 +59,8 @@ const FORMERLY: AWSFargateProfileStatus = {
 };
 
 /**
- * The state of AWS after the role name in the spec has changed: it contains the former role, by default a role of this
- * controller, and optionally a profile that uses the former role.
+ * Returns the state of AWS after the role name in the spec has changed. AWS still has the former role, which belongs to
+ * this controller by default, and optionally a profile that uses the former role.
  */
 function withFormer({
   role = aRole({ name: FORMER_ROLE }),
@@ -81,7 +81,10 @@ function withFormer({
   };
 }
 
-/** The desired state under limits that allow the boundary `bound`, roles below `/pods/` and policies of AWS. */
+/**
+ * Returns the desired state under operator limits: they require a permissions boundary, and allow roles below `/pods/`
+ * and policies of AWS.
+ */
 const limited = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}): Desired =>
   desiredOf(anObject({ spec, status }), {
     limits: {

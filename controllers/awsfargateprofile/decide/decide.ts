@@ -29,13 +29,13 @@ export function decide(desired: Desired, observed: Observed): Decision {
 
 const settled = (notice: Reason | undefined): Decision => ({ kind: 'settled', ...(notice && { notice }) });
 
-/** Whether AWS has the wanted role with the wanted settings. */
+/** Whether AWS has the IAM role that the spec asks for, with the wanted settings. */
 export const isRoleInOrder = (desired: Desired, observed: Observed): boolean =>
   desired.wanted !== undefined &&
   findRoleBlocker(desired, observed) === undefined &&
   ensureRole(desired, observed, desired.wanted.role) === undefined;
 
-/** Whether EKS has the wanted profile, ACTIVE and with the wanted settings. */
+/** Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. */
 export const isProfileInOrder = (desired: Desired, observed: Observed): boolean => {
   const { wanted } = desired;
   return (
@@ -47,8 +47,8 @@ export const isProfileInOrder = (desired: Desired, observed: Observed): boolean 
 };
 
 /**
- * Whether the profile and the role are in order, except for their tags. If the operator's limits require a permissions
- * boundary, the role of an ACTIVE profile may have another boundary.
+ * Whether the Fargate profile and its role are as wanted, except for their tags. The role of an ACTIVE profile may also
+ * lack a permissions boundary that only the operator's flags require.
  */
 export const isInOrderButForTags = (desired: Desired, observed: Observed): boolean => {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);

@@ -13,8 +13,8 @@ import { mutateWith, stopWith } from '../model/decision.ts';
 import { newReason } from '../reasons/reasons.ts';
 
 /**
- * The next step to create or correct the wanted role, then the wanted profile, which needs the role; `undefined` if
- * there is none.
+ * Returns the next step to create or correct the IAM role and then the Fargate profile, which needs the role.
+ * `undefined` if both are as wanted.
  */
 export function ensure(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.wanted === undefined) return undefined;
@@ -25,7 +25,8 @@ export function ensure(desired: Desired, observed: Observed): Decision | undefin
 }
 
 /**
- * The next step to create or correct the wanted role; `undefined` if there is none. A foreign role is used unchanged.
+ * Returns the next step to create or correct the IAM role; `undefined` if there is none. The controller uses a role of
+ * another owner without changing it.
  */
 export function ensureRole(desired: Desired, observed: Observed, role: WantedRole): Decision | undefined {
   if (role.kind === 'existing') return undefined;
@@ -40,8 +41,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
       : stopWith(desired.creationBlocker);
   }
   if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
-  // Before this step, `removeUnwanted` deletes a role whose path differs from `spec.rolePath`, unless another object or
-  // profile uses the role. So a role that still has another path here is in use.
+  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless another
+  // object or profile uses the role. So a role that still has another path is in use.
   return hasOtherPath(role, found)
     ? stopWith(
         newReason('RoleSettingsConflict', {
@@ -54,8 +55,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
 }
 
 /**
- * The next step to correct a managed role. The owner tag comes before any other correction, because the role belongs to
- * this controller only with this tag.
+ * Returns the next step to correct an IAM role of this controller. The owner tag comes first, because only this tag
+ * proves that the role belongs to this controller.
  */
 function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole): Decision | undefined {
   const { name } = found;
@@ -68,7 +69,7 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
   if (isBoundarySurplus(desired, role, found)) return mutateWith({ kind: 'removeBoundary', name });
   const missing = role.policies.find((arn) => !found.attached.includes(arn));
   if (missing !== undefined) return mutateWith({ kind: 'attachPolicy', name, policyArn: missing });
-  // Only policies that this controller attached are detached; policies that another client attached stay.
+  // Only policies that this controller attached are detached. Policies that another client attached stay.
   const attachedByUs = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
   const wanted = [...role.policies, ...role.excludedPolicies];
   const unwanted = attachedByUs.find((arn) => !wanted.includes(arn) && found.attached.includes(arn));
@@ -77,9 +78,10 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
 }
 
 /**
- * Whether the controller has to remove the permissions boundary of the role: this controller has put the boundary on
- * the role, and the spec names no boundary any more. A boundary of another client stays. The boundary of a provisioned
- * object stays too: its spec.rolePermissionsBoundary is immutable, so only another CRD can have dropped the field.
+ * Whether the controller has to remove the permissions boundary of an IAM role: the controller set this boundary, and
+ * the spec does not name a boundary any more. A boundary that another client set stays. The boundary of a provisioned
+ * object stays too: spec.rolePermissionsBoundary is immutable then, so the field was dropped by a CRD without it and
+ * not by a user.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&
@@ -88,7 +90,7 @@ const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: Foun
   recorded.permissionsBoundary === found.permissionsBoundary &&
   !recorded.isProvisioned;
 
-/** The next step to create or correct the wanted profile; `undefined` if there is none. */
+/** Returns the next step to create or correct the Fargate profile; `undefined` if there is none. */
 export function ensureProfile(
   desired: Desired,
   observed: Observed,

@@ -10,8 +10,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { describeDifferences, findProfile, findRole } from './compare.ts';
 
 /**
- * The decision to stop before a profile is created or replaced for a spec that the operator's limits do not allow. An
- * existing profile and its role stay as they are.
+ * Returns the decision to stop before a Fargate profile is created or replaced if the operator's limits do not allow
+ * the spec. An existing profile and its role stay as they are.
  */
 export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const found = findProfile(observed.profiles, wanted.name);
@@ -23,8 +23,8 @@ export function findLimitBlocker(desired: Desired, observed: Observed, wanted: W
 }
 
 /**
- * What to report about an object whose profile is as wanted: policies of the spec that are not attached, because the
- * operator's limits do not allow them. `undefined`: nothing.
+ * Returns the reason to report for an object whose profile is as wanted, but whose spec names role policies that the
+ * operator's limits do not allow. These policies are not attached. `undefined` if there are none.
  */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
@@ -37,8 +37,8 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
 }
 
 /**
- * The desired state without the permissions boundary that only the operator's limits require. Only the role of an
- * ACTIVE profile may lack the boundary: the controller creates no role and no profile without the boundary.
+ * Returns the desired state without a permissions boundary that only the operator's limits require. Only the role of an
+ * ACTIVE profile may lack this boundary: the controller creates no role and no profile without it.
  */
 export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
   const { wanted } = desired;
@@ -52,8 +52,8 @@ export function withoutBoundaryFromLimits(desired: Desired, observed: Observed):
 }
 
 /**
- * The values that the operator's limits for role ARNs do not allow, for a foreign role that spec.roleName names. The
- * controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
+ * Returns the violations of the operator's limits for role ARNs by a role of another owner that spec.roleName names.
+ * The controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
  */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];

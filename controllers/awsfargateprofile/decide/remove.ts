@@ -12,8 +12,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * The next step to delete the unwanted profiles, then the unwanted roles, of this controller; `undefined` if there is
- * none.
+ * Returns the next step to delete the profiles of this controller that the spec does not ask for, then such roles.
+ * `undefined` if there are none.
  */
 export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
@@ -31,8 +31,8 @@ export function removeUnwanted(desired: Desired, observed: Observed): Decision |
 }
 
 /**
- * Whether EKS may still show a profile from a create request without an answer, and this profile would be unwanted or
- * would use an unwanted role.
+ * Whether EKS may still show a Fargate profile from a create request that got no answer. This matters only if the
+ * profile would be unwanted or would use an unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
@@ -51,8 +51,8 @@ const WAIT_FOR_CREATE = stopWith(
 );
 
 /**
- * For an object whose profile is retained although its EKS cluster is being deleted: stops the pass as long as the
- * profile exists. A user must delete the profile, because EKS deletes no cluster that has profiles.
+ * Returns the decision to stop if the object's profile is retained although its EKS cluster is being deleted. The
+ * object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
@@ -96,7 +96,8 @@ function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRo
     return stopWith(newReason('RoleBlocked', { name: found.name, blockers: found.blockers }));
   const owner = roleOwner(found, desired.identity);
   if (owner.kind === 'ours' && !owner.stamped) {
-    // With the documented IAM policy, the controller may change only roles that have its tags.
+    // With the documented IAM policy, the controller may change only roles that have its tags. So the role gets the
+    // tags before it is deleted.
     return mutateWith({ kind: 'tagRole', name: found.name, tags: roleOwnershipTags(desired.identity), retiring: true });
   }
   return policy === undefined
@@ -114,15 +115,19 @@ function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * Names the object or profile that uses the role; `undefined` if the role is not in use. A role is not deleted while a
- * profile uses it, even a foreign profile: the pods of the profile stop working without the role.
+ * Returns the name of the object or Fargate profile that uses the IAM role; `undefined` if the role is not in use. A
+ * role is not deleted while a profile uses it, even a profile of another owner, because pods of the profile stop
+ * working without the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
   const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
   return found.inUseBy ?? (profile && `Fargate profile "${profile.name}"`);
 }
 
-/** The unwanted roles of this controller that are not deleted, because another object or profile uses them. */
+/**
+ * Returns the IAM roles of this controller that the spec does not ask for, but that stay because another object or
+ * profile uses them.
+ */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,

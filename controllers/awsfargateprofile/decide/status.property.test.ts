@@ -19,7 +19,7 @@ describe('The status of an object in any environment', () => {
 
   it('is ready only once everything is as desired, or is as desired but for removed owner tags', () => {
     afterEverySimulation(({ end, status, mode, spec, aws }) => {
-      // A profile that has lost its owner tag works as before.
+      // A profile without its owner tag still runs pods, so the object may be ready.
       if (end.kind === 'stopped' && end.reason.name === 'OwnershipTagMissing') {
         if (status.ready === true) expect(findDefects(spec, status, aws)).to.deep.equal([]);
       } else expect(status.ready).to.equal(end.kind === 'settled' && mode === 'live');
@@ -45,7 +45,7 @@ describe('The status of an object in any environment', () => {
       if (environment.events.some(({ kind }) => kind === 'specChange')) return;
       const name = expectedProfileName(spec);
       for (const { observed, status } of statuses) {
-        // While a profile is replaced by one with another name, status shows the profile with the former name.
+        // While a profile is replaced by a profile with another name, status still shows the former profile.
         if (observed === undefined || (status.profileName ?? name) !== name) continue;
         const found = observed.profiles.find((profile) => profile.name === name)?.found;
         const isStripped = found?.tags[OWNER_TAG] === undefined && status.profileARN === found?.arn;

@@ -42,7 +42,7 @@ const STATUS: AWSFargateProfileStatus = {
   role: { name: ROLE, id: aRole().id, managed: true },
   initialization: { provisioned: true },
 };
-/** What `clusterctl move` leaves: annotations, and no status. */
+/** An object after `clusterctl move`, which keeps annotations and drops status. */
 const MOVED = {
   metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` } },
   status: {},
@@ -165,7 +165,7 @@ describe('a profile or role whose tags were removed', () => {
     );
   });
 
-  /** The status after a pass over the object, and the decision of the next pass. */
+  /** Returns the status after a reconcile of the object, and the decision of the next reconcile. */
   function passOver(
     object: AWSFargateProfile,
     world: Observed,

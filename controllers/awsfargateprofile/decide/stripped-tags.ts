@@ -19,8 +19,8 @@ import { isRecorded, ownershipOf } from './compare.ts';
 // would block the deletion of its cluster.
 
 /**
- * The reason to stop for a profile of this object that lacks the owner tag; `undefined` for any other profile. The
- * profile counts as one of this object if one of these statements is true:
+ * Returns the reason to stop if a Fargate profile of this object lacks the owner tag; `undefined` for any other
+ * profile. The profile counts as one of this object in these cases:
  *
  * - The object records the ARN of the profile. The ARN contains a unique id.
  * - `clusterctl move` has dropped the record, and the profile has the name of this object in the EKS cluster that the
@@ -47,8 +47,8 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 }
 
 /**
- * The reason to stop for a managed role of this object that lacks the tags of this controller; `undefined` for any
- * other role. The role counts as one of this object if one of these statements is true:
+ * Returns the reason to stop if a managed IAM role of this object lacks the tags of this controller; `undefined` for
+ * any other role. The role counts as one of this object in these cases:
  *
  * - The object records the unique id of the role.
  * - `clusterctl move` has dropped the record, and the role has a name that is computed for this object. No tag of the
@@ -76,15 +76,15 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 }
 
 /**
- * The identity that the object would have under a ready control plane: profiles and roles of Cluster API Provider AWS
- * can be adopted, unless adoptionPolicy is `Never`.
+ * Returns the identity that the object would have under a ready control plane. Under a ready control plane, the object
+ * may adopt profiles and roles of Cluster API Provider AWS, unless adoptionPolicy is `Never`.
  */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };
 
-/** The observed state as it would be with all wanted tags on the profiles and roles of this object. */
+/** Returns the observed state with all wanted tags added to the profiles and roles of this object. */
 export function withRestoredTags(desired: Desired, observed: Observed): Observed {
   const { wanted, identity } = desired;
   if (wanted === undefined) return observed;

@@ -7,8 +7,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { areSubnetsAsWanted, ownershipOf, replacementFacts } from './compare.ts';
 
 /**
- * The reason to wait while EKS is creating or deleting a profile of this controller. EKS accepts no other change of
- * that profile.
+ * Returns the reason to wait while EKS is creating or deleting a profile of this controller. EKS accepts no other
+ * change of the profile during that time.
  */
 export function transitReason(desired: Desired, profiles: Observed['profiles']): Reason | undefined {
   for (const { found } of profiles) {
@@ -24,14 +24,16 @@ export function transitReason(desired: Desired, profiles: Observed['profiles']):
 }
 
 /**
- * Whether the next step of a deletion is to delete a profile of this controller, whatever the state of the roles is.
+ * Whether the deletion of an object must first delete a Fargate profile of this controller, so that the IAM roles need
+ * not be read yet.
  */
 export const canReadRolesLater = (desired: Desired, profiles: Observed['profiles']): boolean =>
   desired.wanted === undefined &&
   profiles.some(({ found }) => found !== undefined && ownershipOf(desired, found).kind === 'ours');
 
 /**
- * Whether the profile equals the wanted profile. The role is not compared, because the pass has not read the role yet.
+ * Whether a Fargate profile has the name, selectors and subnets that the spec asks for. The role is not compared,
+ * because it has not been read yet.
  */
 function isAsWanted(desired: Desired, found: FargateProfile): boolean {
   const wanted = desired.wanted?.profile;

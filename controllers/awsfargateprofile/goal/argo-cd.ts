@@ -3,11 +3,11 @@ import type { ObjectMeta } from '../../../api/meta.ts';
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
 
 /**
- * Whether Argo CD tracks the object, by any of its tracking methods (`application.resourceTrackingMethod`). Such an
- * object gets no owner reference, because Argo CD never prunes an object that has an owner reference.
+ * Whether Argo CD tracks the object, by any of its tracking methods (`application.resourceTrackingMethod`). The
+ * controller sets no owner reference on such an object, because Argo CD never prunes an object that has one.
  *
- * Label tracking is the default before Argo CD 3.0, and uses a label that Helm charts set too. So this label alone does
- * not count on an object with the label or the annotations of a Helm release.
+ * Label tracking is the default before Argo CD 3.0, and uses the label `app.kubernetes.io/instance`. Helm charts set
+ * this label too, so it does not count on an object with the label or the annotations of a Helm release.
  */
 export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;

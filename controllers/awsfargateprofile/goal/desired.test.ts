@@ -434,7 +434,7 @@ describe('desiredFor', () => {
       profiles: [],
       roles: [],
     });
-    // A role that the spec names may belong to another owner.
+    // A role that spec.roleName names may belong to another owner, so the test expects no lost role name.
     const named = { roleName: RoleName.of('shared') };
     expect(lostAfter({ metadata: moved, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });

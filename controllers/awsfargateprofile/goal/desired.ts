@@ -32,7 +32,10 @@ import { tagSources, wantedProfile, wantedRole } from './wanted.ts';
 export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
-  /** Facts from the AWSManagedControlPlane; `undefined` for a deletion. */
+  /**
+   * Facts from the AWSManagedControlPlane. `undefined` while the object is being deleted, because a deletion needs no
+   * facts.
+   */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly surplus: Surplus;
   readonly abandonment?: Abandonment | undefined;
@@ -40,15 +43,16 @@ export interface DesiredInputs {
   readonly limits: OperatorLimits;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
-  /** Whether a create request for the profile was sent less than a minute ago and its result is not known. */
+  /** Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. */
   readonly isCreateUnconfirmed: boolean;
 }
 
 /**
- * The state of AWS that the object asks for. A deletion, which has no `controlPlaneFacts`, wants no profile and no
- * role.
+ * Returns the state of AWS that the spec of an AWSFargateProfile asks for. An object that is being deleted, for which
+ * `controlPlaneFacts` is `undefined`, asks for no profile and no role.
  *
- * Returns Left if AWS cannot fulfil the spec as it is (invalid names, tags or role ARN; no private subnet).
+ * Returns Left if AWS cannot fulfil the spec, for example because of invalid names or tags, or without a private
+ * subnet.
  */
 export function desiredFor(object: AWSFargateProfile, inputs: DesiredInputs): E.Either<Reason, Desired> {
   const current = currentProfileNameOf(object);
@@ -63,9 +67,9 @@ export function desiredFor(object: AWSFargateProfile, inputs: DesiredInputs): E.
 }
 
 /**
- * The desired state with the profile name that applies, now that the profiles have been read. If spec.profileName is
- * absent, the object keeps the profile whose name status records, as long as the owner tag of that profile names the
- * object.
+ * Returns the desired state with the Fargate profile's final name, once the existing profiles have been read. If
+ * spec.profileName is absent, the object keeps the profile whose name status records, as long as the owner tag of that
+ * profile names the object.
  *
  * Returns Left if EKS or IAM would reject a computed name.
  */
@@ -87,8 +91,8 @@ function desiredUnderName(
   inputs: DesiredInputs,
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, surplus, abandonment, account } = inputs;
-  // The AWS partition follows from the region, as the endpoints of EKS and IAM do. The partition in the
-  // AWSManagedControlPlane is not used.
+  // The AWS partition follows from the region, as it does for the endpoints of EKS and IAM. The AWSManagedControlPlane
+  // names a partition too, but that one is not used.
   const place: AwsLocation = { partition: partitionOf(target.region), region: target.region, account };
   const identity = identityOf(object, inputs, place, profileNameOf(object));
   const common = {
@@ -100,7 +104,7 @@ function desiredUnderName(
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
     recorded: recordedStateOf(object, identity, inputs),
     creationBlocker: controlPlaneFacts?.creationBlocker,
-    // The operator's limits do not apply to a deletion.
+    // The operator's limits do not block the deletion of an object.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
     excess: controlPlaneFacts === undefined ? [] : findExcess(object.spec, inputs.limits, place),
   } as const;
@@ -130,11 +134,11 @@ function desiredUnderName(
 }
 
 /**
- * Replaces the computed role name by the name of the role that the existing profile uses, because EKS cannot change the
- * role of a profile. The name is replaced in two cases:
+ * Replaces the computed role name by the name of the IAM role that the existing Fargate profile uses, because EKS
+ * cannot change the role of a profile. The name is replaced in two cases:
  *
- * - Cluster API Provider AWS computed the name in use. Before v2.7.0, CAPA derived role names from the name of the EKS
- *   cluster.
+ * - Cluster API Provider AWS (CAPA) computed the name in use. Before v2.7.0, CAPA derived role names from the name of
+ *   the EKS cluster.
  * - Status of a provisioned object records the name in use. Then a client has removed spec.roleName.
  */
 export function withCurrentRoleName(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
@@ -177,9 +181,9 @@ function identityOf(
 }
 
 /**
- * The names that Cluster API Provider AWS computes from namespace and name of the object. Each name contains the
- * namespace. So a client that may write only the status of objects in one namespace cannot choose names of another
- * namespace.
+ * Returns the profile name and role name that Cluster API Provider AWS computes from namespace and name of the object.
+ * Each name contains the namespace. So a client that may write only the status of objects in one namespace cannot make
+ * the controller adopt resources of another namespace.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
@@ -192,9 +196,9 @@ function recordedStateOf(
   { targetSource, isCreateUnconfirmed }: Pick<DesiredInputs, 'targetSource' | 'isCreateUnconfirmed'>,
 ): RecordedState {
   const { metadata, status = {} } = object;
-  // While a role belongs to another owner, this controller changes neither its policies nor its permissions boundary.
-  // So the policies and the boundary in the status of such a role are not the work of this controller, and do not count
-  // here.
+  // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
+  // boundary. So the policies and the boundary in `status.role` of such a role are not the work of this controller, and
+  // are left out.
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,
@@ -229,14 +233,15 @@ function lostNamesOf(
 }
 
 /**
- * The name of the role that status records; `undefined` if status says that this controller does not manage that role.
+ * Returns the name of the IAM role that status records; `undefined` if status says that the role belongs to another
+ * owner.
  */
 const recordedManagedRole = ({ isRoleManaged, roleName }: RecordedState): RoleName | undefined =>
   isRoleManaged === false ? undefined : roleName;
 
 /**
- * The names under which the profile and role to delete may exist. Names that AWS would reject as invalid are left out:
- * AWS has nothing under them, and the call would fail.
+ * Returns the names under which the Fargate profile and the IAM role to delete may exist in AWS. Names that AWS would
+ * reject as invalid are left out: no resource can have them, and the call would fail.
  */
 function namesOnDeletion(
   object: AWSFargateProfile,
@@ -248,7 +253,7 @@ function namesOnDeletion(
   // computes.
   const capaRoles: readonly RoleName[] =
     recordedRole === undefined && roleName === undefined && roleARN === undefined ? identity.capaRoleNames : [];
-  // If a client removed spec.profileName, the role may have the name that follows from the computed profile name.
+  // If a client removed spec.profileName, the name of the role may derive from the computed profile name.
   const computedRole =
     roleName === undefined && roleARN === undefined
       ? roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object))
@@ -263,7 +268,7 @@ function namesOnDeletion(
   };
 }
 
-/** The names without repetitions. IAM does not distinguish upper and lower case in names. */
+/** Returns the role names without repetitions. IAM does not distinguish upper and lower case in names. */
 const distinctRoles = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   distinct(names).filter((name, index, all) => all.findIndex((each) => isSameRoleName(each, name)) === index);
 

@@ -34,7 +34,6 @@ const movedControlPlane = found(
   aControlPlane({ metadata: { ...leaving, ...annotated(DELETE_FOR_MOVE_ANNOTATION, '') } }),
 );
 
-/** Describes a goal in a few words, for comparison in the tests. */
 function wordOf(goal: Goal): string {
   switch (goal.kind) {
     case 'hold':
@@ -55,7 +54,7 @@ describe('goalFor', () => {
   const situations: readonly (readonly [situation: string, given: Partial<ReconcileInputs>, goal: string])[] = [
     ['Cluster and control plane are ready', {}, 'pursue all'],
 
-    // Goals for objects that the controller leaves alone.
+    // Objects that the controller leaves unchanged.
     [
       'being moved away by clusterctl',
       { object: aDeletedObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: pausedCluster },
@@ -83,7 +82,7 @@ describe('goalFor', () => {
     ],
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
 
-    // Goals for paused objects.
+    // Paused objects.
     ['its Cluster is paused', { cluster: pausedCluster }, 'paused: Cluster spec.paused is set to true'],
     [
       'paused by annotation, whatever its value',
@@ -106,7 +105,7 @@ describe('goalFor', () => {
       'paused: Cluster spec.paused is set to true',
     ],
 
-    // Goals while the object waits for its Cluster or control plane.
+    // Objects that wait for their Cluster or control plane.
     ['there is no Cluster', { cluster: ABSENT }, 'hold: WaitingForCluster'],
     ['Clusters cannot be read', { cluster: UNKNOWN }, 'hold: WaitingForAPI'],
     ['deleted while Clusters cannot be read', { cluster: UNKNOWN, object: aDeletedObject() }, 'hold: WaitingForAPI'],
@@ -182,7 +181,7 @@ describe('goalFor', () => {
       'pursue all, create nothing: WaitingForEKSControlPlane',
     ],
 
-    // Goals after the control plane has come to name another region or EKS cluster.
+    // Objects whose control plane names another region or EKS cluster than before.
     [
       'the control plane names another region',
       { controlPlane: found(aControlPlane({ region: 'eu-north-1' })), object: anObject({ status: RECORDED }) },
@@ -197,7 +196,7 @@ describe('goalFor', () => {
       'hold: TargetChanged',
     ],
 
-    // The goals of an AWSFargateProfile whose Cluster is being deleted.
+    // Objects whose Cluster is being deleted.
     [
       'the Cluster is being deleted, and nothing was created',
       { cluster: found(aCluster({ metadata: leaving })) },
@@ -256,7 +255,7 @@ describe('goalFor', () => {
       'pursue all, create nothing: ClusterDeleting',
     ],
 
-    // Goals of a deletion.
+    // Objects that are being deleted.
     ['deleted', { object: aDeletedObject({ status: RECORDED }) }, 'pursue nothing, delete the rest'],
     ['deleted before anything was recorded', { object: aDeletedObject() }, 'pursue nothing, delete the rest'],
     [
@@ -309,7 +308,7 @@ describe('goalFor', () => {
       'hold: WaitingForAPI',
     ],
 
-    // Goals of a deletion with deletionPolicy Retain.
+    // Objects that are being deleted with deletionPolicy Retain.
     ['deleted with Retain', { object: aDeletedObject({ spec: { deletionPolicy: 'Retain' } }) }, 'release'],
     [
       'deleted with Retain in the annotation alone, as after a CRD without deletionPolicy',
@@ -385,7 +384,7 @@ describe('goalFor', () => {
       'release',
     ],
 
-    // What a pass must reach (its goal) for objects that `clusterctl move` has created in this management cluster.
+    // Objects that `clusterctl move` has created in this management cluster.
     [
       'moved here while it was being deleted',
       { object: anObject({ metadata: annotated(DELETION_REQUESTED_ANNOTATION) }) },

@@ -26,14 +26,16 @@ import {
 } from './target.ts';
 
 /**
- * How long the controller changes nothing in AWS after a Cluster has vanished. `clusterctl move` deletes the objects of
- * a cluster one after the other, within a second or two.
+ * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
+ * `clusterctl move` deletes a Cluster and its objects one after the other, within a second or two, so the objects may
+ * be about to move too.
  */
 const MOVE_PATIENCE: Ms = 30_000;
 
 /**
- * Decides the goal of a pass over an object. `clusterGoneFor` is the time since the Cluster was first found missing.
- * The Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a while.
+ * Decides what a reconcile has to do for an object, from the Kubernetes objects alone. `clusterGoneFor` is the time
+ * since the Cluster was first found missing. The Cluster may be moving to another management cluster together with the
+ * object, so AWS stays unchanged for a while.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
@@ -42,35 +44,37 @@ export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   return hold(newReason('ClusterVanished', facts));
 }
 
-/** The goal of a pass over an object, not considering for how long the Cluster has been missing. */
+/** Decides what a reconcile has to do for an object, without regard to how long the Cluster has been missing. */
 function goalNow(inputs: ReconcileInputs): Goal {
   const { object } = inputs;
   if (isDeleting(object) && !hasFinalizer(object)) return { kind: 'ignore' };
   const paused = findPauses(inputs);
   if (isMoving(object)) return goalForMovedObject(inputs, paused.length > 0);
   if (paused.length > 0) return { kind: 'paused', by: paused };
-  // A deletion needs the Cluster only to know whether the Cluster is paused. A Cluster that cannot be read may be
-  // paused, so the deletion waits.
+  // The deletion of an object depends on the Cluster only for its pause. A Cluster that cannot be read may be paused,
+  // so the deletion waits.
   if (inputs.cluster.kind === 'unknown')
     return hold(newReason('WaitingForAPI', { kind: 'Cluster', reason: inputs.cluster.reason }));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
 
 /**
- * The goal for an object that `clusterctl move` has marked for deletion here. A move pauses the Cluster first and
- * deletes its objects before the Cluster. So the mark is left over if the Cluster exists and is not paused.
+ * Returns the goal for an object that `clusterctl move` has marked for deletion in this management cluster. A move
+ * pauses the Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the
+ * mark is left over from a failed move.
  */
 function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
   // For an object with spec.eksCluster, there may be no Cluster that shows whether the move is over. clusterctl deletes
-  // an object right after it has set the mark. So the mark counts as left over while the object is not being deleted.
+  // an object right after it has set the mark. So on an object that is not being deleted, the mark counts as left over
+  // from a failed move.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   return hold(newReason('MoveAbandoned', isAlone ? {} : { cluster: clusterKey(object) }));
 }
 
 /**
- * The causes for which the object is paused, in the words of Cluster API's `Paused` condition; empty if it is not
+ * Returns why the object is paused, in the words of Cluster API's `Paused` condition. The list is empty if it is not
  * paused.
  */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
@@ -84,7 +88,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
   const surplus = isRetained(object) ? 'retain' : 'delete';
   if (surplus === 'retain' && !isClusterLeaving(inputs)) {
-    // If the Cluster is being deleted, only the control plane tells whether an EKS cluster is left to delete.
+    // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
     return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
       ? hold(controlPlanesUnreadable(controlPlane.reason))
       : { kind: 'release' };
@@ -93,8 +97,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const found = deletionTarget(inputs);
   if (found !== undefined) {
     const { target } = found;
-    // If status is empty, the annotation `provisioned-in` is compared with the control plane, but is never used as the
-    // target: docs/adr/0011.
+    // If status is empty, the annotation `provisioned-in` is compared with the control plane. The annotation alone
+    // never decides in which EKS cluster the controller deletes: docs/adr/0011.
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
     return changed === undefined
       ? { kind: 'pursue', ...found, controlPlaneFacts: undefined, surplus, abandonment }
@@ -102,17 +106,17 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(controlPlanesUnreadable(controlPlane.reason));
   const location = locationOf(object);
-  // The location `none` means that the controller has created nothing in AWS for the object. The control plane can be
-  // missing then: a teardown of the cluster may remove the control plane right after the object got its finalizer.
+  // The location `none` means that the controller has created nothing in AWS for the object, so it releases the object.
+  // The control plane may be missing then: the deletion of a Cluster may remove it right after the object got its
+  // finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
   return hold(newReason('TargetUnknown', facts));
 }
 
 /**
- * Whether the EKS cluster is going to be deleted: the control plane or the Cluster is being deleted. After the deletion
- * of a Cluster, Cluster API drains the workers and then deletes the control plane. EKS refuses to delete a cluster that
- * has profiles.
+ * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. After the
+ * deletion of a Cluster, Cluster API drains the workers and then deletes the control plane.
  */
 function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;
@@ -133,9 +137,9 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { target, facts } = found.right;
   const changed = findTargetChange(object, target);
   if (changed !== undefined) return hold(changed);
-  // While nothing may be created in the EKS cluster, the controller only waits for an object that has nothing in AWS,
-  // because there is nothing to correct. The controller also waits for an object without its finalizer: a user may have
-  // applied the object again, and the object must not join a cluster that is being deleted.
+  // While nothing may be created in the EKS cluster, an object without resources in AWS only waits, because there is
+  // nothing to correct. An object without this controller's finalizer waits too: a user may have applied it again, and
+  // it must not join a cluster that is being deleted.
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
   if (isClusterLeaving(inputs) && isRetained(object) && hasFinalizer(object) && (isBegun || isControlPlaneGoing)) {

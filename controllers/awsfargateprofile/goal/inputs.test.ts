@@ -34,8 +34,8 @@ function storeOf(objects: readonly KubeObject[] | undefined): Store {
 }
 
 /**
- * The inputs of a pass over the object when the caches contain these objects. `null` in place of an object: its cache
- * has not listed the kind yet.
+ * Reads the inputs of a reconcile while the caches contain these objects. `null` in place of an object means that its
+ * cache has not listed the kind yet.
  */
 function read({
   object = anObject(),

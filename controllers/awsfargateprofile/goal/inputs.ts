@@ -18,20 +18,20 @@ import { locationOf } from '../model/location.ts';
 import { roleNameOf } from '../model/names.ts';
 
 /**
- * The result of looking up an object in a cache. `unknown`: the object may exist, but the cache has not listed its kind
- * yet, the kind is not served, or the object cannot be decoded.
+ * The result of looking up an object in a cache. `unknown` means that the object may exist: the cache has not listed
+ * its kind yet, the API server does not serve the kind, or the object cannot be decoded.
  */
 export type InputLookup<A> =
   | { readonly kind: 'found'; readonly object: A }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a pass. */
+/** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a reconcile. */
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
   /**
-   * The Cluster of the object; `none`: the spec names no Cluster, and no Cluster has the EKS cluster that
-   * spec.eksCluster names.
+   * The Cluster of the object. `none` means that the spec names no Cluster, and that no Cluster in the namespace
+   * manages the EKS cluster that spec.eksCluster names.
    */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /**
@@ -45,25 +45,28 @@ export interface ReconcileInputs {
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
-  /** The EKS cluster that spec.eksCluster names; `undefined`: the spec names none. */
+  /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
   readonly eksCluster?: NamedEksCluster;
 }
 
-/** The EKS cluster that spec.eksCluster names, with the defaults and the limits of the manager. */
+/**
+ * The EKS cluster that spec.eksCluster of an object names, completed with the manager's defaults and checked against
+ * the operator's limits.
+ */
 export interface NamedEksCluster {
   readonly name: EksClusterName;
   /**
-   * The region in the spec, or the region of the object's profile, or the manager's own; `undefined`: the manager has
-   * none.
+   * The AWS region in the spec, or else the region of the object's existing profile, or else the manager's own region.
+   * `undefined` if the manager has no region either.
    */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
-  /** The EKS cluster, if the operator's limits do not allow it; otherwise empty. */
+  /** The EKS cluster if the operator's limits do not allow it; an empty list if they do. */
   readonly excess: readonly LimitExcess[];
   /**
-   * Control planes of the namespace, with their accounts, whose EKS clusters have the name and the region in
-   * spec.eksCluster, and to whose teardown the object does not belong so far. If the credentials of the object belong to
-   * one of these accounts, that control plane manages the EKS cluster in spec.eksCluster.
+   * The control planes of the namespace whose EKS clusters have the name and region in spec.eksCluster, with their AWS
+   * accounts. If the credentials of the object belong to one of these accounts, that control plane manages the EKS
+   * cluster. A control plane whose finalizer and deletion already cover the object is left out.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -74,7 +77,7 @@ export interface ControlPlaneInAccount {
   readonly cluster: Cluster | undefined;
 }
 
-/** The caches and settings from which a pass reads its inputs. */
+/** The caches and settings from which a reconcile reads the Kubernetes objects that it needs. */
 export interface InputCaches extends JoinFacts {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly clusters: TypedStoreReader<Cluster>;
@@ -82,7 +85,7 @@ export interface InputCaches extends JoinFacts {
   readonly limits: OperatorLimits;
 }
 
-/** Reads from the caches every Kubernetes object that a pass needs. */
+/** Reads from the caches the Kubernetes objects that the reconcile of an AWSFargateProfile needs. */
 export function readInputs(object: AWSFargateProfile, caches: InputCaches): ReconcileInputs {
   const { metadata, spec } = object;
   const roleSharers = roleSharersOf(object, caches.profiles);
@@ -101,8 +104,8 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
 }
 
 /**
- * The inputs of an object whose spec names an EKS cluster, or no cluster at all because another CRD has dropped the
- * field.
+ * Reads the inputs for an object whose spec names no Cluster. Its spec names an EKS cluster instead, or a CRD without
+ * these fields has dropped them.
  */
 function withoutCluster(
   object: AWSFargateProfile,
@@ -119,13 +122,14 @@ function withoutCluster(
 }
 
 /**
- * The control plane in the namespace of the object that has the EKS cluster in spec.eksCluster. There is none while the
- * cache has not listed the control planes, for example because Cluster API Provider AWS is not installed.
+ * Returns the control plane in the namespace of the object that manages the EKS cluster in spec.eksCluster. `undefined`
+ * also while the cache has not listed the control planes, for example because Cluster API Provider AWS is not
+ * installed.
  */
 const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
   controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
 
-/** The control planes in the namespace of the object that have an EKS cluster with the name in spec.eksCluster. */
+/** Returns the control planes in the namespace of the object whose EKS cluster has the name in spec.eksCluster. */
 function controlPlanesOf(
   object: AWSFargateProfile,
   { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
@@ -135,8 +139,9 @@ function controlPlanesOf(
 }
 
 /**
- * The control planes that the object joins only if they have the same AWS account. There are none for an object that
- * the operator's limits do not allow, so that AWS is not asked about such an object.
+ * Returns the control planes that manage the EKS cluster in spec.eksCluster only if they use the same AWS account as
+ * the object. The list is empty for an object that the operator's limits do not allow, so that AWS is not asked about
+ * it.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
@@ -148,7 +153,7 @@ export function controlPlanesToCompare(
     : controlPlanesOf(object, caches).filter((controlPlane) => needsAccountToJoin(object, controlPlane, caches));
 }
 
-/** The control planes of {@link controlPlanesToCompare} with a known account. */
+/** Returns those control planes of {@link controlPlanesToCompare} whose AWS account is known. */
 const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches): readonly ControlPlaneInAccount[] =>
   controlPlanesToCompare(object, caches).flatMap((controlPlane) => {
     const account = caches.accounts?.accountOf(controlPlane);
@@ -158,7 +163,7 @@ const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches)
       : [{ account, controlPlane, cluster: cluster?.kind === 'found' ? cluster.object : undefined }];
   });
 
-/** The Cluster that names the control plane. */
+/** Returns the Cluster whose spec.controlPlaneRef names the control plane. */
 function clusterNaming(
   controlPlane: AWSManagedControlPlane,
   { clusters }: Pick<InputCaches, 'clusters'>,
@@ -179,7 +184,7 @@ function namedEksCluster(
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);
-  // The region of the manager, the default, may change. A profile stays in its region.
+  // The default is the region of the manager, which may change. A profile stays in its region.
   const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });
@@ -187,8 +192,8 @@ function namedEksCluster(
 }
 
 /**
- * The other AWSFargateProfiles of the Cluster that name the same role and are not being deleted. IAM compares role
- * names without regard to case.
+ * Returns the other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. IAM
+ * ignores upper and lower case in role names.
  */
 function roleSharersOf(
   object: AWSFargateProfile,
@@ -211,8 +216,8 @@ function readControlPlane(
 }
 
 /**
- * Converts the result of a lookup. An object that cannot be decoded becomes unknown, not absent, so that the pass
- * draws no conclusion from it.
+ * Converts the result of a cache lookup. An object that cannot be decoded becomes `unknown`, not `absent`, so that the
+ * controller does not treat it as deleted.
  */
 export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;

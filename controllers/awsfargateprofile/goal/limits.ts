@@ -3,7 +3,7 @@ import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
 import { findPolicyExcess, findRoleExcess, requiredBoundary } from '../../../pkg/fargate/limits.ts';
 
-/** Finds the values of a spec that the operator's limits do not allow. */
+/** Returns the values of a spec that the operator's limits do not allow. */
 export function findExcess(
   { roleARN, rolePermissionsBoundary, roleAdditionalPolicies = [] }: AWSFargateProfileSpec,
   limits: OperatorLimits,
@@ -23,7 +23,7 @@ export function findExcess(
   ];
 }
 
-/** Separates the policies that the operator's limits allow from the others. */
+/** Separates the IAM policies that the operator's limits allow from the others. */
 export function splitPolicies(
   policies: readonly string[],
   limits: OperatorLimits,

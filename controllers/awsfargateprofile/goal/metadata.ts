@@ -21,12 +21,12 @@ import { isTrackedByArgoCD } from './argo-cd.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
- * The merge patch for the metadata that an object needs before the controller changes AWS for the object or resumes its
+ * Returns the merge patch for the metadata that an object needs before the controller changes AWS for it or resumes its
  * deletion: the finalizer with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and
  * the annotation that repeats `deletionPolicy: Retain`.
  *
- * Returns `undefined` if nothing is missing, and for an object that is being moved away or deleted: during a deletion
- * the API server accepts no new finalizer.
+ * Returns `undefined` if nothing is missing. Returns `undefined` too while `clusterctl move` moves the object away and
+ * while the object is being deleted: during a deletion the API server accepts no new finalizer.
  */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
@@ -35,7 +35,7 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // A deletion that is resumed needs the finalizer too: the API server would remove an object without it at once.
+  // A resumed deletion needs the finalizer too, because the API server removes an object without finalizers at once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetainAnnotation(object);
@@ -54,9 +54,9 @@ export function metadataPatch(
 }
 
 /**
- * The merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the object,
- * the patch also records that the deletion has begun: later passes then know that this controller removed its
- * finalizer.
+ * Returns the merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the
+ * object, the patch also adds an annotation that the deletion has begun. Later reconciles then know that this
+ * controller, and not another client, removed the finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -67,8 +67,8 @@ export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord |
 }
 
 /**
- * The merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the annotation
- * already records it.
+ * Returns the merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the
+ * annotation already records it.
  */
 export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocation): UnknownRecord | undefined {
   return metadataDiff(metadata, {
@@ -78,8 +78,8 @@ export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocat
 }
 
 /**
- * The merge patch that records the beginning of the deletion and the AWS location in annotations. `clusterctl move`
- * keeps annotations and drops deletionTimestamp and status.
+ * Returns the merge patch that records the beginning of the deletion and the AWS location in annotations. `clusterctl
+ * move` keeps annotations, and drops deletionTimestamp and status.
  */
 export function deletionRequestedPatch(
   { metadata }: AWSFargateProfile,
@@ -96,8 +96,8 @@ export function deletionRequestedPatch(
 }
 
 /**
- * The merge patch that records that the access entry of the role is deleted, so that the controller has to recreate the
- * entry.
+ * Returns the merge patch with the annotation that the EKS access entry of the IAM role is deleted. A later reconcile
+ * then recreates the entry even after a crash.
  */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {
@@ -115,9 +115,9 @@ const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
 
 /**
- * The annotations of the object with the retain annotation if `deletionPolicy` is Retain, and without it if
+ * Returns the annotations of the object, with the retain annotation if `deletionPolicy` is Retain, and without it if
  * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
- * field, such as CAPA's, may have removed the field.
+ * field, such as the CRD of Cluster API Provider AWS, may have removed the field.
  */
 function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
   const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
@@ -126,8 +126,9 @@ function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta
 }
 
 /**
- * The owner references of the object, with one to the Cluster, by which `clusterctl move` finds the object. While the
- * Cluster is being deleted the references stay unchanged, because the garbage collector may be removing them.
+ * Returns the owner references of the object, with a reference to the Cluster. `clusterctl move` finds the object by
+ * this reference. While the Cluster is being deleted the references stay unchanged, because the garbage collector may
+ * be removing them.
  */
 function withOwnerReference(
   object: AWSFargateProfile,

@@ -7,20 +7,20 @@ import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 
-/** The settings of a role that do not follow from the spec alone. */
+/** Functions for the settings of an IAM role that do not follow from the spec of one object alone. */
 export interface RoleSettings {
   readonly tagsOf: (roleSharer: AWSFargateProfile) => Tags;
   readonly boundaryOf: (roleSharer: AWSFargateProfile) => string | undefined;
 }
 
 /**
- * The reason to stop for an object that shares a managed role with an older object but has other settings for the role.
- * Without this rule each of the two objects would undo the changes of the other.
+ * Returns the reason to stop for an object that shares a managed IAM role with an older object but asks for other
+ * settings of the role. Without this rule each of the two objects would undo the changes of the other.
  *
- * If the two objects also have the same profile name, the reason is that the profile belongs to the older object.
+ * If the two objects also have the same profile name, the reason says that the profile belongs to the older object.
  *
- * `tagsOf` gives all tags that an object wants on its role, including those that the control plane specifies.
- * `boundaryOf` gives its permissions boundary, which may come from the operator's limits.
+ * `tagsOf` gives all tags that an object wants on its role, including those from the control plane. `boundaryOf` gives
+ * the permissions boundary, which may come from the operator's limits.
  */
 export function roleSettingsConflict(
   object: AWSFargateProfile,
@@ -49,9 +49,9 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether the role that another object names can be the one in this account and region. Objects of one namespace may
- * name EKS clusters of the same name in several accounts and regions. An object that has nothing in AWS yet is compared
- * by its spec.
+ * Whether an object uses IAM roles of this AWS account for an EKS cluster of this region. Objects of one namespace may
+ * name EKS clusters of the same name in several accounts and regions, and then do not share a role of the same name. An
+ * object that has nothing in AWS yet is judged by its spec.
  */
 export function isInPlace(
   { spec: { eksCluster }, status }: AWSFargateProfile,
@@ -84,7 +84,9 @@ function differingSettings(
   ];
 }
 
-/** The tag keys that have different values in the two tag maps. IAM compares tag keys without regard to case. */
+/**
+ * Returns the tag keys that have different values in the two tag maps. IAM ignores upper and lower case in tag keys.
+ */
 function conflictingTagKeys(a: Tags, b: Tags): readonly string[] {
   const values = new Map(Object.entries(b).map(([key, value]) => [foldCase(key), value]));
   return Object.entries(a)

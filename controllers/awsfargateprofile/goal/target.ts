@@ -14,15 +14,15 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { NamedEksCluster, ReconcileInputs } from './inputs.ts';
 
-/** The target of a living object, with the facts about its EKS cluster. */
+/** The EKS cluster that the spec of an AWSFargateProfile names, with facts about this EKS cluster. */
 export interface FoundTarget {
   readonly target: Target;
   readonly facts: ControlPlaneFacts;
 }
 
 /**
- * The target that the spec of a living object names: the EKS cluster of its Cluster, or the EKS cluster in
- * spec.eksCluster. Returns Left with the reason for which there is no target yet.
+ * Returns the EKS cluster that the spec of an object names: the one of its Cluster, or the one in spec.eksCluster.
+ * Returns Left with the reason to wait if none is known yet.
  */
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;
@@ -39,7 +39,10 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
   }
 }
 
-/** The target that spec.eksCluster names. EKS tells later whether the EKS cluster exists and is ready. */
+/**
+ * Returns the EKS cluster in spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists and is
+ * ready.
+ */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
   { name, region, identity, excess, inAccounts }: NamedEksCluster,
@@ -67,9 +70,9 @@ function targetInEks(
 }
 
 /**
- * The reason for which nothing may be created for an object with spec.eksCluster, because the EKS cluster belongs to a
- * control plane in the namespace of the object. If the object has nothing in AWS, it must name the Cluster instead. If
- * the object has something in AWS, creation is blocked only while the control plane or the Cluster is being deleted.
+ * Returns why nothing may be created for an object with spec.eksCluster if a control plane in its namespace manages
+ * that EKS cluster. If the object has nothing in AWS, its spec must name the Cluster instead. If the object has
+ * resources in AWS, creation is blocked only while the control plane or the Cluster is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -98,7 +101,8 @@ export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason 
   newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });
 
 /**
- * The target that the control plane of the Cluster names. Returns Left with the reason for which there is none yet.
+ * Returns the EKS cluster of the Cluster's control plane. Returns Left with the reason to wait if there is no usable
+ * control plane yet.
  */
 function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
   const reference = cluster.controlPlaneRef;
@@ -142,8 +146,8 @@ const factsOf = (
 });
 
 /**
- * The reason for which nothing may be created now; `undefined` if there is none. Existing profiles and roles are
- * corrected and deleted all the same.
+ * Returns the reason for which no profile and no role may be created now; `undefined` if there is none. The reason does
+ * not prevent the correction and deletion of existing profiles and roles.
  */
 function findCreationBlocker(
   object: AWSFargateProfile,
@@ -170,7 +174,8 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
 }
 
 /**
- * The region, EKS cluster and identity in status. The controller writes these fields before the first change in AWS.
+ * Returns the region, EKS cluster and identity that status records. The controller writes these fields before its first
+ * change in AWS.
  */
 export function recordedTarget(object: AWSFargateProfile): Target | undefined {
   const { region, eksClusterName, identityRef } = object.status ?? {};
@@ -185,8 +190,8 @@ export function recordedTarget(object: AWSFargateProfile): Target | undefined {
 }
 
 /**
- * The reason to stop if the control plane names another region or EKS cluster than status or the annotation
- * `provisioned-in`.
+ * Returns the reason to stop if the control plane or spec.eksCluster names another region or EKS cluster than the
+ * object records in status or in the annotation `provisioned-in`.
  */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
   const location = locationOf(object);
@@ -216,9 +221,9 @@ function changedField(
 }
 
 /**
- * The region, EKS cluster and identity recorded in status. A user may have corrected the identity in the control plane
- * or in spec.eksCluster. So if the control plane or spec.eksCluster names the same region and EKS cluster as status,
- * the identity comes from there.
+ * Returns the region, EKS cluster and identity with which an object is deleted: those in status. A user may have
+ * corrected the identity in the control plane or in spec.eksCluster. So the identity comes from there if that still
+ * names the same region and EKS cluster as status.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -228,24 +233,27 @@ export function deletionTarget(
   const named = targetNamedForDeletion(inputs);
   const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
   if (!isSame) return { target: recorded, targetSource: 'record' };
-  // Cluster API Provider AWS leaves a control plane ready while the control plane is being deleted.
+  // Cluster API Provider AWS leaves the control plane's status ready while the control plane is being deleted.
   const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
   const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
   return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
 }
 
-/** The target of an object that is being deleted, from its control plane or its spec.eksCluster. */
+/** Returns the EKS cluster that the control plane, or spec.eksCluster, names for an object that is being deleted. */
 function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The operator's limits do not block the deletion of an object that records its location in AWS. An object without a
-  // recorded location has nothing in an EKS cluster that the limits do not allow.
+  // The operator's limits do not block the deletion of an object that records its AWS location. An object without a
+  // recorded location has created nothing in an EKS cluster that the limits do not allow.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }
 
-/** Names the missing object or field without which the region and the EKS cluster are not known, and the cure. */
+/**
+ * Describes the missing object or field without which the region and the EKS cluster of the object are not known, and
+ * how a user can add it.
+ */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
   readonly cure?: string;
@@ -280,7 +288,7 @@ const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
 export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
   `${metadata.namespace}/${spec.clusterName}`;
 
-/** The AWS location that the object records, as text; `undefined` if it records none. */
+/** Returns the AWS location that the object records, as text; `undefined` if it records none. */
 export function provisionedIn(object: AWSFargateProfile): string | undefined {
   const location = locationOf(object);
   return location.kind === 'known' ? formatLocation(location) : undefined;

@@ -17,7 +17,7 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 
 /**
- * The EKS Fargate profile that the spec asks for.
+ * Returns the EKS Fargate profile that the spec asks for.
  *
  * Returns Left if EKS would reject its name, selectors or tags, or if the control plane lists no private subnet.
  */
@@ -39,8 +39,8 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  // EKS cannot change the subnets of a profile. So if a private subnet is added to the control plane later, the subnets
-  // in status stay the wanted ones.
+  // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
+  // is added to the control plane later.
   const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
   const { privateSubnets, controlPlane } = controlPlaneFacts;
   const subnets =
@@ -60,8 +60,8 @@ export function wantedProfile(
 }
 
 /**
- * The pod execution role that the spec asks for: the existing role of `spec.roleARN`, or a role that this controller
- * manages.
+ * Returns the pod execution role that the spec asks for: the existing role of `spec.roleARN`, or a role that this
+ * controller manages.
  *
  * Returns Left if `spec.roleARN` is no ARN of a role in the account of the EKS cluster, or if IAM would reject the
  * role's name or tags.
@@ -112,7 +112,7 @@ function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, 
       );
 }
 
-/** The tags that the user asks for: those in the spec of the object and those in the spec of the control plane. */
+/** Returns the tags that the user asks for, in the spec of the object and in the spec of the control plane. */
 export const tagSources = (
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,

@@ -13,13 +13,17 @@ export interface CheckServices {
   readonly clock: Clock;
   readonly live: LiveChecks;
   readonly schema: Pick<ServedSchema, 'check'>;
-  /** How long a mutation may take from now, in ms; 0 or less if this process may have lost the Lease. */
+  /**
+   * How long a change in AWS may take from now, in ms. The value is 0 or less if this process may have lost its leader
+   * lease.
+   */
   readonly mutationTimeLeft: () => Ms;
 }
 
 /**
- * All checks before a mutation, in the order in which they run: the cheapest first. The live checks are last, because
- * the check of a role reads all profiles of the EKS cluster, and a pause may begin meanwhile.
+ * Returns all checks that run before a change in AWS, in their order: the cheapest first. The checks that ask the API
+ * server are last, because a pause may begin while the check of an IAM role reads all Fargate profiles of the EKS
+ * cluster.
  */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
@@ -32,15 +36,15 @@ export function newChecks(services: CheckServices): readonly Check[] {
   ];
 }
 
-/** The checks that ask the API server whether the object may still be deleted in AWS. */
+/** Returns the checks that ask the API server whether the controller may still delete AWS resources of the object. */
 export const newDeletionChecks = (services: Pick<CheckServices, 'live' | 'schema'>): readonly Check[] => [
   notPaused(services),
   schemaIsOurs(services),
 ];
 
 /**
- * A check that holds back a mutation that AWS refused recently, until the backoff of the mutation is over or the spec
- * changes.
+ * Returns a check that holds back a change that AWS refused recently. The change is not sent again before its backoff
+ * ends or the spec changes.
  */
 export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   return async (mutation, { object, retry, target }) => {
@@ -50,7 +54,10 @@ export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   };
 }
 
-/** A check that holds back the deletion of a profile that EKS failed to create or delete, until its backoff is over. */
+/**
+ * Returns a check that holds back the deletion of a failed Fargate profile until the backoff ends. A profile has failed
+ * if its status is CREATE_FAILED or DELETE_FAILED.
+ */
 export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   return async (mutation, { observed, retry }) => {
     if (!isRetryOfFailedProfile(mutation, observed)) return undefined;
@@ -63,15 +70,15 @@ export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): 
   };
 }
 
-/** A check that holds back every mutation if this process may have lost the Lease. */
+/** Returns a check that holds back every change in AWS if this process may have lost its leader lease. */
 export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
     mutationTimeLeft() > 0 ? undefined : { kind: 'quit', because: 'the lease may have run out', until: 'later' };
 }
 
 /**
- * A check that holds back deletions in AWS while the object is paused. It asks the API server, because the cache may
- * not show a new pause yet.
+ * Returns a check that holds back deletions in AWS while the object is paused. The check asks the API server, because
+ * the cache may not show a new pause yet.
  */
 export function notPaused({ live }: Pick<CheckServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
@@ -82,9 +89,9 @@ export function notPaused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * A check that holds back deletions under a foreign CRD: the API server hides fields that the foreign CRD lacks, so a
- * field such as deletionPolicy may be missing. A pass checks the CRD also at its start, but that answer may be outdated
- * at the time of the mutation.
+ * Returns a check that holds back deletions in AWS while another CRD for AWSFargateProfiles is installed, such as the
+ * CRD of Cluster API Provider AWS. The API server hides fields that this CRD lacks, so `deletionPolicy: Retain` may be
+ * invisible. Each reconcile checks the CRD also at its start, but that answer may be outdated before the deletion.
  */
 export function schemaIsOurs({ schema }: Pick<CheckServices, 'schema'>): Check {
   return async (mutation, { signal }) => {
@@ -94,8 +101,8 @@ export function schemaIsOurs({ schema }: Pick<CheckServices, 'schema'>): Check {
 }
 
 /**
- * A check that prevents the deletion of a role that another AWSFargateProfile or another EKS profile uses. A pass
- * checks a role only once, because no other pass of this process decides about that role at the same time.
+ * Returns a check that prevents the deletion of an IAM role that another AWSFargateProfile or another Fargate profile
+ * uses. A reconcile checks a role once, because this process lets no other reconcile change the same role meanwhile.
  */
 export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
   return async (mutation, pass) => {
@@ -108,8 +115,8 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * A check that prevents the deletion of an outdated access entry before a profile is created, if another live profile
- * of the EKS cluster uses the role. The controller then recreates the entry after the new profile is ACTIVE.
+ * Returns a check that keeps an outdated EKS access entry while another live profile of the EKS cluster uses the role.
+ * It applies before the creation of a profile. After the new profile is ACTIVE, the controller replaces the entry.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

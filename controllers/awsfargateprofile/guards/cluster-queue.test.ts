@@ -106,7 +106,6 @@ describe('updateQueueFromOutcome', () => {
   });
 });
 
-/** The result of listSiblings for the object `team-a/web` if the cache contains these objects. */
 const siblingsIn = (...objects: readonly KubeObject[]): readonly AWSFargateProfile[] => {
   const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
   store.replaceAll(objects, '100');

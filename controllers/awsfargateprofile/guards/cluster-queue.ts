@@ -14,13 +14,13 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import { describeTransit } from '../model/transit.ts';
 
 /**
- * The name of the queue of profile changes of one EKS cluster. EKS creates or deletes one Fargate profile of a cluster
- * at a time.
+ * Returns the key of an EKS cluster in the queues of profile changes. Each EKS cluster has a queue, because EKS creates
+ * or deletes only one Fargate profile of a cluster at a time.
  */
 export const queueNameOf = (account: string, region: string, eksCluster: string): string =>
   `${account}/${region}/${eksCluster}`;
 
-/** The entry of an AWSFargateProfile in the queue of profile changes of its EKS cluster. */
+/** Returns the entry with which an AWSFargateProfile waits in the queue of profile changes of its EKS cluster. */
 export function queueEntryFor(
   object: AWSFargateProfile,
   queue: string,
@@ -36,8 +36,7 @@ export function queueEntryFor(
 }
 
 /**
- * Updates the queue of profile changes of an EKS cluster with the statuses of the object's profiles, which EKS has just
- * returned.
+ * Updates the queue of profile changes of an EKS cluster after EKS has returned the statuses of the object's profiles.
  */
 export function updateQueueFromObservation(
   clusterQueue: ClusterQueue,
@@ -52,8 +51,8 @@ export function updateQueueFromObservation(
 }
 
 /**
- * Updates the queue of profile changes of an EKS cluster with EKS's answer to a mutation. `pause`: the time for which
- * this controller sends no change to a cluster that EKS is updating.
+ * Updates the queue of profile changes of an EKS cluster with EKS's answer to a change. `pause` is the time for which
+ * this controller sends no profile change while EKS updates the cluster.
  */
 export function updateQueueFromOutcome(
   clusterQueue: ClusterQueue,
@@ -64,7 +63,7 @@ export function updateQueueFromOutcome(
 ): void {
   if (outcome.kind === 'done') {
     const doing = mutation.kind === 'createProfile' ? 'being created' : 'being deleted';
-    // A profile that is deleted to be replaced can have another name than the profile in the queue entry.
+    // If a deleted profile is to be replaced, its name can differ from the name in the queue entry.
     clusterQueue.markAccepted({ ...queueEntry, name: subjectOf(mutation) }, doing);
   } else if (outcome.kind === 'siblingBusy') {
     clusterQueue.markInFlight(queueEntry.queue, outcome.by, describeTransit(outcome.doing) ?? outcome.doing, true);
@@ -75,8 +74,8 @@ export function updateQueueFromOutcome(
 
 /**
  * Fills the queue of profile changes of an EKS cluster after the manager has started, from the status of the other
- * AWSFargateProfiles of the cluster. Their status may be outdated, so before an object waits for another object's
- * profile, the controller asks EKS for the status of that profile.
+ * AWSFargateProfiles of the cluster. Their status may be outdated. So before an object waits for a profile of another
+ * object, the controller asks EKS whether this profile is really changing.
  */
 export function updateQueueFromStatus(
   clusterQueue: ClusterQueue,
@@ -94,9 +93,9 @@ export function updateQueueFromStatus(
 }
 
 /**
- * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry for
- * them: this process has not observed these profiles, and the objects have no status, because `clusterctl move` or a
- * restore dropped it.
+ * Returns the names of other objects' Fargate profiles that EKS may be changing unknown to the queue of the EKS
+ * cluster. This process has not read these profiles from EKS, and their objects have no status, because `clusterctl
+ * move` or a restore dropped it.
  */
 export function unobservedProfiles(
   queue: string,

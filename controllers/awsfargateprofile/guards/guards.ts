@@ -6,23 +6,24 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { PassState } from './pass-state.ts';
 
-/** The cause for which a pass does not send a mutation to AWS. */
+/** The cause for which a reconcile does not send a change to AWS. */
 export type Obstacle =
-  /** The mutation is not sent, and the pass stops for this reason. */
+  /** The change is not sent, and the reconcile stops for this reason. */
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The role is not deleted, and the pass continues without this mutation. `by` names the user of the role. */
+  /** The IAM role stays, and the reconcile continues with its other steps. `by` names the user of the role. */
   | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
   /**
-   * The access entry is not deleted yet, and the pass continues without this mutation. `by` names the user of the role.
+   * The outdated EKS access entry stays for now, and the reconcile continues with its other steps. `by` names the
+   * Fargate profile that uses the role of the entry.
    */
   | { readonly kind: 'accessEntryInUse'; readonly principal: RoleArn; readonly by: string }
   | DroppedPass;
 
-/** A check before a mutation. A check reads AWS or Kubernetes and writes nothing. */
+/** A check before a change in AWS. A check reads AWS or Kubernetes and writes nothing. */
 export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
 /**
- * A preparation before a mutation: a write to the API server, or a place taken in the queue of profile changes of the
+ * A preparation before a change in AWS: a write to the API server, or a place in the queue of profile changes of the
  * EKS cluster.
  */
 export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
@@ -33,8 +34,8 @@ export interface Guards {
 }
 
 /**
- * Runs all checks before a mutation, then all preparations, and returns the first obstacle. A request that the API
- * server rejects is an obstacle too; other errors are thrown.
+ * Runs all checks before a change in AWS, then all preparations, and returns the first obstacle. A request that the API
+ * server rejects is an obstacle too. Other errors are thrown.
  */
 export async function findObstacle(
   { checks, preparations }: Guards,

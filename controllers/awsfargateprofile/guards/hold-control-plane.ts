@@ -9,9 +9,9 @@ import { newReason } from '../reasons/reasons.ts';
 import type { Preparation } from './guards.ts';
 
 /**
- * Adds the control plane finalizer, so that the control plane is not removed before its profiles are deleted. If the
- * finalizer cannot be added, the returned facts contain a `creationBlocker`; existing profiles and roles are still
- * reconciled.
+ * Adds this controller's finalizer to the AWSManagedControlPlane, so that the API server does not remove the control
+ * plane before its Fargate profiles are deleted. If the finalizer cannot be added, the returned facts contain a
+ * `creationBlocker`. Existing profiles and roles are reconciled all the same.
  */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
@@ -25,9 +25,10 @@ export async function holdControlPlane(
 }
 
 /**
- * Before the creation of a role or profile, confirms with the API server that the control plane has the control plane
- * finalizer, or adds the finalizer. The cache may be outdated: it may show the finalizer although the control plane has
- * lost the finalizer and is being deleted. A profile that is created then would make EKS refuse to delete the cluster.
+ * Returns a preparation for the creation of a role or profile: it confirms with the API server that the control plane
+ * has this controller's finalizer, or adds the finalizer. The cache may be outdated: it may show the finalizer although
+ * the control plane has lost the finalizer and is being deleted. A profile that is created then would make EKS refuse
+ * to delete the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,
@@ -43,7 +44,7 @@ export function confirmFinalizer({
 
 const isCreation = ({ kind }: Mutation): boolean => kind === 'createRole' || kind === 'createProfile';
 
-/** The reason for which nothing may be created; `undefined` if the control plane has the finalizer. */
+/** Returns the reason for which nothing may be created; `undefined` if the control plane has the finalizer. */
 function blockerFor(result: FinalizerResult, controlPlane: ObjectKey): Reason | undefined {
   const name = keyText(controlPlane);
   switch (result.kind) {

@@ -14,13 +14,13 @@ import { hasFinalizer } from '../../shared/object-state.ts';
 import type { KnownLocation } from '../model/location.ts';
 import { roleNameOf } from '../model/names.ts';
 
-/** The name of a role, and the EKS cluster for whose profiles the role was created. */
+/** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
 export interface RoleInCluster {
   readonly name: RoleName;
   readonly location: KnownLocation;
 }
 
-/** The users of a role besides one AWSFargateProfile, according to the other AWSFargateProfiles. */
+/** The other users of an IAM role, besides the AWSFargateProfile for which the controller wants to delete the role. */
 export interface RoleUsers {
   /**
    * The key (`namespace/name`) of another AWSFargateProfile that has this controller's finalizer and uses the role;
@@ -28,8 +28,8 @@ export interface RoleUsers {
    */
   readonly other: string | undefined;
   /**
-   * The Fargate profiles of the EKS cluster that use another role according to the status of their AWSFargateProfiles
-   * in the same namespace.
+   * The names of Fargate profiles in the EKS cluster that certainly use another role, according to the status of their
+   * AWSFargateProfiles in the same namespace.
    */
   readonly profilesWithOtherRole: ReadonlySet<string>;
 }
@@ -39,9 +39,9 @@ export interface RoleUsers {
  * undone.
  */
 export interface LiveChecks {
-  /** Why the controller may delete nothing in AWS for the object now; `undefined` if the controller may delete. */
+  /** Returns why the controller may now delete nothing in AWS for the object; `undefined` if it may. */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
-  /** Reads who uses a role besides the object. */
+  /** Reads from the API server who uses an IAM role besides the object. */
   readRoleUsers(object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal): Promise<RoleUsers>;
 }
 
@@ -50,8 +50,8 @@ export function newLiveChecks(
   /** The version in which the API server serves Clusters; `undefined` if it serves none. */
   clusters: () => Resource | undefined,
 ): LiveChecks {
-  // The AWSFargateProfiles of the last list. When many objects are deleted, many passes at the same time ask who uses
-  // their role: they share one list request.
+  // The AWSFargateProfiles of the last list request. When many objects are deleted, many concurrent reconciles ask who
+  // uses their role, and share one list request.
   let known: ReadonlyMap<string, RoleUser> = new Map();
   const users = new SingleFlight<readonly RoleUser[]>();
   const listUsers = async (signal: AbortSignal): Promise<readonly RoleUser[]> => {
@@ -75,28 +75,28 @@ export function newLiveChecks(
 }
 
 /**
- * An AWSFargateProfile that has this controller's finalizer. Only the fields for a comparison of roles are kept,
- * because the list may be long.
+ * An AWSFargateProfile that has this controller's finalizer and so may use IAM roles. Only the fields for a comparison
+ * of roles are kept in memory, because the list may be long.
  */
 interface RoleUser {
   /** The key `namespace/name` of the AWSFargateProfile. */
   readonly key: string;
   readonly uid: string | undefined;
   /**
-   * Whether this AWSFargateProfile may use a role that the controller is about to delete for the other
-   * AWSFargateProfile `deleted`.
+   * Whether this AWSFargateProfile may use an IAM role that the controller is about to delete for the AWSFargateProfile
+   * `deleted`.
    */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
   /**
-   * The name of the Fargate profile of this AWSFargateProfile, if the profile is in the EKS cluster and uses another
-   * role; otherwise nothing.
+   * Returns the name of this AWSFargateProfile's profile in EKS if that profile is in the role's EKS cluster and uses
+   * another role. The result is empty otherwise.
    */
   readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
- * Lists the AWSFargateProfiles that may use a role, by uid and resourceVersion. `known` is the result of the last list.
- * An object with the same resourceVersion in `known` is not decoded again.
+ * Lists the AWSFargateProfiles that may use an IAM role, with uid and resourceVersion as key. `known` is the result of
+ * the last list. An object whose resourceVersion is in `known` is not decoded again.
  */
 async function listRoleUsers(
   client: KubeClient,
@@ -120,7 +120,7 @@ function toRoleUser(item: KubeObject): RoleUser {
   return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
 }
 
-/** An object that cannot be decoded counts as a user of each role whose name occurs anywhere in the object. */
+/** An object that cannot be decoded counts as a user of each IAM role whose name occurs anywhere in the object. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -130,11 +130,11 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * Whether the status of an object names the EKS cluster for whose profiles a role was created.
+ * Whether the status of an AWSFargateProfile names the EKS cluster for whose profiles an IAM role was created.
  *
- * An object of another namespace counts as a user of the role only if its status names this EKS cluster: its spec and
- * its annotations may name any role, and would keep the role for ever. No user is missed: the trust policy of a managed
- * role admits only profiles of its own EKS cluster, and the controller asks EKS about these profiles.
+ * An object of another namespace counts as a user of the role only by its status. Its spec and annotations may name any
+ * role, so another team could keep the role for ever. No user is missed: the trust policy of a managed role admits only
+ * profiles of its own EKS cluster, and the controller asks EKS about these profiles.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -163,8 +163,9 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * EKS cannot change the role of a profile, so the role in status is correct as long as status has the ARN of the
- * profile. The status of an object in another namespace is not used, because another team writes it.
+ * Returns a function that names the Fargate profile of this object if the profile certainly uses another role than the
+ * given one. EKS cannot change the role of a profile, so the role in status is correct as long as status has the ARN of
+ * the profile. The status of an object in another namespace is not used, because another team writes it.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
@@ -177,19 +178,19 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
 }
 
 /**
- * The AWS account of the object's role, from status or `spec.roleARN`; `undefined` if the object has nothing in AWS yet
- * or was moved here a moment ago. An object without account is considered a user of roles within its own Cluster only.
- * Otherwise an object that waits for credentials of another account would keep a role of the same name in this account
- * for ever.
+ * Returns the AWS account of the object's IAM role, from status or `spec.roleARN`. `undefined` if the object has
+ * nothing in AWS yet, or has lost its status in `clusterctl move`. An object without account counts as a user only of
+ * roles within its own Cluster. Otherwise an object that waits for credentials of another account would keep a role of
+ * the same name in this account for ever.
  */
 function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
   if (status?.account !== undefined) return status.account;
   return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
 }
 
-/** Whether the role's name occurs anywhere in the value, as a whole string or at the end of an ARN. */
+/** Whether the name of the IAM role occurs anywhere in the value, as a whole string or at the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {
-  // This loop needs no stack frame per level: the fields of an object that cannot be decoded may be nested deeply.
+  // A loop instead of recursion, because an object that cannot be decoded may be nested too deeply for the stack.
   const unvisited = [object];
   while (unvisited.length > 0) {
     const value = unvisited.pop();

@@ -6,13 +6,16 @@ import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
 import type { InputLookup, ReconcileInputs } from '../goal/inputs.ts';
 import { toInputLookup } from '../goal/inputs.ts';
 
-/** The versions in which the API server serves Clusters and control planes; `undefined` if it serves none. */
+/**
+ * The versions in which the API server serves Clusters and AWSManagedControlPlanes; `undefined` if it does not serve
+ * the kind.
+ */
 export interface InputResources {
   readonly clusters: () => Resource | undefined;
   readonly controlPlanes: () => Resource | undefined;
 }
 
-/** Reads the inputs of a pass again, from the API server instead of the caches. */
+/** Reads the Cluster and the control plane of an object again, from the API server instead of the caches. */
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
@@ -35,7 +38,7 @@ export const newLiveInputs =
     return { ...inputs, cluster, controlPlane: controlPlane ?? inputs.controlPlane };
   };
 
-/** The control plane that the Cluster names; `undefined` if the API server serves no control planes. */
+/** Reads the control plane that the Cluster names; `undefined` if the API server does not serve control planes. */
 async function getControlPlane(
   client: KubeClient,
   resource: Resource | undefined,

@@ -12,30 +12,37 @@ import type { RoleSharers } from './role-sharers.ts';
 
 export type RoleUsage =
   | { readonly kind: 'unused' }
-  /** Another object or profile uses the role; `by` names this user. */
+  /** Another object or Fargate profile uses the role; `by` names it. */
   | { readonly kind: 'used'; readonly by: string }
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
-/** The state of a pass that is running, from the time after AWS was read. */
+/** The state of a running reconcile after it has read AWS. */
 export interface PassState {
-  /** The object as this pass last read or wrote it. */
+  /** The object as this reconcile last read or wrote it. */
   object: AWSFargateProfile;
-  /** The state of AWS as the pass read it, with the outcomes of the pass's mutations applied. */
+  /** The state of AWS as this reconcile read it, updated with the changes that this reconcile has made. */
   observed: Observed;
   readonly desired: Desired;
   readonly target: Target;
   /**
-   * The key of the control plane that must have the control plane finalizer before a creation; undefined: no creation.
+   * The control plane that must have this controller's finalizer before a role or profile is created. `undefined` if
+   * there is no such control plane.
    */
   readonly controlPlane: ObjectKey | undefined;
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly queueEntry: QueueEntry;
-  /** Role name → whether another object or profile uses the role. A pass checks each role only once. */
+  /** For each IAM role: whether another object or Fargate profile uses it. A reconcile checks each role only once. */
   readonly roleUsage: Map<RoleName, RoleUsage>;
-  /** The objects of other managers that share the wanted role; `undefined`: the pass has not read them. */
+  /**
+   * The AWSFargateProfiles of other managers that share the wanted IAM role; `undefined` until this reconcile reads
+   * them.
+   */
   roleSharers?: RoleSharers;
-  /** The reason to stop if one of these objects is older and has other settings for the wanted role. */
+  /**
+   * Returns the reason to stop if one of the given AWSFargateProfiles is older and asks for other settings of the IAM
+   * role that it shares with this object.
+   */
   readonly roleConflictWith: (sharers: readonly AWSFargateProfile[]) => Reason | undefined;
   readonly signal: AbortSignal;
 }

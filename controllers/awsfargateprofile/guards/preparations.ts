@@ -26,16 +26,16 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;
   /**
-   * The names of other objects' profiles that EKS may be changing although the queue of the EKS cluster has no entry
-   * for them.
+   * Returns the names of other objects' Fargate profiles that EKS may be changing unknown to the queue of the EKS
+   * cluster.
    */
   readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
- * All preparations before a mutation, in the order in which they run. The status is written last: an object that waits
- * for its turn in the queue of profile changes of the EKS cluster writes nothing, and an object that gets its turn
- * keeps the turn during the write.
+ * Returns all preparations for a change in AWS, in their order. The status is written last. An object that waits in the
+ * queue of profile changes of its EKS cluster therefore writes nothing, and an object at the head keeps its place
+ * during the write.
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
@@ -43,8 +43,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services),
-    // `roleShareable` sends a list request. It comes after `takeTurn`, so that an object that waits for its turn does
-    // not send this request in each pass.
+    // `roleShareable` sends a list request. It comes after `takeTurn`, so that an object that waits in the queue of its
+    // EKS cluster does not send this request in each reconcile.
     roleShareable(services),
     ...newDeletionChecks(services).map(afterTurn),
     writeAhead(services),
@@ -52,8 +52,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
 }
 
 /**
- * Records in an annotation that the deletion of an object has begun, because `clusterctl move` drops deletionTimestamp
- * and status of the object.
+ * Returns a preparation that records in an annotation that the deletion of an object has begun, because `clusterctl
+ * move` drops deletionTimestamp and status of the object.
  */
 export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
@@ -65,9 +65,9 @@ export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profi
 }
 
 /**
- * Before the access entry of a role that stays is deleted: records in an annotation that the controller has to recreate
- * the entry. Otherwise a crash or a `clusterctl move` between deletion and creation would leave a profile whose pods
- * cannot start.
+ * Returns a preparation for the deletion of an access entry whose IAM role stays: it records in an annotation that the
+ * controller has to recreate the entry. Otherwise a crash or a `clusterctl move` between deletion and creation would
+ * leave a profile whose pods cannot start.
  */
 export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
@@ -78,8 +78,8 @@ export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices,
 }
 
 /**
- * Writes status before a mutation. If this process crashes right after the mutation, the next process finds the change
- * in AWS by this status.
+ * Returns a preparation that writes status before a change in AWS. If this process crashes right after the change, the
+ * next process finds the changed AWS resource by this status.
  */
 export function writeAhead({
   profileWriter,
@@ -95,8 +95,8 @@ export function writeAhead({
 }
 
 /**
- * Lets the pass continue with the object that it has written. `written` is `undefined` if another client wrote the
- * object first.
+ * Replaces the object in the state of this reconcile by the written object. `written` is `undefined` if another client
+ * wrote the object first.
  */
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return { kind: 'conflict' };
@@ -105,7 +105,8 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
 }
 
 /**
- * Takes the object's turn in the queue of its EKS cluster: EKS creates or deletes one profile of a cluster at a time.
+ * Returns a preparation that waits for the object's place at the head of its EKS cluster's queue, because EKS creates
+ * or deletes one profile of a cluster at a time.
  */
 export function takeTurn({
   clusterQueue,
@@ -116,8 +117,8 @@ export function takeTurn({
     if (!isQueuedMutation(mutation)) return undefined;
     const { queueEntry, target } = pass;
     const described: readonly string[] = unobservedProfiles(queueEntry.queue, pass.object);
-    // If EKS does not tell the status of a profile, the mutation is sent all the same. EKS itself refuses a mutation
-    // while it creates or deletes another profile of the cluster.
+    // If EKS does not tell the status of a profile, the change is sent all the same. EKS itself refuses it while EKS
+    // creates or deletes another profile of the cluster.
     for (const name of described) await refreshQueue(clusterQueue, pass, name);
     let turn = clusterQueue.requestTurn(queueEntry);
     if (turn.kind === 'wait' && turn.isUnverified && !described.includes(turn.ahead)) {
@@ -138,9 +139,9 @@ export function takeTurn({
 }
 
 /**
- * Repeats a check of the live object after the object has got its turn. `takeTurn` may read many profiles from EKS, and
- * a user may meanwhile begin a pause or a move, or set `deletionPolicy: Retain`. If the pass has nothing to write to
- * the object, no write conflict reveals such a change.
+ * Repeats a check of the live object after the object has reached the head of its EKS cluster's queue. `takeTurn` may
+ * read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set `deletionPolicy: Retain`. If this
+ * reconcile writes nothing to the object, no write conflict reveals such a change.
  */
 const afterTurn =
   (check: Check): Preparation =>
@@ -148,8 +149,8 @@ const afterTurn =
     isQueuedMutation(mutation) ? check(mutation, pass) : undefined;
 
 /**
- * Asks EKS for the status of a profile that no pass of this process watches, and writes the status into the queue of
- * profile changes of the EKS cluster.
+ * Asks EKS for the status of a Fargate profile that no reconcile of this process reads, and updates the queue of
+ * profile changes of the EKS cluster with the answer.
  */
 async function refreshQueue(
   clusterQueue: ClusterQueue,

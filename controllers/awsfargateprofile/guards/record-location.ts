@@ -15,8 +15,8 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the pass has to record the AWS location of the object. While AWS has nothing of the object and the pass
- * creates nothing, the annotation `provisioned-in: nowhere` stays.
+ * Whether the reconcile has to record the AWS location of the object in the annotation `provisioned-in`. While AWS has
+ * nothing of the object and the reconcile creates nothing, the value `nowhere` stays.
  *
  * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
  * name and without tags then looks like a profile of this object whose tags were removed.
@@ -35,11 +35,11 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
 }
 
 /**
- * Records account, region and EKS cluster in an annotation once EKS has shown that the cluster exists: after
- * `clusterctl move` nothing else tells where the profile is. On an object that is being deleted, the location is
- * recorded together with the mark that the deletion has begun.
+ * Records account, region and EKS cluster in the annotation `provisioned-in` once EKS has shown that the cluster
+ * exists. After `clusterctl move` only this annotation tells where the profile is. For an object that is being deleted,
+ * another preparation records the location together with the beginning of the deletion.
  *
- * Returns the written object, or `undefined` if another client wrote first.
+ * Returns the written object, or `undefined` if another client wrote it first.
  */
 export async function recordLocation(
   { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },

@@ -17,7 +17,9 @@ const shared = { roleName: SHARED_ROLE_NAME };
 const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
 describe('newReadRoleSharers', () => {
-  /** What a manager with this filter reads beside one other object, which is deleted before if `isDeleted` is true. */
+  /**
+   * Returns the other objects that a manager with this watch filter reads. `isDeleted` deletes the other object first.
+   */
   async function read(other: ObjectParts, { isDeleted = false, filter = 'blue' } = {}): Promise<readonly unknown[]> {
     const api = newApi();
     const object = api.put({ metadata: { labels: label('blue') }, spec: shared });

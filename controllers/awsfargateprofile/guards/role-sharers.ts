@@ -19,11 +19,13 @@ import type { Check } from './guards.ts';
 import type { RoleInCluster } from './live-checks.ts';
 import type { PassState } from './pass-state.ts';
 
-/** The AWSFargateProfiles of the namespace that other managers reconcile and that share a role with one object. */
+/**
+ * The AWSFargateProfiles of the namespace that other managers reconcile and that name the same IAM role as one object.
+ */
 export interface RoleSharers {
   /** The key of an AWSFargateProfile whose manager may be deleting the role now; `undefined` if there is none. */
   readonly remover: string | undefined;
-  /** The AWSFargateProfiles of the same cluster that want the role. */
+  /** The AWSFargateProfiles of the same cluster that ask for the role. */
   readonly sharers: readonly AWSFargateProfile[];
 }
 
@@ -34,9 +36,9 @@ export type ReadRoleSharers = (
 ) => Promise<RoleSharers>;
 
 /**
- * Reads from the API server the AWSFargateProfiles of other managers that share a role. `watchFilter` is the watch
- * filter of this manager. A manager without a watch filter reads nothing: its cache has all objects of the namespace,
- * and the locks of roles keep its passes apart.
+ * Returns a function that reads from the API server the AWSFargateProfiles of other managers that share an IAM role.
+ * `watchFilter` is the watch filter of this manager. A manager without a watch filter reads nothing: its cache has all
+ * objects of the namespace, and its own locks keep two reconciles from changing one role at the same time.
  */
 export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
   if (watchFilter === undefined) return async () => ({ remover: undefined, sharers: [] });
@@ -63,8 +65,8 @@ const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
 /**
- * Whether the manager of `other` may be deleting the role: this manager manages the role for `other`, and `other` does
- * not want the role any more.
+ * Whether the manager of `other` may be deleting the IAM role: that manager manages the role for `other`, and `other`
+ * does not ask for the role any more.
  */
 function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
@@ -78,12 +80,12 @@ function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, 
 }
 
 /**
- * A check that no other manager is deleting the role, and that no older object of another manager has other settings
- * for the role. The lock of a role keeps only passes of one process apart.
+ * Returns a check that no other manager is deleting the IAM role, and that no older object of another manager asks for
+ * other settings of the role. The locks of this process do not protect against other managers.
  *
  * Both managers list the objects that use the role. This manager lists them after its object has got the finalizer. The
  * other manager lists them after the deletion of its object has begun. So at least one of the two lists contains the
- * other object, and either the role stays or this object waits.
+ * other manager's object, and either the role stays or this object waits.
  */
 export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
   return async (mutation, pass) => {
@@ -103,8 +105,8 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
 }
 
 /**
- * The wanted role, if the mutation creates or changes this role, or creates a profile with this role. `undefined` for a
- * foreign role.
+ * Returns the IAM role that the spec asks for, if the change creates or changes this role, or creates a profile with
+ * this role. `undefined` for a role of another owner.
  */
 function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
   const role = desired.wanted?.role;
@@ -118,8 +120,8 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): Ro
 }
 
 /**
- * Whether EKS has the wanted profile. A manager asks EKS for the profiles that use a role before it deletes the role,
- * so the role of an existing profile stays.
+ * Whether EKS has the Fargate profile that the spec asks for. Every manager asks EKS for the profiles that use a role
+ * before it deletes the role, so the role of an existing profile stays.
  */
 const hasProfile = ({ desired, observed }: PassState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;

@@ -9,9 +9,9 @@ import type { PassState, RoleUsage } from './pass-state.ts';
 type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
 
 /**
- * Reads whether another AWSFargateProfile names the role, or another Fargate profile of the EKS cluster uses the role.
- * The controller asks EKS also about a role with a computed name: a user can have chosen this role for a profile in the
- * AWS console, or in another management cluster.
+ * Reads whether another AWSFargateProfile names the IAM role, or another Fargate profile of the EKS cluster uses it.
+ * EKS is asked even about a role with a computed name: a user may have chosen this role for a profile in the AWS
+ * console or in another management cluster.
  */
 export async function readRoleUsage(live: LiveChecks, question: Question, name: RoleName): Promise<RoleUsage> {
   const { object, target, desired, observed, signal } = question;
@@ -22,7 +22,7 @@ export async function readRoleUsage(live: LiveChecks, question: Question, name: 
   return observed.cluster === 'gone' ? { kind: 'unused' } : readUsageByProfiles(question, name, profilesWithOtherRole);
 }
 
-/** Reads whether a Fargate profile of the EKS cluster, other than those of this object, uses the role. */
+/** Reads from EKS whether a Fargate profile of the cluster, other than those of this object, uses the IAM role. */
 export async function readUsageByProfiles(
   { session, target, desired, observed }: Question,
   name: RoleName,

@@ -2,15 +2,15 @@ import type { Reason } from '../reasons/reasons.ts';
 import type { Mutation } from './mutation.ts';
 import type { FoundRole } from './observed-state.ts';
 
-/** What the controller does next for one object. */
+/** The next step of a reconcile, as `decide` chooses it. */
 export type Decision =
   | { readonly kind: 'mutate'; readonly mutation: Mutation }
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The next step depends on a role that this pass has not read, so the roles have to be read. */
+  /** The next step depends on an IAM role that this reconcile has not read, so the roles have to be read first. */
   | { readonly kind: 'observeAgain' }
   /**
-   * The next step depends on the access entry of the role, so the entry has to be read. `before`: what the step is
-   * about.
+   * The next step depends on the EKS access entry of the IAM role, so the entry has to be read first. `before` names
+   * the event before which the entry matters: the creation of the profile, its readiness, or the deletion of the role.
    */
   | {
       readonly kind: 'readAccessEntry';
@@ -20,7 +20,8 @@ export type Decision =
   | Settled;
 
 /**
- * AWS is as desired. `notice`: a problem for the user that leaves the profile usable, shown in the condition Stalled.
+ * AWS is as the spec asks for. `notice` is a problem that leaves the profile usable, and is shown in the condition
+ * Stalled.
  */
 export type Settled = { readonly kind: 'settled'; readonly notice?: Reason };
 

@@ -11,24 +11,30 @@ import type { Reason } from '../reasons/reasons.ts';
 import type { Surplus } from './goal-kinds.ts';
 import type { Location } from './location.ts';
 
-/** The object and its EKS cluster, with the values that ownership tags and names of profiles and roles are made of. */
+/**
+ * The AWSFargateProfile and its EKS cluster, with the values from which ownership tags and names of AWS resources are
+ * made.
+ */
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the Cluster; undefined: the EKS cluster has no Cluster. */
+  /** The name of the Cluster; undefined if no Cluster of Cluster API manages the EKS cluster. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
-  /** The profile name that the spec gives; the wanted profile can have the name in status instead. */
+  /**
+   * The profile name that follows from the spec: spec.profileName or the computed name. The wanted profile can have the
+   * name in status instead.
+   */
   readonly profileName: ProfileName;
-  /** All names that any version of Cluster API Provider AWS computes for the role of the object's profile. */
+  /** All role names that any version of Cluster API Provider AWS computes for the object's profile. */
   readonly capaRoleNames: readonly RoleName[];
   readonly adoptable: AdoptableNames;
 }
 
 export interface WantedProfile {
   readonly name: ProfileName;
-  /** The ids of the subnets; empty: EKS chooses the private subnets of the cluster. */
+  /** The ids of the subnets. With an empty list, EKS chooses the private subnets of the cluster. */
   readonly subnets: readonly string[];
   /** Whether spec.subnetIDs names the subnets. If not, an existing profile of this controller may have any subnets. */
   readonly areSubnetsInSpec: boolean;
@@ -36,27 +42,27 @@ export interface WantedProfile {
   readonly tags: Tags;
 }
 
-/** An IAM role that this controller creates and keeps as the spec wants it. */
+/** An IAM role that this controller creates and corrects according to the spec. */
 export interface ManagedRole extends NewRole {
   readonly kind: 'managed';
   readonly arn: RoleArn;
   /** ARNs of the managed policies: the pod execution policy, then spec.roleAdditionalPolicies. */
   readonly policies: readonly string[];
   /**
-   * Whether spec.roleName is set. If it is, a foreign role of that name is used unchanged. If not, the role has a
-   * computed name and must belong to this controller.
+   * Whether spec.roleName is set. If it is, a role of another owner with that name is used unchanged. If not, the role
+   * has a computed name and must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
-  /** Whether only the operator's limits ask for the permissions boundary, and not the spec. */
+  /** Whether the permissions boundary comes from the operator's limits only, and not from the spec. */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * Policies of spec.roleAdditionalPolicies that the operator's limits do not allow. They are neither attached nor
-   * detached.
+   * Policies of spec.roleAdditionalPolicies that the operator's limits do not allow. The controller does not attach
+   * them. It does not detach them either, so existing profiles keep working.
    */
   readonly excludedPolicies: readonly string[];
 }
 
-/** The role of spec.roleARN. The controller uses this role and never changes it. */
+/** The existing IAM role of spec.roleARN. The controller uses this role and never changes it. */
 export interface ExistingRole {
   readonly kind: 'existing';
   readonly name: RoleName;
@@ -66,17 +72,17 @@ export interface ExistingRole {
 export type WantedRole = ManagedRole | ExistingRole;
 
 /**
- * What status and annotations record about earlier passes. The records do not decide whether a profile or role belongs
- * to this controller: only its tags do.
+ * The facts that status and annotations of an AWSFargateProfile record about earlier reconciles. They do not decide
+ * whether a Fargate profile or role belongs to this controller: only its tags do.
  */
 export interface RecordedState {
   readonly profileName: ProfileName | undefined;
-  /** The ARN of the profile, which contains a unique id. */
+  /** The ARN of the object's Fargate profile, which contains a unique id. */
   readonly profileARN: string | undefined;
   /**
-   * The names of the object's own profile and roles whose records `clusterctl move` or a restore may have dropped:
-   * status does not name them, but an AWS location is recorded. Names that the spec gives to a role are left out,
-   * because such a role may belong to another owner.
+   * The names of the object's own profile and roles whose records `clusterctl move` or a restore may have dropped: an
+   * AWS location is recorded, but status does not name them. A role name from the spec is left out, because such a role
+   * may belong to another owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
@@ -86,80 +92,96 @@ export interface RecordedState {
    */
   readonly isUnproven: boolean;
   readonly roleName: RoleName | undefined;
-  /** Whether this controller manages the recorded role; `false` for a foreign role, `undefined` if it is not known. */
+  /**
+   * Whether this controller manages the IAM role in status. `false` for a role of another owner, `undefined` if it is
+   * not known.
+   */
   readonly isRoleManaged: boolean | undefined;
-  /** IAM's unique id (`AROA…`) of the role at the time when the profile was created with it. */
+  /** IAM's unique id (`AROA…`) of the role at the time when the Fargate profile was created with it. */
   readonly roleId: string | undefined;
-  /** The unique id of the recreated role for which a user has recreated the EKS access entry. */
+  /** The unique id of a recreated IAM role for which a user has recreated the EKS access entry. */
   readonly accessEntryRenewedFor: string | undefined;
-  /** The unique id of the role for which the controller has last checked the access entry in EKS. */
+  /** The unique id of the IAM role for which the controller has last checked the EKS access entry. */
   readonly accessEntryCheckedFor: string | undefined;
   /**
-   * The ARN of the role whose access entry this controller has deleted, because the entry belonged to an earlier role.
+   * The ARN of the IAM role whose EKS access entry this controller has deleted, because the entry belonged to an
+   * earlier role.
    */
   readonly accessEntryDeletedOf: string | undefined;
   readonly attachedPolicies: readonly string[];
-  /** The ARN of the permissions boundary that this controller put on the recorded role. */
+  /** The ARN of the permissions boundary that this controller set on the IAM role in status. */
   readonly permissionsBoundary: string | undefined;
   readonly tagKeys: readonly string[];
   /**
-   * Whether the profile has once been ACTIVE and equal to the spec. From then on, a profile that differs from the spec
-   * is reported and not replaced.
+   * Whether the Fargate profile has once been ACTIVE and equal to the spec. From then on, the controller reports
+   * differences and does not replace the profile.
    */
   readonly isProvisioned: boolean;
   /**
-   * Whether the controller has sent a create request for the profile. If it has, a profile that differs from the spec
-   * and was never provisioned may be replaced.
+   * Whether the controller has sent a create request for the Fargate profile. If it has, it may replace a profile that
+   * differs from the spec and was never provisioned.
    */
   readonly isCreateRequested: boolean;
-  /** Whether status or annotation record in which AWS account, region and EKS cluster the profile is. */
+  /** Whether status or annotation record in which AWS account, region and EKS cluster the Fargate profile is. */
   readonly location: Location['kind'];
   /**
-   * Whether a create request for the profile was sent less than a minute ago and its result is not known. A "not found"
-   * from EKS then does not prove that the profile does not exist.
+   * Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. A
+   * "not found" from EKS then does not prove that the profile does not exist.
    */
   readonly isCreateUnconfirmed: boolean;
 }
 
-/** The state of AWS that an object asks for, with everything else that `decide` needs to know about the object. */
+/**
+ * The state of AWS that an AWSFargateProfile asks for, with all other facts from which `decide` chooses the next step.
+ */
 export interface Desired {
   readonly identity: ObjectIdentity;
-  /** The wanted profile and role; `undefined` for a deletion, which wants neither. */
+  /**
+   * The profile and role that the spec asks for; `undefined` for an object that is being deleted, which asks for
+   * neither.
+   */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
   readonly surplus: Surplus;
-  /** How a user can end the deletion if the controller cannot delete the profile; `undefined` if the object stays. */
+  /**
+   * How a user can end the deletion if the controller cannot delete the Fargate profile; `undefined` if the object is
+   * not being deleted.
+   */
   readonly abandonment: Abandonment | undefined;
-  /** Whether the EKS cluster is going to be deleted together with the profile and the role. */
+  /** Whether the EKS cluster is going to be deleted together with the Fargate profile and the role. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
   readonly recorded: RecordedState;
   /**
-   * The reason for which no profile and no role may be created now. Existing ones are corrected and deleted all the
-   * same.
+   * The reason for which no profile and no role may be created now. It does not prevent the correction and deletion of
+   * existing profiles and roles.
    */
   readonly creationBlocker: Reason | undefined;
   /**
-   * The reason to stop if an older object shares the managed role and has other settings for the role. This reason does
-   * not stop an object whose role is foreign, because this controller sets nothing on a foreign role.
+   * The reason to stop if an older object shares the managed IAM role and asks for other settings of the role. This
+   * reason does not stop an object whose role belongs to another owner, because this controller sets nothing on such a
+   * role.
    */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
-  /** The values of the spec that the limits do not allow. Existing profiles stay as they are. */
+  /** The values of the spec that the operator's limits do not allow. They do not change existing profiles. */
   readonly excess: readonly LimitExcess[];
   /**
-   * All names under which the object's profile and role may exist: the wanted names and the names in status. A pass
-   * reads the profiles and roles with these names from AWS.
+   * All names under which the object's Fargate profile and role may exist: the wanted names and the names in status. A
+   * reconcile reads the profiles and roles with these names from AWS.
    */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
-  /** Set if the wanted profile has the name in status, because spec.profileName is absent. */
+  /**
+   * Set if spec.profileName is absent and status records another profile name than the computed one. Then `wanted` has
+   * the name in status.
+   */
   readonly nameInStatus?: {
     /**
-     * The owner and the names of AWS resources that apply if EKS has a profile with the name in status, and the owner
-     * tag of this profile names the object.
+     * The identity for the case that EKS has a profile with the name in status, and the owner tag of this profile names
+     * the object.
      */
     readonly identity: ObjectIdentity;
-    /** The desired state, with the computed name, that applies if EKS has no such profile. */
+    /** The desired state, with the computed name, for the case that EKS has no such profile. */
     readonly otherwise: Either<Reason, Desired>;
   };
 }

@@ -6,11 +6,11 @@ import type { Abandonment } from '../reasons/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 
 /**
- * The EKS cluster to which an object belongs, and the identity for the calls to AWS. The AWS account follows from the
- * credentials of the identity.
+ * The EKS cluster to which an AWSFargateProfile belongs, and the identity for the calls to AWS. The AWS account is not
+ * part of it, because it follows from the credentials of the identity.
  */
 export interface Target {
-  /** The name of the Cluster; undefined: the EKS cluster has no Cluster, because spec.eksCluster names it. */
+  /** The name of the Cluster; undefined if spec.eksCluster names the EKS cluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly region: string;
@@ -18,59 +18,63 @@ export interface Target {
 }
 
 /**
- * The origin of the target of a pass.
+ * The source that names the EKS cluster and identity of an object.
  *
  * - `controlPlane`: the AWSManagedControlPlane, or spec.eksCluster.
  * - `unreadyControlPlane`, only for a deletion: an AWSManagedControlPlane that is not ready, or a spec.eksCluster that
  *   the operator's limits do not allow.
  * - `record`, only for a deletion: the status of the object.
  *
- * With the last two, a client that may write these objects may have chosen any EKS cluster as the target.
+ * The last two prove nothing about the EKS cluster: a client that may write these Kubernetes objects can name any EKS
+ * cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
 /**
- * Facts about the EKS cluster on which the desired state depends. They come from the AWSManagedControlPlane, or from
- * spec.eksCluster and EKS.
+ * Facts about the EKS cluster on which the desired state of an object depends. They come from the
+ * AWSManagedControlPlane, or from spec.eksCluster and EKS.
  */
 export interface ControlPlaneFacts {
   readonly controlPlaneTags: Tags;
-  /** The AWS ids of the control plane's private subnets; undefined: EKS chooses subnets if the spec names none. */
+  /** The AWS ids of the control plane's private subnets. undefined if EKS chooses subnets when the spec names none. */
   readonly privateSubnets: readonly string[] | undefined;
-  /** The control plane that gets the control plane finalizer; undefined: there is none. */
+  /** The control plane that gets this controller's finalizer; undefined if there is none. */
   readonly controlPlane: ObjectKey | undefined;
   /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
-  /** Set for spec.eksCluster: the controller then asks EKS, and no control plane, whether the EKS cluster is ready. */
+  /** Set for spec.eksCluster: EKS, and not an AWSManagedControlPlane, tells whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
   /**
-   * For an object that has nothing in AWS yet: the reasons for which nothing is created if the credentials belong to
-   * one of these accounts.
+   * For an object that has nothing in AWS yet: AWS accounts in which nothing may be created, each with the reason. An
+   * account is listed if a control plane may manage the same EKS cluster there.
    */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
-/** What a pass is to achieve for an object. It depends on Kubernetes objects alone, not on the state of AWS. */
+/** The task of a reconcile for an object. It depends on Kubernetes objects alone, not on the state of AWS. */
 export type Goal =
   /**
-   * The controller leaves the object alone: the object is being deleted without this controller's finalizer, or
+   * The controller leaves the object unchanged: it is being deleted and has not this controller's finalizer, or
    * `clusterctl move` is moving it away.
    */
   | { readonly kind: 'ignore' }
   /** The object is paused. `by` lists the causes, in the words of Cluster API's `Paused` condition. */
   | { readonly kind: 'paused'; readonly by: readonly string[] }
-  /** For this reason the pass reads and changes nothing in AWS. */
+  /** For this reason the reconcile reads and changes nothing in AWS. */
   | { readonly kind: 'hold'; readonly reason: Reason }
-  /** The finalizer is removed without a call to AWS: nothing was created in AWS, or deletionPolicy is Retain. */
+  /**
+   * The controller removes its finalizer without a call to AWS: nothing was created in AWS, or deletionPolicy is
+   * Retain.
+   */
   | { readonly kind: 'release' }
   /**
-   * The controller deletes the AWSFargateProfile again: it was being deleted before `clusterctl move`, which drops the
-   * deletionTimestamp.
+   * The controller deletes the AWSFargateProfile through the API server. The object was already being deleted before a
+   * `clusterctl move`, which drops the deletionTimestamp.
    */
   | { readonly kind: 'resumeDeletion' }
   /**
    * The controller brings AWS to the desired state. `controlPlaneFacts` is `undefined` for a deletion, which needs no
-   * control plane. `abandonment`: how a user can end the deletion if the controller cannot delete the profile.
+   * control plane. `abandonment` is how a user can end the deletion if the controller cannot delete the profile.
    */
   | {
       readonly kind: 'pursue';
@@ -82,7 +86,7 @@ export type Goal =
     };
 
 /**
- * What a pass does with profiles and roles of this controller that the desired state does not contain. With `retain` it
+ * What a reconcile does with profiles and roles of this controller that the spec does not ask for. With `retain` it
  * deletes nothing, and only reports that a retained profile blocks the deletion of its EKS cluster.
  */
 export type Surplus = 'delete' | 'retain';

@@ -2,20 +2,20 @@ import { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 
-/** The EKS cluster in which the object's profile exists or may exist. */
+/** The AWS account, region and EKS cluster in which the object's Fargate profile exists or may exist. */
 export interface KnownLocation {
   readonly account: AccountId;
   readonly region: string;
   readonly eksCluster: EksClusterName;
 }
 
-/** The AWS location that is recorded on an object. */
+/** The AWS location that an AWSFargateProfile records in status or annotation. */
 export type Location =
   | ({ readonly kind: 'known' } & KnownLocation)
   /** The controller has created nothing in AWS since it added the finalizer. */
   | { readonly kind: 'none' }
   /**
-   * The object has no recorded location, because another client added the finalizer or removed the record. So the
+   * The object records no location, because another client added the finalizer or removed the record. So the Fargate
    * profile may exist in any account, region and EKS cluster.
    */
   | { readonly kind: 'unknown' };
@@ -25,8 +25,8 @@ export const NOWHERE = 'nowhere';
 
 /**
  * Reads the recorded AWS location from status, or from the annotation `provisioned-in` if `clusterctl move` or a
- * restore has dropped status. A pass stops if the control plane names another location. A pass never calls AWS for a
- * location that the control plane does not name: docs/adr/0011.
+ * restore has dropped status. The annotation alone never decides where AWS is called: the control plane must name the
+ * same location, otherwise the reconcile stops (docs/adr/0011).
  */
 export function locationOf({ metadata, status }: AWSFargateProfile): Location {
   const { account, region, eksClusterName } = status ?? {};
@@ -37,9 +37,9 @@ export function locationOf({ metadata, status }: AWSFargateProfile): Location {
 }
 
 /**
- * Whether the object itself records that nothing was created in AWS for it: it has the mark `provisioned-in: nowhere`,
- * and status names no target. An object without the mark may be one of Cluster API Provider AWS, or have lost its
- * annotations.
+ * Whether the object itself records that nothing was created in AWS for it: it has the annotation `provisioned-in:
+ * nowhere`, and status has no account, region and EKS cluster. An object without the annotation proves nothing: Cluster
+ * API Provider AWS may have reconciled it, or it may have lost its annotations.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean => {
   const { account, region, eksClusterName } = object.status ?? {};

@@ -2,7 +2,7 @@ import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { NewFargateProfile, NewRole } from '../../../pkg/cloud/types.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 
-/** One call that changes AWS. */
+/** One call that changes AWS, with its values. */
 export type Mutation =
   | { readonly kind: 'createProfile'; readonly profile: NewFargateProfile }
   | {
@@ -23,7 +23,7 @@ export type Mutation =
   | { readonly kind: 'setBoundary'; readonly name: RoleName; readonly policyArn: string }
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
-  /** `retiring`: whether the role is deleted next, so that nothing else may use it. */
+  /** `retiring`: whether the controller deletes the role next. Then no other object or profile may use the role. */
   | {
       readonly kind: 'detachPolicy';
       readonly name: RoleName;
@@ -31,15 +31,15 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring`: the controller deletes the role next. The role gets the tags of this controller before, because the
-   * documented IAM policy lets the controller delete only roles with these tags.
+   * `retiring`: the controller deletes the role next. The tags are needed because the documented IAM policy lets the
+   * controller delete only roles with these tags.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
-  /** `principal`: the ARN of the role `name`. */
+  /** `principal` is the ARN of the IAM role `name`. */
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
-   * `because`: why the access entry is deleted.
+   * `because` is the reason for the deletion of the EKS access entry.
    *
    * - `roleDeletion`: the controller deletes the role next.
    * - `profileCreation`: the entry belongs to an earlier role with the same ARN, and the controller creates a profile
@@ -54,7 +54,7 @@ export type Mutation =
       readonly because: 'roleDeletion' | 'profileCreation' | 'roleRecreated';
     };
 
-/** The name of the profile or role that a mutation changes. */
+/** Returns the name of the Fargate profile or IAM role that an AWS call changes. */
 export function subjectOf(mutation: Mutation): ProfileName | RoleName {
   switch (mutation.kind) {
     case 'createProfile':
@@ -67,8 +67,8 @@ export function subjectOf(mutation: Mutation): ProfileName | RoleName {
 }
 
 /**
- * Whether the mutation needs a turn in the queue of profile changes of the EKS cluster: EKS creates or deletes one
- * profile of a cluster at a time.
+ * Whether the call creates or deletes a Fargate profile, and so has to wait in the queue of its EKS cluster: EKS
+ * creates or deletes one profile of a cluster at a time.
  */
 export function isQueuedMutation(
   mutation: Mutation,
@@ -76,14 +76,17 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
-/** Whether the mutation changes an access entry of the EKS cluster. AWS may refuse that: the permission is optional. */
+/**
+ * Whether the call changes an EKS access entry. AWS may refuse this call, because the controller's permission for it is
+ * optional.
+ */
 export function isAccessEntryMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
   return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
 }
 
-/** Whether the mutation deletes a role, or changes a role or its access entry before the role is deleted. */
+/** Whether the call deletes an IAM role, or changes a role or its access entry before the role is deleted. */
 export function isRoleRemoval(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {
@@ -94,7 +97,7 @@ export function isRoleRemoval(
   );
 }
 
-/** Whether the mutation deletes a resource, or detaches a policy from a role that is deleted next. */
+/** Whether the call deletes an AWS resource, or prepares the deletion of an IAM role. */
 export function isDestructive(mutation: Mutation): boolean {
   return mutation.kind === 'deleteProfile' || mutation.kind === 'deleteAccessEntry' || isRoleRemoval(mutation);
 }

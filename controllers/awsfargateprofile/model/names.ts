@@ -2,14 +2,15 @@ import type { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { findProfileNameProblem, profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
 
-/** The name that the spec gives to the object's EKS profile: spec.profileName, or the computed name. */
+/** Returns the name that the spec gives to the object's Fargate profile: spec.profileName, or the computed name. */
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
   return spec.profileName ?? profileNameFor(metadata);
 }
 
 /**
- * The name of the EKS profile that the object keeps: spec.profileName, or the name in status, or the computed name. If
- * a client removes spec.profileName, the object keeps its profile, because EKS cannot rename a profile.
+ * Returns the name of the Fargate profile that the object keeps: spec.profileName, or the name in status, or the
+ * computed name. If a client removes spec.profileName, the object keeps its profile, because EKS cannot rename a
+ * profile.
  */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const recorded = object.status?.profileName;
@@ -18,8 +19,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * The name of the IAM role that the object wants: spec.roleName, or the computed name; `undefined` if spec.roleARN is
- * set, or if another CRD has dropped the name of the cluster from spec and status.
+ * Returns the name of the IAM role that the object asks for: spec.roleName, or the computed name. `undefined` if
+ * spec.roleARN is set, or if spec and status name no cluster because a CRD without these fields has dropped them.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

@@ -4,7 +4,7 @@ import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { AccessEntry, FargateProfile, Role } from '../../../pkg/cloud/types.ts';
 import type { Mutation } from './mutation.ts';
 
-/** The result of a mutation. */
+/** The result of a call that changes AWS. */
 export type MutationOutcome =
   | {
       readonly kind: 'done';
@@ -12,31 +12,30 @@ export type MutationOutcome =
       readonly role?: Role;
       readonly accessEntry?: AccessEntry;
     }
-  /** The profile or role that the mutation deletes does not exist any more. */
+  /** The AWS resource to delete does not exist any more. */
   | { readonly kind: 'gone' }
   /**
-   * A profile or role with the name to create exists, although the pass did not find it: EKS and IAM are eventually
+   * An AWS resource with the name to create exists, although this reconcile did not find it: EKS and IAM are eventually
    * consistent.
    */
   | { readonly kind: 'nameTaken' }
-  /** The role that the mutation changes exists, but IAM does not find it yet: IAM is eventually consistent. */
+  /** The IAM role to change exists, but IAM does not find it yet: IAM is eventually consistent. */
   | { readonly kind: 'notVisible' }
-  /** The role has changed since the pass read it. */
+  /** The IAM role has changed since this reconcile read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }
   | { readonly kind: 'clusterGone' }
   /**
-   * EKS is creating or deleting another profile of the cluster. `by` names that profile, and `doing` is its `status`.
+   * EKS is creating or deleting another Fargate profile of the cluster. `by` names that profile, and `doing` is its
+   * status.
    */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
   /** EKS is updating the cluster, or the cluster is not ACTIVE. */
   | { readonly kind: 'clusterUpdating' }
-  /** EKS rejects the role: its trust policy is wrong, or has not spread from IAM to EKS yet. */
+  /** EKS rejects the IAM role: its trust policy is wrong, or the role is too new and EKS does not see it yet. */
   | { readonly kind: 'rolePropagating'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
-/**
- * Whether the mutation has certainly changed nothing in AWS. After a lost answer or a 5xx response that is not certain.
- */
+/** Whether a call has certainly changed nothing in AWS. That is not certain after a lost answer or a 5xx response. */
 export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':
@@ -55,7 +54,7 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
   }
 }
 
-/** A mutation that a pass has sent, with its outcome. */
+/** A change that a reconcile has sent to AWS, with its outcome. */
 export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;

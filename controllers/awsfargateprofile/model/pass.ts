@@ -6,51 +6,54 @@ import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
 import type { Step } from './outcome.ts';
 
-/** How a pass ended: AWS is as desired, or the pass stopped for a reason that status shows. */
+/** How a reconcile ended: AWS is as the spec asks for, or the reconcile stopped for a reason that status shows. */
 export type PassEnd = Settled | { readonly kind: 'stopped'; readonly reason: Reason };
 
 export const stoppedBy = (reason: Reason): PassEnd => ({ kind: 'stopped', reason });
 
-/** The end of a pass that leaves status unchanged, because another pass follows soon. */
+/** The end of a reconcile that leaves status unchanged, because another reconcile follows soon. */
 export type DroppedPass =
-  /** Another client wrote the object during the pass. The next pass follows at once. */
+  /** Another client wrote the object during the reconcile. The next reconcile follows at once. */
   | { readonly kind: 'conflict' }
   /**
-   * The next pass follows at once (`changed`: the facts of this pass are outdated) or after about a second (`later`).
+   * The next reconcile follows at once (`changed`: the facts of this reconcile are outdated) or after about a second
+   * (`later`).
    */
   | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
 
 /**
- * The observed state of AWS. The roles are missing if the pass did not read them, because EKS is creating or deleting a
- * profile.
+ * The observed state of AWS. The IAM roles are missing if the reconcile did not read them, because EKS is creating or
+ * deleting a Fargate profile.
  */
 export type PartiallyObserved = Pick<Observed, 'cluster' | 'profiles'> &
   Partial<Pick<Observed, 'roles' | 'accessEntries'>>;
 
-/** How a pass ended, with the facts that led to this end. */
+/** How a reconcile ended, with the facts that led to this end. */
 export interface PassResult {
-  /** The object as the pass last read or wrote it. */
+  /** The object as this reconcile last read or wrote it. */
   readonly object: AWSFargateProfile;
   readonly end: PassEnd | DroppedPass;
-  /** The desired state; undefined if the pass ended before the credentials were accepted. */
+  /** The desired state; undefined if the reconcile ended without credentials. */
   readonly desired?: Desired;
   /**
-   * The state of AWS with the outcomes of the pass's mutations applied; undefined if the pass ended before AWS was
-   * read.
+   * The state of AWS, updated with the changes that this reconcile has made; undefined if it ended before AWS was read.
    */
   readonly observed?: PartiallyObserved;
-  /** The mutations that the pass has sent, in order. */
+  /** The changes that the reconcile has sent to AWS, in order. */
   readonly steps?: readonly Step[];
 }
 
-/** A pass that has settled or stopped for a reason. Status, conditions and events are derived from it. */
+/**
+ * A reconcile that has reached the state of the spec or has stopped for a reason. Status, conditions and events are
+ * derived from it.
+ */
 export interface CompletedPass extends PassResult {
   readonly end: PassEnd;
   readonly steps: readonly Step[];
-  /** The time at the end of the pass on the wall clock, in milliseconds since 1970. */
+  /** The wall-clock time at the end of the reconcile, in milliseconds since 1970. */
   readonly now: Ms;
-  /** How long the object has waited for the reason for which the pass stopped. */
+  /** How long the object has waited for the reason for which the reconcile stopped. */
   readonly waited: Ms;
-  /** How many times in a row the controller has retried a profile that EKS failed to create or delete. */
+  /** How many times in a row the controller has retried a Fargate profile that EKS failed to create or delete. */
   readonly attempts: number;
 }
