@@ -42,7 +42,9 @@ export interface AWSFargateProfileControllerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** The watch filter of this manager; undefined: the manager reconciles all objects. */
+  /**
+   * The value of the watch filter label whose objects this manager reconciles; undefined if it reconciles all objects.
+   */
   readonly watchFilter?: string;
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
@@ -55,14 +57,15 @@ export interface AWSFargateProfileControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many passes (reconciles) run at the same time. */
+  /** How many reconciles run at the same time. */
   readonly concurrency: number;
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
 
 /**
- * The controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects specify them.
+ * Returns the controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects
+ * specify them.
  */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
@@ -88,8 +91,8 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     profiles: caches.typed.profiles,
     onForeignChange: (key) => queue.add(key),
   });
-  // An object whose turn in the queue of its EKS cluster has come is enqueued with high priority, because the other
-  // profiles of the cluster wait until the object has used its turn.
+  // When an object becomes the first in the queue of its EKS cluster, it is enqueued with high priority, because the
+  // other objects of the cluster wait for it.
   const clusterQueue = new ClusterQueue({
     clock,
     wake: (id) => queue.add(parseKeyText(id), 'high'),

@@ -28,15 +28,15 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Runs passes only while the API server serves AWSFargateProfiles with the CRD of this provider, and while the
- * controller of Cluster API Provider AWS does not reconcile them.
+ * Returns a function that reconciles AWSFargateProfiles only while the API server has the CRD of this provider, and
+ * while the controller of Cluster API Provider AWS does not reconcile them.
  *
- * Under a foreign CRD the API server hides the fields that the foreign CRD lacks, and any write drops these fields from
- * the stored object. So this controller only reports the foreign CRD in an event and writes nothing, except the status
- * of an object that is being deleted, because a user waits for that deletion.
+ * Under the CRD of another provider, the API server hides the fields that this CRD lacks, and any write drops these
+ * fields from the stored object. So this controller only reports the CRD in an event and writes nothing. The only
+ * exception is the status of an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** The key of each object for which an event was recorded, with the message of the event. */
+  /** The objects and messages for which an event was recorded, so that no event is repeated. */
   const reported = new Set<string>();
   return async (key, context) => {
     const state = await options.schema.checkRecently(context.signal);
@@ -47,7 +47,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // An object that cannot be decoded gets no event of its own: the foreign CRD may be the cause.
+    // An object that cannot be decoded gets no event of its own: the CRD of another provider may be the cause.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);

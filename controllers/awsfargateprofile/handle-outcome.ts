@@ -19,29 +19,29 @@ import { withCreateOutcome } from './retry/create-visibility.ts';
 import { isRetryOfFailedProfile, mutationKey, waitedFor, withAttempt, withRefusal } from './retry/retry-state.ts';
 
 /**
- * The shortest time for which the controller sends no change to a cluster that EKS is updating. EKS repeats "update in
- * progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514
+ * The shortest time for which the controller sends no profile change while EKS updates the cluster. EKS repeats "update
+ * in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514
  */
 const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
 /**
- * The longest time for which the controller sends no change to a cluster that EKS is updating. A cluster may stay
- * FAILED for days, so the pause grows with the time already waited.
+ * The longest time for which the controller sends no profile change while EKS updates the cluster. A cluster may stay
+ * FAILED for days, so the time grows with the time already waited.
  */
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 /**
- * How long EKS may reject a trust policy before the rejection is reported as an error. IAM spreads a new trust policy
- * within two minutes (the limit of Terraform's AWS provider).
+ * How long EKS may reject the trust policy of a role before a condition reports it as an error. IAM spreads a new trust
+ * policy within two minutes (the limit of Terraform's AWS provider).
  */
 const TRUST_PATIENCE: Ms = 120_000;
 /**
- * How long IAM and EKS may contradict themselves about what exists before an error is reported. In practice they are
- * consistent within seconds.
+ * How long IAM and EKS may contradict themselves about which resources exist before a condition reports an error. In
+ * practice they are consistent within seconds.
  */
 const VISIBILITY_PATIENCE: Ms = 120_000;
 
 /**
- * Applies the outcome of a mutation to the state of the pass. Returns how the pass ends, or `undefined` if it
- * continues.
+ * Applies the outcome of a change in AWS to the state of the reconcile. Returns how the reconcile ends, or `undefined`
+ * if it continues.
  */
 export function handleOutcome(
   pass: PassState,
@@ -86,8 +86,8 @@ export function handleOutcome(
 }
 
 /**
- * Changes the observed state. An access entry that was read before the creation of a profile is also remembered for the
- * next passes.
+ * Changes the observed state of AWS. Later reconciles use a copy of an access entry that was read before the creation
+ * of a profile, so that copy is changed too.
  */
 export function changeObserved(pass: PassState, mutation: Mutation, change: (observed: Observed) => Observed): void {
   pass.observed = change(pass.observed);
@@ -98,7 +98,7 @@ export function changeObserved(pass: PassState, mutation: Mutation, change: (obs
   );
 }
 
-/** How long this controller sends no change to an EKS cluster that EKS is updating. */
+/** Returns how long this controller sends no profile change while EKS updates the cluster. */
 export function updatePause(pass: PassState, now: Ms): Ms {
   const waited = waitedFor(pass.retry.state, updatingReason(pass, 0), now);
   return Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
@@ -108,8 +108,8 @@ const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>
   newReason('ClusterUpdating', { cluster: target.eksCluster, remaining });
 
 /**
- * The reason to wait while AWS contradicts itself about what exists. `detail`: the text for the user if the
- * contradiction lasts.
+ * Returns the reason to wait while AWS contradicts itself about which resources exist. `detail` is the text for the
+ * user if the contradiction lasts.
  */
 function contradictionReason({ retry }: PassState, name: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(name);
@@ -119,8 +119,8 @@ function contradictionReason({ retry }: PassState, name: string, detail: string,
 }
 
 /**
- * The reason to stop after EKS has rejected the role. EKS uses the same words for a trust policy that IAM has not
- * spread yet and for a wrong trust policy.
+ * Returns the reason to stop after EKS has rejected the role. EKS sends the same error for a trust policy that IAM has
+ * not spread yet and for a wrong trust policy, so the time that has passed decides.
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
@@ -139,7 +139,7 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** Remembers a mutation that AWS refused, so that no pass sends the mutation again before its backoff is over. */
+/** Records a change that AWS refused, so that no reconcile sends it again before its backoff is over. */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   const { retry, target, session, desired } = pass;
   const end = isSubnetChoiceDenied(mutation, failure)
@@ -156,8 +156,8 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
 }
 
 /**
- * Whether AWS denies the choice of the subnets of a new profile. EKS chooses the subnets with the EC2 permissions of
- * the caller.
+ * Whether AWS denies EKS to choose the subnets of a new profile. EKS chooses subnets with the EC2 permissions of the
+ * caller.
  */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure): boolean =>
   mutation.kind === 'createProfile' &&

@@ -43,12 +43,12 @@ const CONTROL_PLANES = { group: CONTROL_PLANE.group, version: 'v1beta2', plural:
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
 const HERE = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
-/** The finalizer or annotation that a merge patch of metadata changes. */
+/** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string =>
   ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
 
 // `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the
-// requests of a pass, and the cases in which a pass ends before it reads or changes AWS.
+// requests of a reconcile, and reconciles that end before they read or change AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
@@ -58,8 +58,8 @@ describe('Reconciler', () => {
   let recordedEvents: string[];
   let reconciler: Reconciler;
   /**
-   * The requests that the pass has sent, in order: writes of the AWSFargateProfile and of the control plane finalizer,
-   * openings of an AWS session, and calls to AWS.
+   * The requests that the reconcile has sent, in order: writes of the AWSFargateProfile and of the control plane's
+   * finalizer, openings of an AWS session, and calls to AWS.
    */
   let requests: string[];
   let finalizerResult: FinalizerResult;
@@ -441,7 +441,7 @@ describe('Reconciler', () => {
   });
 
   describe('with a failing API server', () => {
-    /** Makes the fake API server answer the n-th PATCH of a path that ends with `end` with `answer`. */
+    /** Makes the fake API server give `answer` to the n-th PATCH whose path ends with `end`. */
     function atWrite(nth: number, end: string, answer: ReturnType<Intercept>): void {
       let seen = 0;
       const { intercept } = api.server;

@@ -143,8 +143,8 @@ describe('runSteps', () => {
   });
 
   /**
-   * Expects two passes: the first pass did not read the role because the profile existed, so only the second pass
-   * deletes the role.
+   * Expects that the deletion takes two reconciles. The first deletes the existing Fargate profile and does not read
+   * the role, so only the second deletes the role.
    */
   async function expectDeletionInTwoPasses(aws: SimulatedAws, pass: PassState, first: string): Promise<void> {
     expect(await run(pass)).to.deep.equal({ end: 'quit: the roles have to be read now', did: [first] });

@@ -25,9 +25,9 @@ import { newReason } from './reasons/reasons.ts';
 import { isRetryOfFailedProfile, withProfileFailure } from './retry/retry-state.ts';
 
 /**
- * The maximum number of decisions in one pass, more than any object needs: IAM allows up to 25 managed policies for a
- * role (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html), and a pass may delete one role and
- * create another. If the same decision repeats for ever, the pass fails with an error here.
+ * The maximum number of decisions in one reconcile, more than any object needs. IAM allows up to 25 managed policies
+ * for a role (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html), and a reconcile may delete
+ * one role and create another. If the same decision repeats for ever, the reconcile fails with an error at this number.
  */
 const MOST_STEPS = 100;
 
@@ -39,9 +39,9 @@ export interface StepServices {
 }
 
 /**
- * Repeats these steps until AWS is as desired or the pass has to stop: decide on a mutation, run the checks and the
- * preparations before the mutation, send the mutation, and apply its outcome to the observed state. Each mutation that
- * was sent is in `steps`, even if this function throws.
+ * Brings AWS to the desired state in steps: decide on a change, run the checks and the preparations for it, send it,
+ * and apply its outcome to the observed state. The steps end when AWS is as desired or the reconcile has to stop. Each
+ * change that was sent is added to `steps`, even if this function throws.
  */
 export async function runSteps(pass: PassState, steps: Step[], services: StepServices): Promise<PassEnd | DroppedPass> {
   let boundaryRefusal: Reason | undefined;
@@ -71,7 +71,7 @@ export async function runSteps(pass: PassState, steps: Step[], services: StepSer
   throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(steps.at(-1)?.mutation)}`);
 }
 
-/** Sends a mutation and applies its outcome. Returns how the pass ends, or `undefined` if the pass continues. */
+/** Sends a change to AWS and applies its outcome. Returns how the reconcile ends, or `undefined` if it continues. */
 async function takeStep(
   pass: PassState,
   mutation: Mutation,
@@ -98,7 +98,7 @@ async function takeStep(
 }
 
 /**
- * Whether the pass continues after AWS has refused to set a permissions boundary. The pass continues if only the
+ * Whether the reconcile continues after AWS has refused to set a permissions boundary. It continues if only the
  * operator's limits require the boundary and an ACTIVE profile uses the role. It then makes the other corrections, and
  * the object stays Ready.
  */
@@ -110,8 +110,9 @@ const isTolerable = (
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
- * Reads the access entry of a role into the observed state. Before a creation the entry is read once, although the
- * object may wait for its turn in many passes. Returns how the pass ends if AWS does not answer.
+ * Reads the EKS access entry of an IAM role into the observed state. Before the creation of a profile the entry is read
+ * once, although the object may wait in the queue of its EKS cluster for many reconciles. Returns how the reconcile
+ * ends if AWS does not answer.
  */
 async function readAccessEntry(
   pass: PassState,
@@ -124,8 +125,8 @@ async function readAccessEntry(
     pass.observed = addAccessEntry(pass.observed, known.entry);
     return undefined;
   }
-  // Once status records that the access entry of a recreated role is right, no later pass checks the entry again. The
-  // cached authentication mode can be an hour old, so this pass asks for the mode again.
+  // Once status records that the access entry of a recreated role is right, no later reconcile checks the entry again.
+  // The cached authentication mode can be an hour old, so this reconcile asks for the mode again.
   const asksModeAgain = isRecreated(desired, role);
   const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {
@@ -136,7 +137,7 @@ async function readAccessEntry(
   }
   pass.observed = addAccessEntry(pass.observed, read.right);
   if (before === 'creation') {
-    // A refused read is reported as an event once, and not again by each pass that remembers it.
+    // A refused read is reported as an event once. Later reconciles use a copy of the entry without `isUnreadable`.
     const { isUnreadable: _reported, ...entry } = read.right;
     retry.update((state) => ({ ...state, accessEntry: { roleId: role.id, entry } }));
   }
@@ -146,8 +147,8 @@ async function readAccessEntry(
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 
 /**
- * Sends a mutation unless a check or a preparation holds the mutation back. If EKS has not accepted the mutation, the
- * object gives up its turn in the queue of profile changes of the EKS cluster.
+ * Sends a change to AWS unless a check or a preparation holds it back. If EKS has not accepted the change, the object
+ * gives up its place at the head of its EKS cluster's queue.
  */
 async function tryMutation(
   pass: PassState,
@@ -156,8 +157,8 @@ async function tryMutation(
 ): Promise<Attempt> {
   const { queueEntry, session, target } = pass;
   let isAccepted = false;
-  // Whether the object keeps its place in the queue. After a conflict, for example, the next pass sends the same
-  // mutation, and later objects must not overtake this object.
+  // Whether the object keeps its place in the queue of its EKS cluster. After a write conflict, for example, the next
+  // reconcile sends the same change, and later objects must not overtake this object.
   let keepsPlace = false;
   try {
     recordProfileFailure(pass, mutation, clock);
@@ -175,7 +176,7 @@ async function tryMutation(
   }
 }
 
-/** Starts the backoff of a profile that EKS failed to create or delete. */
+/** Starts the backoff of a Fargate profile that EKS failed to create or delete. */
 function recordProfileFailure({ object, observed, retry }: PassState, mutation: Mutation, clock: Clock): void {
   if (!isRetryOfFailedProfile(mutation, observed)) return;
   const generation = object.metadata.generation ?? 0;

@@ -92,7 +92,6 @@ describe('connectWatches', () => {
     });
   });
 
-  /** Takes all objects out of the workqueue and returns their names in order. */
   async function takeQueued(): Promise<readonly string[]> {
     const names: string[] = [];
     while (queue.length > 0) {
@@ -104,7 +103,6 @@ describe('connectWatches', () => {
     return names;
   }
 
-  /** Fills the caches, then empties the workqueue. */
   async function fillCaches(...profiles: readonly KubeObject[]): Promise<void> {
     caches.controlPlanes.replaceAll([controlPlane()], `${++version}`);
     caches.clusters.replaceAll([cluster()], `${++version}`);

@@ -36,7 +36,8 @@ export interface WatchesOptions {
 }
 
 /**
- * Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no pass reads enqueues nothing.
+ * Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no reconcile reads enqueues
+ * nothing.
  */
 export function connectWatches(options: WatchesOptions): void {
   const { caches, identities } = options;
@@ -66,9 +67,9 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Whether the object uses an affected identity. The control plane, spec.eksCluster or status of the object names the
- * identity. An absent reference stands for the AWSClusterControllerIdentity `default`, which decides which namespaces
- * may use the credentials of the manager.
+ * Whether the object uses an identity that has changed. The control plane, spec.eksCluster or status of the object
+ * names its identity. An absent reference stands for the AWSClusterControllerIdentity `default`, which decides which
+ * namespaces may use the credentials of the manager.
  */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
@@ -96,7 +97,7 @@ function isAffected(
 }
 
 /**
- * Enqueues the objects that are not at rest (Ready and unpaused): they may have waited until a kind became readable.
+ * Enqueues the objects that are not both Ready and unpaused: they may have waited until a kind of object could be read.
  */
 function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
   for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
@@ -110,8 +111,8 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // After a start, the manager does not read all of AWS at once: an object at rest waits for its resync. A paused
-    // object gets its `Paused` condition at once, because it may have been paused while no manager ran.
+    // After a start, the manager does not read all of AWS at once: an object that is Ready waits for its resync. A
+    // paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
@@ -121,7 +122,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
 }
 
 /**
- * Enqueues an object after a change. The object that comes first in its cluster gets high priority, because the other
+ * Enqueues an object after a change. The first object of an EKS cluster's queue gets high priority, because the other
  * objects wait for it.
  */
 function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, key: ObjectKey): void {
@@ -137,9 +138,9 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 }
 
 /**
- * Enqueues a profile after a change of its Cluster or control plane. After a start of the manager, the profile's own
- * watch event enqueues the profile. So a Cluster in the initial list enqueues the profile only if the Cluster is
- * paused, and a control plane in the initial list never enqueues the profile.
+ * Enqueues an AWSFargateProfile after a change of its Cluster or control plane. After a start of the manager, the
+ * AWSFargateProfile's own watch event enqueues it. So a Cluster in the initial list enqueues it only if the Cluster is
+ * paused, and a control plane in the initial list never does.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
@@ -163,33 +164,33 @@ const listed = (listing: ReturnType<Store['list']>): readonly KubeObject[] =>
 const profilesOf = (profiles: Store, cluster: string): readonly ObjectKey[] =>
   listed(profiles.byIndex(BY_CLUSTER, cluster)).map(keyOf);
 
-/** The AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this control plane. */
+/** Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this control plane. */
 const profilesInEksClusterOf = (
   { profiles }: Pick<WatchesOptions['caches'], 'profiles'>,
   controlPlane: KubeObject,
 ): readonly ObjectKey[] =>
   eksClusterOfControlPlane(controlPlane).flatMap((key) => listed(profiles.byIndex(BY_EKS_CLUSTER, key)).map(keyOf));
 
-/** The AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this Cluster. */
+/** Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this Cluster. */
 const joinedProfilesOf = (caches: WatchesOptions['caches'], cluster: KubeObject): readonly ObjectKey[] =>
   controlPlaneOf(cluster).flatMap((key) => {
     const lookup = caches.controlPlanes.lookup(parseKeyText(key));
     return lookup.kind === 'found' ? profilesInEksClusterOf(caches, lookup.object) : [];
   });
 
-/** Whether a change of an object changes any of the given fields. */
+/** Whether a watch event changes any of the given fields of an object. */
 const isRelevant = (change: Change, fields: (object: KubeObject) => unknown): boolean =>
   change.type !== 'updated' || !jsonEqual(fields(change.previous), fields(change.object));
 
-/** The fields of an AWSFargateProfile that passes over other AWSFargateProfiles of the Cluster read. */
+/** The fields of an AWSFargateProfile that matter to other AWSFargateProfiles of the Cluster. */
 const siblingFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,
 });
 
 /**
- * The fields of an AWSFargateProfile that its own passes read. Status is left out, because only this controller writes
- * it.
+ * The fields of an AWSFargateProfile that matter to its own reconcile. Status is left out, because only this controller
+ * writes it.
  */
 const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
@@ -200,7 +201,7 @@ const profileFields = ({ metadata }: KubeObject): unknown => ({
   ownerReferences: metadata.ownerReferences,
 });
 
-/** The fields of a Cluster that a pass reads. */
+/** The fields of a Cluster that a reconcile reads. */
 const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   apiVersion,
   uid: metadata.uid,
@@ -209,7 +210,7 @@ const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => (
   controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
 
-/** The fields of an AWSManagedControlPlane that a pass reads. */
+/** The fields of an AWSManagedControlPlane that a reconcile reads. */
 const controlPlaneFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,

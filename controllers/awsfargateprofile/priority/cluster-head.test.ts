@@ -28,7 +28,6 @@ const profile = (name: string, metadata: Fields = {}, conditions: Fields = {}, c
 
 const DELETED = { deletionTimestamp: '2026-11-21T04:00:00Z' };
 
-/** The names of the objects that come first in the queue of their EKS cluster. */
 function headsOf(...profiles: readonly KubeObject[]): readonly string[] {
   const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
   store.replaceAll(profiles, '1');

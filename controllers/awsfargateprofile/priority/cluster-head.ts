@@ -6,8 +6,8 @@ import { hasPausedAnnotation } from '../../shared/object-state.ts';
 import { orderInCluster } from './placement.ts';
 
 /**
- * Whether the object is the first of its cluster that has to change something in EKS. EKS changes one profile of a
- * cluster at a time, so a pass over a later object would only find out that this object must wait.
+ * Whether the object is the first AWSFargateProfile of its cluster for which a change in EKS is due. EKS changes one
+ * Fargate profile of a cluster at a time, so a reconcile of a later object would only find that it has to wait.
  */
 export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
   const lookup = profiles.lookup(key);
@@ -22,7 +22,7 @@ export function isClusterHead(profiles: StoreReader, key: ObjectKey): boolean {
   );
 }
 
-/** Whether the object is Ready at its current generation, not being deleted and not paused. */
+/** Whether the object has nothing to do: it is Ready at its current generation, not being deleted and not paused. */
 export function isAtRest({ metadata, status }: KubeObject): boolean {
   return (
     metadata.deletionTimestamp === undefined &&
@@ -33,8 +33,8 @@ export function isAtRest({ metadata, status }: KubeObject): boolean {
 }
 
 /**
- * Whether the object is going to change its profile as soon as its turn in the queue of its EKS cluster comes. A paused
- * or stalled object needs a user first, so no other object waits for such an object.
+ * Whether the object will change its Fargate profile as soon as it is first in the queue of its EKS cluster. A paused
+ * or stalled object needs a user first, so no other object has to wait for it.
  */
 const isInLine = (object: KubeObject): boolean =>
   !isAtRest(object) && !hasPausedAnnotation(object) && !isTrue(object['status'], 'Stalled');

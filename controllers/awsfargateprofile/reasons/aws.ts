@@ -15,14 +15,14 @@ import {
 } from './entry.ts';
 
 /**
- * Facts about a failed call to AWS. `detail`: the words of AWS and the name of the call. `about`: the condition that
- * the failure turns False.
+ * Facts about a failed call to AWS. `detail` has the error message of AWS and the name of the call. `about` is the
+ * condition that becomes False because of the failure.
  */
 type FailedCall = { readonly detail: string; readonly about?: ConditionPart };
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
-/** Reasons that follow from an answer of AWS to any call. */
+/** Reasons that any call to AWS can give. */
 export const AWS_REASONS = {
   AccessDenied: defineReason<FailedCall>({
     nature: 'human',
@@ -33,8 +33,8 @@ export const AWS_REASONS = {
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
     nature: 'outage',
-    // The poll delay is short for throttled requests, because the rate limiter of the AWS client delays them already.
-    // With a longer delay, one of 200 creations came half a minute after all others.
+    // The delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
+    // longer delay, one of 200 creations came half a minute after all others.
     poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
     remedy: ({ isThrottled }) =>

@@ -19,8 +19,8 @@ import {
 const credentials = { part: 'CredentialsReady' } as const;
 
 /**
- * A reason for unusable credentials. The next pass follows after a second: AWS may have rejected an expired session
- * that is renewed by then.
+ * Returns the definition of a reason for unusable credentials. The next reconcile follows after a second: AWS may have
+ * rejected an expired session that is renewed by then.
  */
 const noCredentials = (
   action: string | ((target: OfTarget) => string),
@@ -34,13 +34,16 @@ const noCredentials = (
     remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
 });
 
-/** Like {@link noCredentials}, for credentials, identities, Secrets and permissions that a user may create soon. */
+/**
+ * Like {@link noCredentials}, for missing credentials, identities, Secrets and permissions. `Stalled` becomes True only
+ * after a delay, because a user may be about to create them.
+ */
 const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
   ...noCredentials(...args),
   patience: MISSING_PATIENCE,
 });
 
-/** Reasons about credentials: each turns the condition `CredentialsReady` False. */
+/** Reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
     (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
@@ -96,7 +99,7 @@ export const CREDENTIAL_REASONS = {
         abandonment,
       ),
   }),
-  /** `acceptedIn`: the region in which AWS accepts the same credentials. */
+  /** `acceptedIn` is the region in which AWS accepts the same credentials. */
   RegionNotEnabled: defineReason<
     Abandonable &
       OfTarget & {
@@ -108,7 +111,7 @@ export const CREDENTIAL_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    // The first polls are soon: AWS may have rejected credentials that were replaced at that moment.
+    // The first retries are soon: AWS may have rejected credentials that were replaced at that moment.
     poll: pollDoubling(2 * SECOND, 5 * MINUTE),
     describe: ({ region, acceptedIn, account, detail }) =>
       `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,

@@ -12,9 +12,9 @@ import {
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Reasons about the EKS cluster in spec.eksCluster, for problems that the controller finds in Kubernetes objects. */
+/** Reasons about spec.eksCluster that the controller finds in Kubernetes objects alone. */
 export const EKS_CLUSTER_NAME_REASONS = {
-  /** `provisionedIn`: the AWS location that the object records. */
+  /** `provisionedIn` is the AWS location that the object records. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
@@ -25,7 +25,7 @@ export const EKS_CLUSTER_NAME_REASONS = {
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
         : `Set spec.eksCluster again as it was: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster). ${CONTINUES}`,
   }),
-  /** `cluster`: the name of the Cluster that names the control plane. */
+  /** `cluster` is the name of the Cluster whose spec names the control plane. */
   UseClusterName: defineReason<{
     readonly eksCluster: string;
     readonly controlPlane: string;
@@ -48,9 +48,9 @@ export const EKS_CLUSTER_NAME_REASONS = {
   }),
 } as const;
 
-/** Reasons about the EKS cluster in spec.eksCluster, for problems that the controller finds in answers of AWS. */
+/** Reasons about the EKS cluster in spec.eksCluster that the controller finds in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
-  /** `status`: the status of the EKS cluster in EKS. */
+  /** `status` is the status of the EKS cluster in EKS. */
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',
     ...eks,
@@ -60,7 +60,7 @@ export const EKS_CLUSTER_REASONS = {
     remedy: ({ status }) =>
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
   }),
-  /** `detail`: the words of AWS. */
+  /** `detail` is the error message of AWS. */
   SubnetChoiceDenied: defineReason<{ readonly detail: string }>({
     nature: 'human',
     ...eks,

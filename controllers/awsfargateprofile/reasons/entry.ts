@@ -1,8 +1,8 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 
 /**
- * Computes the time until the next pass over an object that has waited for the time `waited`. `usual`: how long EKS
- * took for the last operation of the same kind; undefined if that is not known.
+ * A function that returns the time until the next reconcile of an object that has already waited for the time `waited`.
+ * `usual` is how long EKS took for the last operation of the same kind; undefined if that is not known.
  */
 export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: Ms) => Ms;
 
@@ -10,8 +10,8 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * A poll for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of
- * the time waited so far. So the poll notices the end of a wait of 12 s one second late on average.
+ * A delay for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of
+ * the time waited so far. So the end of a wait of 12 s is noticed one second late on average.
  */
 export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
 
@@ -19,9 +19,9 @@ const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
 /**
- * The delay until the controller asks EKS again about a profile that EKS is creating or deleting. The delay is an eighth
- * of the time since EKS began, so two minutes have about 35 requests. Around the `usual` duration of such an operation
- * the delays are shorter, because other profiles of the cluster wait for its end.
+ * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. The delay is
+ * an eighth of the time since EKS began, so two minutes have about 35 requests. Around the `usual` duration of such an
+ * operation the delays are shorter, because other profiles of the cluster wait for its end.
  */
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
@@ -34,26 +34,28 @@ export const pollEvery =
   (interval: Ms): Poll =>
   () =>
     interval;
-/** A poll for waits that end with a watch event. The poll only covers a missed event. */
+/** The delay for waits that end with a watch event of the API server. It only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
-/** A poll for waits that end with a user's action in AWS, which sends no event. */
+/** The delay for waits that end with a user's action in AWS. AWS sends no event about such an action. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
-/** A poll whose delay equals the time already waited, but is at least `first` and at most `cap`: the delays double. */
+/** A delay that equals the time already waited, but is at least `first` and at most `cap`. So the delays double. */
 export const pollDoubling =
   (first: Ms, cap: Ms): Poll =>
   (waited) =>
     clamp(first, waited, cap);
 
 /**
- * The condition that a reason turns False, besides Ready. A reason without a condition of its own only delays the
- * object.
+ * The condition that a reason makes False, besides Ready. A reason without a condition of its own only affects Ready.
  */
 export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
 /**
- * The nature of a reason. `wait`: the reason ends without a user; `Reconciling` is True. `human`: a user must act;
- * `Stalled` is True. `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts.
- * `outage`: AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.
+ * Who can end a problem, which decides about the conditions.
+ *
+ * - `wait`: the problem ends without a user; `Reconciling` is True.
+ * - `human`: a user must act; `Stalled` is True.
+ * - `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts.
+ * - `outage`: AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.
  */
 export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 
@@ -63,77 +65,76 @@ export interface ReasonSpec<F> {
   readonly nature: Nature;
   readonly part?: ConditionPart;
   readonly poll: Poll<F>;
-  /** The text that names the object and the problem: whole sentences, the last one without its full stop. */
+  /** Returns the text that names the object and the problem: whole sentences, the last one without its full stop. */
   readonly describe: (facts: F) => string;
   /**
-   * The text about the actions of the user, then of the controller: whole sentences, the last one without its full
-   * stop.
+   * Returns the text about the actions of the user, then of the controller: whole sentences, the last one without its
+   * full stop.
    */
   readonly remedy?: (facts: F) => string;
   /**
-   * The time after which `Stalled` becomes True, and until which `Reconciling` is True. A reason of nature `retry`
-   * without this time sets `Stalled` after some failed attempts, and a reason of nature `human` sets it at once.
+   * How long the object waits with `Reconciling` True before `Stalled` becomes True. Without this time, a reason of
+   * nature `retry` sets `Stalled` after some failed attempts, and a reason of nature `human` sets it at once.
    */
   readonly patience?: Ms;
   /**
-   * The reason may stop a pass before AWS is read. An object that is `Ready` then stays `Ready` for a while, as in an
-   * outage of AWS.
+   * Whether a reconcile may stop for this reason before it has read AWS. An object that is `Ready` then stays `Ready`
+   * for a while, as in an outage of AWS.
    */
   readonly mayHideAws?: true;
   /**
-   * The profile can work although a user must act. So an object that is `Ready` stays `Ready`, and `Stalled` shows the
-   * reason. The object does not stay `Ready` if AWS shows that the profile or the role does not work any more.
+   * Whether the Fargate profile can work although a user must act. An object that is `Ready` then stays `Ready`, and
+   * `Stalled` shows the reason. If AWS shows that the profile or the role does not work any more, `Ready` becomes False
+   * nevertheless.
    */
   readonly keepsReady?: true;
   /**
-   * The beginning of a wait for this reason has an event, because the controller does nothing for the object meanwhile.
+   * Whether the beginning of a wait for this reason has a Kubernetes event. Such an event is needed where the
+   * controller does nothing for the object meanwhile.
    */
   readonly announced?: true;
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**
    * The change of another AWSFargateProfile of the same cluster that can end the wait for this reason. After such a
-   * change the controller retries at once.
+   * change the object is reconciled at once.
    */
   readonly endedBySibling?: SiblingChange;
 }
 
-/** The last sentence of most messages: it says that the controller acts without the user. */
+/** The last sentence of most condition messages: the controller acts without the user. */
 export const RETRIES = 'The controller retries on its own';
-/**
- * The last sentence of messages about a wait, or about something that only a user can correct: it says what happens
- * afterwards.
- */
+/** The last sentence of condition messages about a wait, or about a mistake that only a user can correct. */
 export const CONTINUES = 'The controller then continues on its own';
 
 export const quoted = (text: string): string => `"${text}"`;
 export const listed = (texts: readonly string[]): string => texts.join(', ');
-/** A text with at most three of the names, and the number of the names that are left out. */
+/** Joins at most three names, and adds the number of the names that are left out. */
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-/** A part of the facts of a problem that a user solves by a change of the spec. */
+/** A part of the facts of a problem that a user can solve by a change of the spec. */
 export type SpecChangeable = {
-  /** Whether the API server refuses changes of the fields that EKS cannot change. */
+  /** Whether the object was provisioned. The API server then refuses changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
 };
 
 const replaceObject = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
-/** The remedy if the API server refuses the change of the spec that would help. */
+/** The remedy for a problem whose solution is a change of the spec that the API server refuses. */
 export const REPLACE_OBJECT = `Create ${replaceObject}`;
-/** The remedy in a further sentence, after another remedy. */
+/** The same remedy as `REPLACE_OBJECT`, as a further sentence after another remedy. */
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
- * The time until `Stalled` becomes True if an identity, a Secret or a permission is missing. Tools such as GitOps apply
- * these objects in any order, and IAM takes up to two minutes to make a new permission visible everywhere.
+ * The time until `Stalled` becomes True if an identity, a Secret or a permission is missing. Tools such as Flux apply
+ * objects in any order, and IAM takes up to two minutes to make a new permission visible everywhere.
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
 
 export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
 
 /**
- * The facts of a reason whose whole text comes from the code that found the problem: sentences, the last one without
- * its full stop.
+ * The facts of a reason whose whole text comes from the code that found the problem. The text consists of sentences,
+ * the last one without its full stop.
  */
 export type Description = { readonly detail: string };

@@ -23,7 +23,7 @@ import {
 const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Reasons that the controller finds in Kubernetes, before it calls AWS. */
+/** Reasons that the controller finds in Kubernetes objects, before it calls AWS. */
 export const KUBERNETES_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
@@ -33,8 +33,8 @@ export const KUBERNETES_REASONS = {
   }),
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string }>({
     nature: 'outage',
-    // A cache that has listed its objects again triggers a pass. After a rejected or unanswered request nothing
-    // triggers a pass, so a poll is needed.
+    // A cache that has listed its objects again triggers a reconcile. After a rejected or unanswered request nothing
+    // triggers a reconcile, so the controller has to retry.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: () =>
@@ -44,12 +44,12 @@ export const KUBERNETES_REASONS = {
     nature: 'retry',
     mayHideAws: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    // The time until `Stalled` becomes True is longer than the rollout of a webhook takes.
+    // Longer than the rollout of a webhook, which may reject requests meanwhile.
     patience: 2 * MINUTE,
     describe: describeApiRejection,
     remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
   }),
-  /** `what`: kind and key of the Cluster or control plane that is being deleted. */
+  /** `what` has kind and key of the Cluster or control plane that is being deleted. */
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
@@ -75,7 +75,7 @@ export const KUBERNETES_REASONS = {
     remedy: ({ remedy = 'Correct the problem that the API server names' }) =>
       `${remedy}. The finalizer keeps the control plane until its Fargate profiles are deleted; without it the controller creates no profile. ${RETRIES}`,
   }),
-  /** `remaining`: for how much longer the controller changes nothing in AWS. */
+  /** `remaining` is the time for which the controller still changes nothing in AWS. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
@@ -83,7 +83,7 @@ export const KUBERNETES_REASONS = {
       `Cluster ${cluster} does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds`,
     remedy: () => 'After that the controller continues with the deletion of this object',
   }),
-  /** `cluster`: the Cluster of the object; undefined: the object has no Cluster. */
+  /** `cluster` is the Cluster of the object; undefined if the object has no Cluster. */
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
     nature: 'human',
     poll: pollRarely,
@@ -94,14 +94,14 @@ export const KUBERNETES_REASONS = {
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
-    // The polls are frequent, because the deletion of a whole cluster waits for the user's action.
+    // The retries are frequent, because the deletion of a whole cluster waits for the user's action.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
     remedy: () =>
       'Set spec.deletionPolicy to Delete: then the controller deletes the profile. Or delete the profile in AWS. Or remove the finalizer from metadata.finalizers of this object: then the controller forgets the profile, and you must delete the profile and its role in AWS. Until then the deletion of the cluster waits',
   }),
-  /** `keeper`: what the keeper of the CRD does, if the manager has the flag --manage-crd. */
+  /** `keeper` is what the manager does about the foreign CRD. It is set if the manager has the flag --manage-crd. */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;
     readonly missing: readonly string[];
@@ -123,7 +123,7 @@ export const KUBERNETES_REASONS = {
       }
     },
   }),
-  /** `webhook`: the webhook for AWSFargateProfiles that Cluster API Provider AWS answers. */
+  /** `webhook` is the webhook for AWSFargateProfiles that Cluster API Provider AWS answers. */
   CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
     nature: 'human',
     keepsReady: true,
@@ -141,7 +141,7 @@ export const KUBERNETES_REASONS = {
     remedy: () =>
       'Delete this object, because spec.clusterName cannot be changed. Then create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
   }),
-  /** `named`: the namespace of the control plane that the Cluster names. */
+  /** `named` is the namespace of the control plane that the Cluster names. */
   ControlPlaneElsewhere: defineReason<{
     readonly cluster: string;
     readonly namespace: string;
@@ -159,7 +159,7 @@ export const KUBERNETES_REASONS = {
     readonly recorded: string;
     readonly found: string;
     readonly saidBy: 'status' | 'annotation';
-    /** Whether the field is one of this object, and not of the control plane. */
+    /** Whether the changed field is in the AWSFargateProfile, and not in the control plane. */
     readonly isOfObject?: true;
   }>({
     nature: 'human',
@@ -176,18 +176,18 @@ export const KUBERNETES_REASONS = {
           : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
   }),
   /**
-   * `missing`: a clause that names the missing object or field. `provisionedIn`: the value of the annotation
-   * `provisioned-in` if status is empty.
+   * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
+   * `provisioned-in`; `undefined` if the object has no such record.
    */
   TargetUnknown: defineReason<{
     readonly missing: string;
     readonly provisionedIn: string | undefined;
     /**
-     * What a user must restore, so that the controller knows again which credentials to use; default: the Cluster and
-     * its control plane.
+     * The object or field that a user must restore, so that the controller knows again which credentials to use. The
+     * default is the Cluster and its control plane.
      */
     readonly cure?: string | undefined;
-    /** How a user can end the deletion of the object although the target stays unknown. */
+    /** How a user can end the deletion of the object although its EKS cluster stays unknown. */
     readonly abandonment: Abandonment;
   }>({
     nature: 'human',

@@ -3,9 +3,12 @@ import { describeAbandonment } from './abandonment.ts';
 import type { ConditionPart } from './entry.ts';
 import { CONTINUES, defineReason, listed, pollForUserAction, quoted } from './entry.ts';
 
-/** Reasons about tags that say to whom a resource in AWS belongs. */
+/** Reasons about tags that name the owner of an AWS resource. */
 export const OWNERSHIP_REASONS = {
-  /** `abandonment`: how a user can end the deletion of the object without the tag; undefined: the object is in use. */
+  /**
+   * `abandonment` is how a user can end the deletion of the object without the tag; undefined if the object is not
+   * being deleted.
+   */
   OwnershipTagMissing: defineReason<{
     readonly resource: 'Fargate profile' | 'IAM role';
     readonly name: string;

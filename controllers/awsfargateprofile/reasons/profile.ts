@@ -25,7 +25,7 @@ export type ReportedIssue = {
   readonly resourceIds: readonly string[];
 };
 
-/** The words of EKS about the health issues of a profile, without a full stop of this code. */
+/** Returns the messages of EKS about the health issues of a Fargate profile. A caller adds the full stop. */
 export const describeIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0
     ? 'EKS gives no reason'
@@ -39,16 +39,16 @@ const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
 
 /**
- * `successor`: the name of the profile that the controller creates after the deletion. It may be the name of the
- * deleted profile.
+ * `successor` is the name of the Fargate profile that the controller creates after the deletion. It may be the same
+ * name.
  */
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
 
 /**
- * The time after which a message says that EKS takes unusually long. EKS usually needs minutes. Only EKS can end a
- * creation or deletion, so the controller never gives up.
+ * The time after which a condition says that EKS takes unusually long to create or delete a Fargate profile. EKS
+ * usually needs minutes. The controller never gives up, because only EKS can end a creation or deletion.
  */
 const LATE_AFTER: Ms = 30 * MINUTE;
 const late = <F>(describe: (facts: F) => string) => ({
@@ -60,8 +60,8 @@ const late = <F>(describe: (facts: F) => string) => ({
 /** Reasons about the Fargate profile in EKS. */
 export const PROFILE_REASONS = {
   /**
-   * `adoption`: the value of spec.adoptionPolicy with which the controller would adopt the profile. `obstacles`: why
-   * the controller does not adopt the profile although spec.adoptionPolicy is `Always`.
+   * `adoption` is the value of spec.adoptionPolicy with which the controller would adopt the profile. `obstacles` says
+   * why the controller does not adopt the profile although spec.adoptionPolicy is `Always`.
    */
   ProfileNotOwned: defineReason<
     Named &
@@ -103,20 +103,20 @@ export const PROFILE_REASONS = {
         : 'Change the spec to match the profile. Or delete this object and create it again; unless spec.deletionPolicy is Retain, this deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
   }),
   /**
-   * `ahead`: the name of the profile that EKS is changing. `doing`: what EKS does to that profile, in words that
-   * complete the sentence "Fargate profile x is …".
+   * `ahead` is the name of the Fargate profile that EKS is changing. `doing` completes the sentence "Fargate profile x
+   * is …".
    */
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',
     ...eks,
-    // If a pass of this process watches the profile that EKS is changing, the queue of profile changes of the EKS
-    // cluster wakes the waiting object as soon as EKS has finished. Otherwise the waiting object has to poll.
+    // If a reconcile of this process polls the Fargate profile that EKS is changing, its end wakes the waiting object,
+    // and the delay may be long. Otherwise (`isUnverified`) the waiting object has to poll itself.
     poll: (_waited, { isUnverified }) => (isUnverified ? 5 * SECOND : 30 * SECOND),
     describe: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,
     remedy: () => 'The controller waits, and then continues with this profile on its own',
   }),
-  /** `remaining`: for how much longer the controller sends EKS no change. */
+  /** `remaining` is the time for which the controller still sends EKS no change of this cluster. */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { Facts, ReasonName, Reason } from './reasons.ts';
 import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, newReason } from './reasons.ts';
 
-/** Example facts for each reason. */
 const FACTS: Facts = {
   WaitingForCluster: { cluster: 'team-a/prod' },
   WaitingForAPI: { kind: 'Cluster', reason: 'the kind is not served' },
@@ -137,7 +136,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
 
-/** Reasons that name a field of the control plane, or of spec.eksCluster for an object without a Cluster. */
+/** Reasons whose messages name a field of the control plane, or of spec.eksCluster for an object without a Cluster. */
 const OF_TARGET: readonly ReasonName[] = [
   'CredentialsMissing',
   'RegionInvalid',
@@ -201,7 +200,9 @@ describe('REASONS', () => {
 });
 
 describe('pollOf', () => {
-  /** The times of all polls for a profile whose creation EKS finishes at the time `end`. */
+  /**
+   * Returns the times at which the controller asks EKS about a profile whose creation EKS finishes at the time `end`.
+   */
   const looksUntil = (end: number, usual?: number): readonly number[] => {
     const looks: number[] = [];
     let waited = 0;

@@ -14,8 +14,8 @@ export { describeIssues } from './profile.ts';
 export type { Nature, ConditionPart, SiblingChange } from './entry.ts';
 
 /**
- * All reasons for which an object does not match its spec yet. Conditions, requeues, docs/conditions.md and tests read
- * this table. The key is the `reason` of the condition.
+ * All reasons for which an object does not match its spec yet. Each key is the `reason` of a condition. The conditions,
+ * the requeues, docs/conditions.md and tests use this table.
  */
 export const REASONS = {
   ...KUBERNETES_REASONS,
@@ -29,51 +29,49 @@ export const REASONS = {
 } as const;
 
 export type ReasonName = keyof typeof REASONS;
-/** For each reason: the values that its texts contain. */
+/** For each reason: the type of the values that its texts contain. */
 export type Facts = { readonly [R in ReasonName]: (typeof REASONS)[R] extends ReasonSpec<infer F> ? F : never };
 const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = REASONS;
 
-/** The reason for which a pass stopped before AWS matched the spec, with its facts. */
+/** The reason for which a reconcile stopped before AWS matched the spec, with the values for its texts. */
 export type Reason<R extends ReasonName = ReasonName> = {
   readonly [K in R]: { readonly name: K; readonly facts: Facts[K] };
 }[R];
 
 export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reason<R> => ({ name, facts });
 
-/** The reason to wait while AWS contradicts itself about the role or profile `name`. */
+/** Returns the reason to wait while AWS contradicts itself about the role or Fargate profile `name`. */
 export const inconsistentAnswers = (name: string): Reason =>
   newReason('Propagating', {
     detail: `AWS gives contradictory answers about "${name}", because a recent change has not reached all parts of AWS yet`,
   });
 
 /**
- * The time after which a reason of nature `retry` is shown as `Stalled`; `undefined`: the number of attempts decides.
+ * Returns how long an object waits for this reason before `Stalled` becomes True. `undefined` if the nature of the
+ * reason decides.
  */
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
-/** Whether the reason may stop a pass before AWS is read. */
+/** Whether a reconcile may stop for this reason before it has read AWS. */
 export const mayHideAws = ({ name }: Reason): boolean => TABLE[name].mayHideAws === true;
 
-/** Whether an event says when a wait for the reason begins. */
+/** Whether a Kubernetes event tells when an object begins to wait for this reason. */
 export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced === true;
 
-/**
- * Whether an object that is `Ready` stays `Ready` with this reason, unless AWS shows that profile or role does not
- * work.
- */
+/** Whether an object that is `Ready` stays `Ready` with this reason, as long as its Fargate profile and role work. */
 export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady === true;
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
 /**
- * Whether the controller finds the problem in Kubernetes objects, before it calls AWS. A pass that ends with another
- * reason has passed these checks, so the problem is solved.
+ * Whether the controller finds this problem in Kubernetes objects, before it calls AWS. If a reconcile ends with
+ * another reason, no such problem exists any more.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined &&
   (Object.hasOwn(KUBERNETES_REASONS, reason) || Object.hasOwn(EKS_CLUSTER_NAME_REASONS, reason));
 
-/** Whether the change of another AWSFargateProfile of the cluster may have ended the wait for the reason. */
+/** Whether a change of another AWSFargateProfile of the cluster may have ended the wait for this reason. */
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {
   const { endedBySibling } = TABLE[reason];
   return endedBySibling !== undefined && (news === 'gone' || endedBySibling === 'changed');
@@ -83,28 +81,28 @@ export const partOf = ({ name, facts }: Reason): ConditionPart | undefined =>
   TABLE[name].part ?? ('about' in facts ? facts.about : undefined);
 
 /**
- * The time until the next pass over an object that has waited for the time `waited`. `usual`: how long EKS took for the
- * last operation of the same kind.
+ * Returns the time until the next reconcile of an object that has already waited for the time `waited`. `usual` is how
+ * long EKS took for the last operation of the same kind.
  */
 export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: Ms): Ms =>
   TABLE[name].poll(waited, facts, usual);
 
-/** The text about the problem, without the remedy. Hidden characters are shown as escape sequences. */
+/** Returns the text about the problem, without the remedy. Hidden characters are shown as escape sequences. */
 export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>
   toPrintableLine(capitalised(TABLE[name].describe(facts)));
 
 /**
- * The text about a reason in conditions and events, for an object that has waited for the time `waited`. Hidden
- * characters, for example in the words of AWS about a name, are shown as escape sequences.
+ * Returns the message about a reason for conditions and events. It can depend on how long the object has waited. Hidden
+ * characters, for example in a message of AWS that repeats a name, are shown as escape sequences.
  */
 export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
   const description = capitalised(describe(facts));
-  // The full stop is removed, because the words of AWS may end with one.
+  // The description may end with a full stop of AWS's own message, so that one is removed first.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 
-/** The text with a capital first letter, unless it starts with a field name such as `spec.roleARN`. */
+/** Returns the text with a capital first letter, unless it starts with a field name such as `spec.roleARN`. */
 const capitalised = (text: string): string =>
   /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;

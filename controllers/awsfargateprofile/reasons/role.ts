@@ -22,7 +22,7 @@ const iam = { part: 'IAMFargateRolesReady' } as const;
 
 type Named = { readonly name: string };
 
-/** Says for each field once which values are allowed. */
+/** Returns for each field a sentence about the values that the operator allows, without repetitions. */
 function describeAllowed(excess: readonly LimitExcess[]): string {
   const sentences = excess.map(({ field, allowed }) => {
     const name = field.replace(/\[\d+\]$/, '');
@@ -37,7 +37,8 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
 /**
- * Says which EKS clusters are allowed. spec.eksCluster cannot be changed, so only the operator or another object helps.
+ * Returns a sentence about the EKS clusters that the operator allows. spec.eksCluster cannot be changed, so only the
+ * operator or another object helps.
  */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
@@ -60,7 +61,8 @@ export const ROLE_REASONS = {
       `${isProvisioned ? REPLACE_OBJECT : 'To use this role as it is, set spec.roleARN to its ARN. Or set spec.roleName to another name'}. If that role is deleted, this controller creates a role with this name`,
   }),
   /**
-   * `other`: the ARN of the role that has this name in IAM, if it is not `wanted`, the ARN in spec.roleARN.
+   * `other` is set if IAM has another role of this name than spec.roleARN names. It has the ARN in IAM and the ARN
+   * `wanted` by spec.roleARN.
    */
   RoleNotFound: defineReason<
     Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }
@@ -79,7 +81,7 @@ export const ROLE_REASONS = {
           ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /** `ours`: whether the controller manages the trust policy. */
+  /** `ours` tells whether the controller manages the trust policy of the role. */
   RoleTrustInvalid: defineReason<Named & { readonly problem: string; readonly ours: boolean }>({
     nature: 'human',
     ...iam,
@@ -91,8 +93,8 @@ export const ROLE_REASONS = {
         : `Correct the trust policy of the role. ${RETRIES}`,
   }),
   /**
-   * `other`: the object or profile that uses the role too, if it is known. `settings`: the fields below `spec` in which
-   * the settings differ.
+   * `other` is the object or profile that also uses the role, if it is known. `settings` are the fields below `spec`
+   * whose values differ between the two users of the role.
    */
   RoleSettingsConflict: defineReason<
     Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
@@ -108,7 +110,7 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
-  /** `other`: an object of another manager. This object has the role, and is being deleted or gets another role. */
+  /** `other` is an AWSFargateProfile of another manager. It has the role, and is being deleted or gets another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,
@@ -118,7 +120,7 @@ export const ROLE_REASONS = {
     remedy: () =>
       `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
   }),
-  /** `refusal`: the words of AWS, if AWS does not allow the controller to recreate the access entry. */
+  /** `refusal` is the error message of AWS if AWS does not let the controller recreate the access entry. */
   RoleRecreated: defineReason<
     Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }
   >({
@@ -134,7 +136,7 @@ export const ROLE_REASONS = {
         ? ''
         : '. Or allow the request that AWS refuses: then the controller makes the entry anew'),
   }),
-  /** `detail`: why the controller cannot go on now. */
+  /** `detail` says why the controller cannot continue now. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,
@@ -145,8 +147,8 @@ export const ROLE_REASONS = {
     remedy: () => RETRIES,
   }),
   /**
-   * The spec has values that the flags of the manager do not allow. The reason stops the creation of a profile; on an
-   * object whose profile exists it does not change Ready.
+   * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile. For an
+   * existing profile it does not change Ready.
    */
   NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[]; readonly about: ConditionPart }>({
     nature: 'human',

@@ -3,9 +3,9 @@ import type { Reason } from './reasons.ts';
 import { newReason } from './reasons.ts';
 
 /**
- * The reason for which the controller changes nothing: the API server serves the CRD of another provider, the
- * controller of Cluster API Provider AWS reconciles AWSFargateProfiles, or the CRD cannot be read. `undefined` if there
- * is no such reason.
+ * Returns the reason for which the controller changes nothing in AWS: the API server has the CRD of another provider,
+ * the controller of Cluster API Provider AWS reconciles AWSFargateProfiles, or the CRD cannot be read. `undefined` if
+ * this controller may work.
  */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {

@@ -8,19 +8,19 @@ import type { PartiallyObserved } from '../model/pass.ts';
 interface Comparison {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** A hash of the desired state and the observed profiles: the memory of a manager has room for many hashes. */
+  /** A hash of the desired state and the observed profiles. A hash is kept instead of the states to save memory. */
   readonly fingerprint: string;
 }
 
 /**
- * The last comparisons with AWS that found nothing to change. After each of them one pass may compare the profile alone, so
- * the role is read at every second resync: docs/adr/0018. The comparisons are in memory only, so the first pass after a
- * start reads everything.
+ * The last comparisons with AWS that found nothing to change. After such a comparison, one resync may compare the
+ * Fargate profile alone, so the IAM role is read at every second resync: docs/adr/0018. The comparisons are in memory
+ * only, so the first reconcile after a start reads everything.
  */
 export class Comparisons {
   private readonly last = new Map<string, Comparison>();
 
-  /** Remembers that AWS has profile and role as desired, and that nothing was written. */
+  /** Records that AWS has the profile and role that the spec asks for, and that the reconcile wrote nothing. */
   record(object: AWSFargateProfile, desired: Desired, observed: PartiallyObserved): void {
     const { uid, resourceVersion } = object.metadata;
     const fingerprint = fingerprintOf(desired, observed);
@@ -28,8 +28,9 @@ export class Comparisons {
   }
 
   /**
-   * Returns whether this pass may compare the profile alone: the pass before has compared the role too, and the object has
-   * not changed since. Forgets that comparison, so the next pass reads the role.
+   * Returns a function that decides whether this reconcile may skip the IAM role: AWS and the desired state must be as
+   * in the recorded comparison. `undefined` if there is no comparison of the unchanged object. The comparison is
+   * forgotten, so the next reconcile reads the role.
    */
   take(object: AWSFargateProfile): ((desired: Desired, observed: PartiallyObserved) => boolean) | undefined {
     const key = keyText(keyOf(object));

@@ -5,7 +5,7 @@ import type { MutationOutcome } from '../model/outcome.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
 import type { RetryState } from './retry-state.ts';
 
-/** The value that stands for `status.createRequestedAt` when `clusterctl move` may have dropped that field. */
+/** A stand-in for the value of `status.createRequestedAt` if `clusterctl move` may have dropped that field. */
 export const BEFORE_MOVE = 'before a move';
 
 /** How long EKS may answer "not found" for a profile after it has accepted the create request. */
@@ -14,8 +14,8 @@ const CREATE_VISIBILITY: Ms = 60_000;
 type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /**
- * Remembers a create request whose answer this process did not see. Its age counts from the first observation by this
- * process: `createRequestedAt` comes from the wall clock of another process, which may be wrong.
+ * Records a create request for a Fargate profile whose result this process does not know. The age of the request counts
+ * from the first such record: `createRequestedAt` comes from the wall clock of another process, which may be wrong.
  */
 export function withUnconfirmedCreate(
   state: RetryState,
@@ -35,8 +35,8 @@ export function withUnconfirmedCreate(
 }
 
 /**
- * Remembers that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is
- * `undefined`, the result of the last create request is not known.
+ * Records that the result of the create request at `createRequestedAt` is known. With `undefined`, the result of the
+ * last create request counts as not known.
  */
 export function withConfirmedCreate(state: RetryState, createRequestedAt: string | undefined): RetryState {
   const { unconfirmedCreate: _unconfirmed, confirmedCreate: _confirmed, ...rest } = state;
@@ -44,8 +44,8 @@ export function withConfirmedCreate(state: RetryState, createRequestedAt: string
 }
 
 /**
- * Remembers the outcome of a create request. After an accepted request EKS shows the profile at once. A refused request
- * creates no profile, but an earlier request without an answer may still have created one.
+ * Records the outcome of a create request for a Fargate profile. After an accepted request EKS shows the profile at
+ * once. A refused request creates no profile, but an earlier request without an answer may still have created one.
  */
 export function withCreateOutcome(
   state: RetryState,
@@ -56,6 +56,9 @@ export function withCreateOutcome(
   return withConfirmedCreate(state, isConfirmed ? object.status?.createRequestedAt : undefined);
 }
 
-/** Whether a "not found" from EKS does not prove yet that the profile does not exist. */
+/**
+ * Whether a "not found" from EKS does not prove that the Fargate profile does not exist, because a create request is
+ * too recent.
+ */
 export const isCreateUnconfirmed = ({ unconfirmedCreate }: RetryState, now: Ms): boolean =>
   unconfirmedCreate !== undefined && now - unconfirmedCreate.since < CREATE_VISIBILITY;

@@ -27,7 +27,6 @@ import { NOWHERE } from '../model/location.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** A new retry store, and a function that sets the time of its clock. */
 function newStore(): { readonly store: RetryStore; readonly at: (now: number) => void } {
   let now = 0;
   return { store: new RetryStore({ monotonic: () => now }), at: (then) => (now = then) };
@@ -199,7 +198,6 @@ describe('RetryStore.usualDuration', () => {
     store = new RetryStore(clock);
   });
 
-  /** Makes the object wait two seconds for this reason. */
   async function waitFor(reason: 'Creating' | 'DeletingProfile'): Promise<void> {
     store.update(object, (state) => withWait(state, newReason(reason, { name: PROFILE }), clock.monotonic()));
     await clock.advance(2_000);

@@ -19,7 +19,7 @@ interface Entry {
   readonly state: RetryState;
 }
 
-/** The retry state of one object. */
+/** Read and write access to the retry state of one AWSFargateProfile. */
 export interface RetryHandle {
   readonly state: RetryState;
   update(change: (state: RetryState) => RetryState): RetryState;
@@ -29,23 +29,23 @@ export interface RetryHandle {
  * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts
  * without retry state.
  *
- * A state is changed only through `update`, which applies a function to the newest state. So a change that a watch
- * event makes during a pass is kept.
+ * A state is changed only through `update`, which applies a function to the newest state. So a change by a watch event
+ * during a reconcile is not lost.
  */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
-  /** Object key → uid and retry state of the object. */
+  /** For each object key: the uid and the retry state of the object. */
   private readonly entries = new Map<string, Entry>();
   /**
-   * Object key → uid of the AWSFargateProfile for which this process has read EKS. An object that was created again under
-   * the same key has another uid, so EKS counts as not read for it.
+   * For each object key: the uid of the AWSFargateProfile for which this process has read EKS. An object that was
+   * created again under the same key has another uid, so EKS counts as not read for it.
    */
   private readonly observed = new Map<string, string>();
-  /** Object key → time (monotonic) since which the object's Cluster does not exist. */
+  /** For each object key: the time on the monotonic clock since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
   /**
-   * Region and reason to wait → how long EKS took for the last creation or deletion for which an object waited with
-   * that reason.
+   * For each region and reason: how long EKS took for the last creation or deletion for which an object waited with
+   * this reason.
    */
   private readonly durations = new Map<string, Ms>();
 
@@ -65,7 +65,7 @@ export class RetryStore {
     return state;
   }
 
-  /** Access to the retry state of one object, for a pass. */
+  /** Returns the retry state of one object, to be read and changed during a reconcile. */
   handleFor(object: Pick<AWSFargateProfile, 'metadata'>): RetryHandle {
     const read = (): RetryState => this.get(object);
     return {
@@ -83,8 +83,8 @@ export class RetryStore {
   }
 
   /**
-   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster can have ended it. Returns
-   * whether the wait was ended: the object may then be reconciled at once.
+   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster may solve its problem.
+   * Returns whether the wait was ended: then the object can be reconciled at once.
    */
   endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
@@ -94,8 +94,8 @@ export class RetryStore {
   }
 
   /**
-   * The time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache cannot
-   * tell.
+   * Returns the time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache
+   * cannot tell.
    */
   clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const key = keyText(keyOf(object));
@@ -109,7 +109,10 @@ export class RetryStore {
     return now - since;
   }
 
-  /** Whether a "not found" from EKS does not prove yet that the object's profile does not exist. */
+  /**
+   * Whether a "not found" from EKS does not prove that the object's Fargate profile does not exist, because a create
+   * request may be too recent.
+   */
   isCreateUnconfirmed(object: AWSFargateProfile): boolean {
     const now = this.clock.monotonic();
     const record = isCreateRecordLost(object) ? LOST_RECORD : object.status;
@@ -120,27 +123,27 @@ export class RetryStore {
   }
 
   /**
-   * Remembers that no create request was sent for this object before, because its AWS location is recorded for the
-   * first time.
+   * Records that no create request was sent for this object earlier, because its AWS location is recorded for the first
+   * time.
    */
   recordFirstLocation(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
-  /** Whether this process has read the profile of the object from EKS since its start. */
+  /** Whether this process has read the Fargate profile of the object from EKS since its start. */
   hasObserved({ metadata }: AWSFargateProfile): boolean {
     return this.observed.get(keyText(keyOf({ metadata }))) === metadata.uid;
   }
 
   /**
-   * How long EKS took for the last change of the kind that the object waits for; `undefined` if this process has seen
-   * no such change. A wrong estimate only makes a poll late.
+   * Returns how long EKS took for the last operation of the kind that the object waits for; `undefined` if this process
+   * has seen no such operation. A wrong estimate only delays a poll.
    */
   usualDuration(object: AWSFargateProfile, name: ReasonName): Ms | undefined {
     return this.durations.get(durationKey(object, name));
   }
 
-  /** Remembers the facts that an observation of the object's profiles shows. */
+  /** Records the facts that the object's Fargate profiles in EKS show. */
   recordObservation(object: AWSFargateProfile, observed: PartiallyObserved): void {
     this.observed.set(keyText(keyOf(object)), object.metadata.uid);
     const completed = completedWait(this.get(object), observed, this.clock.monotonic());

@@ -1,6 +1,6 @@
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
-/** A condition without `lastTransitionTime`, because this time depends on the previous condition. */
+/** A condition without `lastTransitionTime`. This time is added later, because it depends on the previous condition. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
 /** The condition types that this controller sets. Conditions of other types on the object stay unchanged. */
@@ -23,19 +23,17 @@ export type ConditionType = (typeof OWNED)[number];
 const MAX_MESSAGE = 32_768;
 
 /**
- * Condition types that Cluster API Provider AWS has set on an adopted object. They are outdated, so this controller
- * removes them.
+ * Condition types that Cluster API Provider AWS has set on an object before this controller took it over. They are
+ * outdated, so this controller removes them.
  */
 const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
 
-/**
- * The condition types at the end of the list. `Ready` comes first and these come last, as in Cluster API's own objects.
- */
+/** The condition types at the end of the list, in this order. `Ready` comes first, as in Cluster API's own objects. */
 const LAST: readonly string[] = ['Paused', 'Deleting'];
 
 /**
- * Merges condition updates into the conditions of the object. A condition without an update stays unchanged.
- * `lastTransitionTime` changes only with the status of the condition, so the same updates give the same list.
+ * Merges new values of conditions into the conditions of the object. A condition without a new value stays unchanged.
+ * `lastTransitionTime` changes only with the status of the condition, so the same values give the same list.
  */
 export function mergeConditions(
   before: readonly Condition[],

@@ -32,7 +32,7 @@ import {
   unreadable,
 } from '../testing/completed-pass.ts';
 
-/** The conditions Ready, Reconciling and Stalled after the pass, each as `status / reason`. */
+/** Returns the conditions Ready, Reconciling and Stalled after a reconcile, each as `status / reason`. */
 function phase(
   pass: CompletedPass,
 ): readonly [ready: string | undefined, reconciling: string | undefined, stalled: string | undefined] {

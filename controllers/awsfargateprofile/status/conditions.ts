@@ -24,7 +24,7 @@ const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 /** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
 export const MAX_QUIET_RETRIES = 5;
 
-/** All conditions that this controller sets after a pass. */
+/** Returns all conditions that this controller sets after a reconcile. */
 export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
   const { object, end } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
@@ -59,9 +59,9 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
 }
 
 /**
- * The nature of a reason, as conditions show it. A retry that has failed for a long time is shown as `human`, so that
- * `Stalled` becomes True. The controller continues to retry. A reason of nature `human` that has a `patience`, the time
- * until `Stalled` becomes True, is shown as `retry` until this time is over.
+ * Returns the nature of a reason as conditions show it. A retry that has failed for a long time is shown as `human`, so
+ * that `Stalled` becomes True, although the controller continues to retry. A reason of nature `human` may have a
+ * `patience`: until this time is over, it is shown as `retry`.
  */
 function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
@@ -72,8 +72,8 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Na
 }
 
 /**
- * The `Stalled` condition if it is True; otherwise `undefined`. While a profile that has failed often is retried once
- * more, the condition keeps the message of the failure.
+ * Returns the `Stalled` condition if it is True; otherwise `undefined`. While a Fargate profile that has failed often
+ * is retried once more, the condition keeps the message of the failure.
  */
 function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
@@ -88,7 +88,10 @@ function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): Conditi
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** The problem that a pass reports although AWS is as desired, if only a user can solve the problem. */
+/**
+ * Returns the problem that a reconcile reports although AWS is as the spec asks for, if only a user can solve the
+ * problem.
+ */
 function noticeAfter({ end }: CompletedPass): Reason | undefined {
   const notice = end.kind === 'settled' ? end.notice : undefined;
   return notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
@@ -135,9 +138,11 @@ function readyValue(pass: CompletedPass, reason: Reason | undefined): ConditionV
 }
 
 /**
- * What the reason does to `Ready` of an object that was Ready. `kept`: `Ready` stays True, in an outage of AWS only for
- * a while. `lost`: that time is over, and only a pass that reads AWS makes `Ready` True again. `none`: the reason turns
- * `Ready` False, or the object was not Ready.
+ * Returns the effect of a reason on the condition `Ready` of an object that was Ready.
+ *
+ * - `kept`: `Ready` stays True; in an outage of AWS only for a while.
+ * - `lost`: that time is over, and `Ready` becomes Unknown until AWS can be read again.
+ * - `none`: the reason makes `Ready` False, or the object was not Ready.
  */
 function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, observed, waited } = pass;
@@ -159,13 +164,18 @@ function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | '
   }
 }
 
-/** Whether the pass saw a profile that is not ACTIVE, or a role that is not as wanted. The tags do not matter here. */
+/**
+ * Whether the reconcile saw a Fargate profile that is not ACTIVE, or a role that is not as wanted. Missing tags do not
+ * count, because pods run without them.
+ */
 const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
   desired !== undefined &&
   observed !== undefined &&
   (observed.roles === undefined || !isInOrderButForTags(desired, { ...observed, roles: observed.roles }));
 
-/** Whether the pass saw, before AWS failed to answer another call, that the profile is not ACTIVE any more. */
+/**
+ * Whether the reconcile saw that the Fargate profile is not ACTIVE any more, before another call to AWS got no answer.
+ */
 function isProfileSeenLost({ desired, observed }: CompletedPass): boolean {
   return (
     desired?.wanted !== undefined &&
@@ -186,8 +196,8 @@ function partValues(
 }
 
 /**
- * The status, reason and message of the condition whose type is `part`. If the pass stopped for a reason that turns
- * this condition False, the condition shows that reason; otherwise it shows the observed state of AWS.
+ * Returns status, reason and message of the condition whose type is `part`. If the reconcile stopped for a reason that
+ * makes this condition False, the condition shows that reason. Otherwise it shows the observed state of AWS.
  */
 function partValue(
   pass: CompletedPass,
@@ -228,8 +238,8 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
 }
 
 /**
- * The status, reason and message that the condition had before the pass. They are kept because this pass did not read
- * AWS. A reason from Kubernetes objects alone is outdated and is not kept.
+ * Returns status, reason and message that the condition had before the reconcile. They are kept, because this reconcile
+ * did not read AWS. Only a reason from Kubernetes objects alone is outdated, and becomes `NotChecked`.
  */
 function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionValue {
   const before = conditionOf(object.status?.conditions, type);

@@ -46,7 +46,10 @@ interface Given {
   readonly tags?: Tags;
 }
 
-/** The events of a pass that found the profile with this status; without a status, the pass found no profile. */
+/**
+ * Returns the events of a reconcile that found the Fargate profile with this status, or no profile if `status` is
+ * absent.
+ */
 function told({ object = anObject(), steps = [], reason, status, tags = PROFILE_TAGS }: Given): readonly string[] {
   const isGoing = object.metadata.deletionTimestamp !== undefined;
   const pass: CompletedPass = {

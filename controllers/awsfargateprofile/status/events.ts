@@ -17,8 +17,8 @@ import type { CompletedPass } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
- * An Event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, the reason and the words are
- * those of Cluster API Provider AWS.
+ * A Kubernetes event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and text
+ * are the same.
  */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
@@ -27,8 +27,8 @@ export interface EventSpec {
 }
 
 /**
- * The events of a pass, in order: operations that EKS has finished, changes that the pass made in AWS, a new problem
- * for the user.
+ * Returns the Kubernetes events of a reconcile, in order: operations that EKS has finished, changes that the controller
+ * made in AWS, a new problem for the user.
  */
 export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
@@ -42,8 +42,8 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
 }
 
 /**
- * The steps that have events of their own. The reason `RoleRecreated` has the words with which AWS refuses to change
- * the access entry, so its event is enough.
+ * Returns the AWS changes that have events of their own. A refused change of an access entry has none if the reconcile
+ * ends with `RoleRecreated`, because the event of that reason contains the error message.
  */
 function stepsToReport({ end, steps }: CompletedPass): readonly Step[] {
   const isTold = end.kind === 'stopped' && end.reason.name === 'RoleRecreated';
@@ -52,15 +52,17 @@ function stepsToReport({ end, steps }: CompletedPass): readonly Step[] {
     : steps;
 }
 
-/** The events about the changes in AWS that a pass made or failed to make. */
+/** Returns the Kubernetes events about the changes in AWS that a reconcile made or failed to make. */
 export const eventsForSteps = ({ steps }: Pick<CompletedPass, 'steps'>): readonly EventSpec[] =>
   steps.flatMap(eventOfStep);
 
-/** The event about an object with `deletionPolicy: Retain`: the object is deleted, and AWS stays as it is. */
+/** Returns the Kubernetes event about a deleted object with `deletionPolicy: Retain`, whose AWS resources stay. */
 export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
   normal('RetainedEKSFargateProfile', `${describeRetained(status)}, because spec.deletionPolicy is Retain`);
 
-/** The event about a deletion that ends without credentials, because AWS has nothing of the object. */
+/**
+ * Returns the Kubernetes event about a deletion that ends without credentials, because AWS has nothing of the object.
+ */
 export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
   normal(
     'ReleasedWithoutCredentials',
@@ -68,8 +70,8 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * The event about an object that is being deleted without this controller's finalizer, although AWS may have its
- * profile.
+ * Returns the Kubernetes event about an object that is being deleted without this controller's finalizer, although AWS
+ * may have its Fargate profile.
  *
  * There is no event if the user wants the profile to stay, or if the controller has begun the deletion in AWS. In the
  * second case the controller has removed the finalizer, or a user has done so as a condition advised.
@@ -85,7 +87,9 @@ export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[]
   return [warning('AbandonedEKSFargateProfile', message)];
 }
 
-/** The event about an object that `clusterctl move` has moved to this management cluster during its deletion. */
+/**
+ * The Kubernetes event about an object that `clusterctl move` has moved to this management cluster during its deletion.
+ */
 export const RESUMED_DELETION: EventSpec = {
   type: 'Normal',
   reason: 'ResumedDeletion',
@@ -95,7 +99,7 @@ export const RESUMED_DELETION: EventSpec = {
 
 function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  // The profile may be DELETING, because the user may have set Retain after the deletion had begun.
+  // The profile may be DELETING, because a user may set Retain after the deletion has begun.
   return profileStatus === undefined || profileStatus === 'DELETING'
     ? `The controller leaves the rest of EKS fargate profile ${profileName} and of its IAM role in AWS`
     : `The controller leaves EKS fargate profile ${profileName} and its IAM role in AWS`;
@@ -104,7 +108,7 @@ function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatu
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
-    // A request that was not sent is no failure of AWS. The next pass sends it.
+    // A request that was not sent is no failure of AWS. The next reconcile sends it.
     return isNotDispatched(outcome.failure) ? [] : failureOf(mutation.kind, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
@@ -138,7 +142,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
         ),
       ];
     case 'deleteAccessEntry':
-      // The deletion of a role has an event of its own.
+      // The deletion of the role has an event of its own.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -151,13 +155,12 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // This mutation is part of each creation and of each deletion of a role. The creation and the deletion have
-      // events.
+      // Every creation and every deletion of a role contains such a change, and has an event of its own.
       return [];
   }
 }
 
-/** Why the controller deletes the profile of an object that is not being deleted. */
+/** The end of the event's message: why the controller deletes a Fargate profile although the object stays. */
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',
   failed: ', because EKS reports it as failed. The controller then creates it again.',
@@ -196,8 +199,8 @@ function failureOf(kind: Step['mutation']['kind'], subject: string, failure: Aws
 }
 
 /**
- * The events about access entries that AWS refuses to show. If the pass ends with `RoleRecreated`, the event about
- * `RoleRecreated` already says the same.
+ * Returns the Kubernetes events about EKS access entries that AWS refuses to show. If the reconcile ends with
+ * `RoleRecreated`, the event of that reason already says the same.
  */
 function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly EventSpec[] {
   if (end.kind === 'stopped' && end.reason.name === 'RoleRecreated') return [];
@@ -214,8 +217,8 @@ function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly E
 }
 
 /**
- * The events about roles of this controller that stay in AWS after the pass, because another object or profile uses
- * them.
+ * Returns the Kubernetes events about IAM roles of this controller that stay in AWS because another object or profile
+ * uses them.
  */
 function eventsOfKeptRoles({ end, desired, observed }: CompletedPass): readonly EventSpec[] {
   if (end.kind !== 'settled' || desired === undefined || observed?.roles === undefined) return [];
@@ -224,7 +227,7 @@ function eventsOfKeptRoles({ end, desired, observed }: CompletedPass): readonly 
   );
 }
 
-/** The event about a creation or deletion that EKS has finished since the last pass. */
+/** Returns the Kubernetes event about a creation or deletion that EKS has finished since the last reconcile. */
 function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
   if (desired === undefined || observed === undefined || profileName === undefined) return [];
@@ -242,8 +245,8 @@ function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly
 }
 
 /**
- * The event about a problem for the user, recorded only when the problem begins. The conditions show the problem as
- * long as it lasts.
+ * Returns the Kubernetes event about a problem for the user. It is recorded only when the problem begins, because the
+ * conditions show the problem as long as it lasts.
  */
 function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;
@@ -259,7 +262,9 @@ function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   return [isProblem ? warningFor(reason) : normal(reason.name, message)];
 }
 
-/** The event about health issues of a profile in use, recorded only when the issues begin or change. */
+/**
+ * Returns the Kubernetes event about health issues of a Fargate profile in use, only when the issues begin or change.
+ */
 function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;
   const issues = end.kind === 'settled' ? describeHealthIssues(pass) : undefined;
@@ -268,14 +273,14 @@ function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
   return isShown ? [] : [warning('UnhealthyEKSFargateProfile', issues)];
 }
 
-/** The conditions whose message shows the reason as long as the problem lasts. */
+/** Returns the types of the conditions whose message shows the reason as long as the problem lasts. */
 function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
-  // A reason that does not change Ready is shown in Reconciling, and after a time in Stalled.
+  // A reason that leaves Ready unchanged is shown in Reconciling, and after a time in Stalled.
   return mayHideAws(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 
-/** The event of a problem that a user must solve. */
+/** Returns the Kubernetes event of a problem that a user must solve. */
 export const warningFor = (reason: Reason): EventSpec => warning(reason.name, messageOf(reason));
 
 const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });

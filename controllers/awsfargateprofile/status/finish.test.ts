@@ -59,7 +59,7 @@ describe('PassFinisher', () => {
       isClusterHead: () => isClusterHead,
     });
 
-  /** Finishes a pass; `write` answers its writes to the API server. */
+  /** Finishes a reconcile. `write` stands for the API server and answers each write. */
   const finish = (result: PassResult, write: Write, signal?: AbortSignal): Promise<Requeue | Error> =>
     newFinisher(write)
       .finish(result, newContext(signal))
@@ -177,7 +177,7 @@ describe('PassFinisher', () => {
     ] as const)
       it(`reports the rejection only in events, with a growing backoff, when ${situation}`, async () => {
         const first = await finishRejected(write);
-        // None of these passes can write status.
+        // Every write of the status in this loop fails.
         for (let minute = 0; minute < 10; minute++) {
           await clock.advance(60_000);
           await finish(creating, write);

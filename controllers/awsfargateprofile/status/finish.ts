@@ -35,9 +35,9 @@ export interface FinishOptions {
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly clusterQueue: ClusterQueue;
   readonly retryStore: RetryStore;
-  /** Why nothing may be deleted for the object now; `undefined` if it may be deleted. Asks the API server. */
+  /** Asks the API server why nothing may be deleted for the object now; `undefined` if it may be deleted. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
-  /** Whether the object is the first of its cluster that has to change something in EKS. */
+  /** Whether the object is the first AWSFargateProfile of its cluster for which a change in EKS is due. */
   readonly isClusterHead: (key: ObjectKey) => boolean;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
@@ -46,7 +46,10 @@ export interface FinishOptions {
 
 type Stopped = Extract<PassEnd, { kind: 'stopped' }>;
 
-/** The facts of a pass that are reported or restored if its write to the API server fails. */
+/**
+ * Facts of a reconcile that are needed if its write to the API server fails: AWS changes to report, and a retry state
+ * to restore.
+ */
 interface Unwritten {
   readonly steps: CompletedPass['steps'];
   readonly before: RetryState;
@@ -54,22 +57,22 @@ interface Unwritten {
 }
 
 /**
- * The largest random deviation of a delay, as a share of the delay. The deviation spreads the resyncs of objects that
- * were created together.
+ * The largest random deviation of a delay, as a share of the delay. It spreads the resyncs of objects that were created
+ * at the same time.
  */
 const JITTER = 0.1;
 /**
- * The delay after a dropped pass. Within this time the rate limiter usually has a token, the lease is renewed, or
- * another pass has finished with a role.
+ * The delay after a reconcile that ended without a result. Within this time the rate limiter usually admits a request
+ * again, the leader lease is renewed, or another reconcile has finished with a shared role.
  */
 const MOMENT: Ms = 1_000;
 
 export const DONE: Requeue = { kind: 'done' };
-/** The requeue after another client has written the object first, so that the pass has no result. */
+/** The requeue after another client has written the object first, so that the reconcile has no result. */
 export const CONFLICT: Requeue = { kind: 'conflict' };
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
-/** Ends a pass: writes status or removes the finalizer, records events, and schedules the next pass. */
+/** Ends a reconcile: writes status or removes the finalizer, records events, and schedules the next reconcile. */
 export class PassFinisher {
   private readonly options: FinishOptions;
 
@@ -80,8 +83,8 @@ export class PassFinisher {
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, retryStore, profileWriter } = this.options;
     if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
-    // If a pass is dropped, it is not known whether the object still waits for its turn, so the object keeps its place
-    // in the queue of profile changes of the EKS cluster.
+    // If the reconcile has no result, it is not known whether the object still waits. So the object then keeps its
+    // place in the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
     const before = retryStore.get(object);
     const state = this.updateRetryState(object, end);
@@ -109,8 +112,8 @@ export class PassFinisher {
   }
 
   /**
-   * Ends the pass of a paused object, and removes the object from the queue of its EKS cluster. `by`: the causes of the
-   * pause.
+   * Ends the reconcile of a paused object, and removes the object from the queue of its EKS cluster. `by` lists the
+   * causes of the pause.
    */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, profileWriter } = this.options;
@@ -119,14 +122,14 @@ export class PassFinisher {
     return written === undefined ? CONFLICT : DONE;
   }
 
-  /** Ends a pass that found AWS as the last pass did, so status stays as it is. */
+  /** Ends a reconcile that found AWS as the last reconcile did, so status stays as it is. */
   finishUnchanged(object: AWSFargateProfile): Requeue {
     this.options.clusterQueue.endWait(keyText(keyOf(object)));
     return this.resyncLater();
   }
 
   /**
-   * Ends a pass in which the API server rejected a request. The rejection is written into status. If the object is
+   * Ends a reconcile in which the API server rejected a request. The rejection is written into status. If the object is
    * paused or status cannot be written, the rejection is recorded as an event.
    */
   async finishRejected(
@@ -143,7 +146,7 @@ export class PassFinisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The event is recorded in each pass that is rejected, because nothing else shows the rejection.
+    // The event is recorded at each rejection, because nothing else shows it.
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState(object, stoppedBy(reason));
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
@@ -157,9 +160,9 @@ export class PassFinisher {
   }
 
   /**
-   * Ends the deletion of an object for which the controller has created nothing in AWS. `reason`: why the controller
-   * has no credentials to look for resources of the object in AWS. Without this method, credentials that never worked
-   * would block the deletion for ever.
+   * Ends the deletion of an object for which the controller has created nothing in AWS, although it has no credentials
+   * to verify this. Otherwise credentials that never worked would block the deletion for ever. `reason` says why there
+   * are no credentials.
    */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
@@ -172,14 +175,14 @@ export class PassFinisher {
       : this.deleteObject(object, unwritten);
   }
 
-  /** Records events for the mutations of a pass, whether or not the pass can write its result. */
+  /** Records events for the AWS changes of a reconcile, even if the reconcile cannot write its result. */
   recordStepEvents(
     object: AWSFargateProfile,
     steps: CompletedPass['steps'] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
-    // If the manager is stopping, its calls to AWS are interrupted. An interrupted call is no failure of AWS, so no
-    // event is recorded for the call.
+    // If the manager is stopping, its calls to AWS are interrupted. An interrupted call is no failure of AWS, so it
+    // gets no event.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
     this.recordEvents(object, eventsForSteps({ steps: reported }));
   }
@@ -206,8 +209,9 @@ export class PassFinisher {
   }
 
   /**
-   * Makes a write to the API server and returns whether it was made. If it was not, status still shows the earlier
-   * wait, so the retry state of that wait is restored. The mutations of the pass are still recorded as events.
+   * Runs `write`, a write to the API server, and returns whether it succeeded. If it did not, status still shows the
+   * earlier wait, so the retry state of that wait is restored. The AWS changes of the reconcile are recorded as events
+   * in any case.
    */
   private async write(
     object: AWSFargateProfile,
@@ -239,7 +243,10 @@ export class PassFinisher {
     return DONE;
   }
 
-  /** Deletes the AWSFargateProfile, because its cluster is being deleted and AWS has nothing of the object. */
+  /**
+   * Deletes the AWSFargateProfile from Kubernetes, because its cluster is being deleted and AWS has nothing of the
+   * object.
+   */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);
@@ -269,8 +276,8 @@ export class PassFinisher {
   }
 
   /**
-   * Whether other profiles of the cluster may wait for the next pass over this object. The retries after an error or an
-   * outage have no precedence, because they may go on for long.
+   * Whether other AWSFargateProfiles of the cluster may wait for the next reconcile of this object, so that it gets
+   * precedence. Retries after an error or an outage get none, because they may go on for long.
    */
   private isAwaited(object: AWSFargateProfile, end: Stopped, isTransit: boolean): boolean {
     const nature = natureOf(end.reason);
@@ -282,7 +289,7 @@ export class PassFinisher {
     const { clock, random, resync, retryStore } = this.options;
     const now = clock.monotonic();
     const remaining = (notBeforeFor(state, reason) ?? now) - now;
-    // Until the backoff is over, a pass would change nothing in AWS.
+    // Until the backoff is over, a reconcile would change nothing in AWS.
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
     const usual = retryStore.usualDuration(object, reason.name);
     return this.jittered(Math.min(pollOf(reason, waited, usual), resync));

@@ -3,7 +3,10 @@ import { findProfile } from '../decide/compare.ts';
 import type { CompletedPass } from '../model/pass.ts';
 import { describeIssues } from '../reasons/reasons.ts';
 
-/** The text about the health issues of a profile in use; `undefined` if EKS reports none. */
+/**
+ * Returns a text about the health issues of the Fargate profile that the spec asks for; `undefined` if EKS reports
+ * none.
+ */
 export function describeHealthIssues({
   desired,
   observed,

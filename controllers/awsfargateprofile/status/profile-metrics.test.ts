@@ -12,7 +12,7 @@ import { PHASES, phaseOf, profileMetrics } from './profile-metrics.ts';
 import { CREATED_AT, aDeletedObject, anObject, instant } from '../testing/builders.ts';
 import { condition } from '../testing/completed-pass.ts';
 
-/** Objects as a simulated manager has written them. */
+/** A folder of AWSFargateProfiles as the manager writes them in simulations. */
 const OBJECTS = new URL(
   '../../../config/argocd/resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile/testdata/',
   import.meta.url,

@@ -11,7 +11,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
 
-/** The phases of an AWSFargateProfile. If several apply to an object, it is in the first of them. */
+/** The phases of an AWSFargateProfile, for metrics. If several phases apply to an object, the first of them counts. */
 export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
 export type Phase = (typeof PHASES)[number];
 
@@ -21,20 +21,23 @@ interface PhaseLabels {
 }
 
 /**
- * The buckets reach from half a minute, the time of one profile, to eight hours, for example for an object that waited
- * for its cluster.
+ * The upper bounds of the histogram's buckets: from half a minute, which one Fargate profile needs, to eight hours. An
+ * object that waits for its cluster can need that long.
  */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 export interface ProfileMetricsSource {
   readonly store: Pick<Store, 'onChange'>;
   readonly profiles: Pick<TypedStore<AWSFargateProfile>, 'list'>;
-  /** Only the leader reports, so that a sum over the replicas counts each object once. */
+  /**
+   * The leader election of this replica. Only the leader reports, so that a sum over the replicas counts each object
+   * once.
+   */
   readonly leadership: Leadership;
 }
 
 export interface ProfileMetrics {
-  /** Reports the objects of this source from now on. */
+  /** Starts to report metrics about the objects of this source. */
   watch(source: ProfileMetricsSource): void;
 }
 
@@ -77,7 +80,7 @@ function phasesIn({ profiles, leadership }: ProfileMetricsSource): readonly Phas
   );
 }
 
-/** The phase of an object, and the reason that the object gives for it. */
+/** Returns the phase of an object, with the reason of the condition that shows the phase. */
 export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   const conditions = object.status?.conditions;
   const [paused, stalled, deleting, ready, reconciling] = (
@@ -93,7 +96,8 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
 }
 
 /**
- * Another client can write any reason into the status, so every reason that is not one of this controller is `Other`.
+ * Returns the reason if this controller uses it, and `Other` otherwise. Another client can write any reason into the
+ * status, and each label value needs memory.
  */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
@@ -101,8 +105,8 @@ const boundedReason = (reason: string): string =>
     : 'Other';
 
 /**
- * How long the object took to become Ready, in ms. `undefined` unless this change is the first that shows the object as
- * Ready.
+ * Returns how long the object took to become Ready, in ms. `undefined` unless this change is the first that shows the
+ * object as Ready.
  */
 function timeToReadyOf(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))

@@ -14,7 +14,7 @@ import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts
 import { tagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions.ts';
 
-/** Derives the new status from a completed pass. The new status equals the old one if nothing has changed. */
+/** Derives the new status of an object from a completed reconcile. It equals the old status if nothing has changed. */
 export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
   const { object, desired, observed } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
@@ -38,8 +38,8 @@ const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete'
   isRetained(object) ? 'Retain' : 'Delete';
 
 /**
- * Whether EKS refused the create request and no earlier create request lacks an answer. A deletion then need not wait
- * for a profile to appear.
+ * Whether EKS refused to create the Fargate profile, and every earlier create request was answered too. A deletion then
+ * need not wait for a profile to appear.
  */
 function isCreateRefused({ desired, steps }: CompletedPass): boolean {
   const create = steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
@@ -47,8 +47,8 @@ function isCreateRefused({ desired, steps }: CompletedPass): boolean {
 }
 
 /**
- * The status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is being
- * deleted. `by`: the causes of the pause in the words of Cluster API.
+ * Returns the status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is
+ * being deleted. `by` lists the causes of the pause in the words of Cluster API.
  */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
@@ -72,12 +72,14 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 }
 
 /**
- * Whether AWS equals this generation of the spec. Once AWS has equalled the spec, the fields of the spec that EKS
- * cannot change are immutable.
+ * Whether AWS now matches this generation of the spec. From the first time on, the API server refuses changes of the
+ * fields that EKS cannot change.
  */
 const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
 
-/** The status with its AWS fields replaced by the observed state. A field that AWS no longer reports is removed. */
+/**
+ * Returns the status with its AWS fields replaced by the observed state. A field that AWS no longer reports is removed.
+ */
 function observedStatus(
   pass: CompletedPass,
   {
@@ -100,19 +102,20 @@ function observedStatus(
     found !== undefined &&
     (ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined);
   const profile = isOurs ? found : undefined;
-  // The record of a create request is dropped when its profile has disappeared, or when the profile with this name
-  // belongs to another owner.
+  // The record of a create request is dropped when its Fargate profile has disappeared, or when the profile with this
+  // name belongs to another owner.
   const { createRequestedAt, ...withoutRequest } = before;
   const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
-  // The subnets of a provisioned profile stay in status: if spec.subnetIDs is empty, they are the wanted subnets.
+  // The subnets of a provisioned profile stay in status, because they are the wanted subnets if spec.subnetIDs is
+  // empty.
   const keepsSubnets =
     differing !== undefined || (before.initialization?.provisioned === true && (before.subnets ?? []).length > 0);
   const role = roleStatus(before.role, pass, desired, observed);
   return {
     ...withoutRequest,
     ...request,
-    // If EKS has no cluster of this name, the account or region may be wrong, so they are not recorded in status.
+    // If EKS has no cluster of this name, the account or region may be wrong, so status does not record them.
     ...(observed.cluster === 'there' && {
       account: place.account,
       region: place.region,
@@ -125,16 +128,17 @@ function observedStatus(
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
-    // A settled pass has removed from AWS the tags that the spec no longer has, so status no longer records their keys.
+    // Tags that the spec no longer has are removed from AWS before a reconcile settles. So status no longer records
+    // their keys.
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };
 }
 
 /**
- * The name of the profile because of which the pass stopped: the profile lacks its ownership tags. Status keeps the ARN
- * of this profile, also after spec.profileName has changed, because no other record tells that the profile belongs to
- * this object.
+ * Returns the name of the Fargate profile without ownership tags because of which the reconcile stopped. Status keeps
+ * the ARN of this profile even after a change of spec.profileName, because no other record tells that the profile
+ * belongs to this object.
  */
 function strippedProfileName(end: PassEnd): string | undefined {
   if (end.kind !== 'stopped' || end.reason.name !== 'OwnershipTagMissing') return undefined;
@@ -143,8 +147,8 @@ function strippedProfileName(end: PassEnd): string | undefined {
 }
 
 /**
- * The role that status records. As long as a former role of this controller exists, status records the former role. No
- * other record tells that the controller has to delete this role.
+ * Returns the IAM role for `status.role`. As long as a former role of this controller exists, this is the former role,
+ * because no other record tells that the controller has to delete it.
  */
 function roleStatus(
   before: StatusRole | undefined,
@@ -171,8 +175,8 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, the id of the deleted role stays in status until a pass settles, because only then the
-    // access entry is right, or until a user confirms that the access entry was recreated.
+    // If the role was recreated, the id of the deleted role stays in status. It changes when the reconcile settles,
+    // because only then the access entry is right, or when a user confirms that the access entry was recreated.
     id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),
@@ -182,8 +186,8 @@ function roleStatus(
 }
 
 /**
- * Whether IAM refused to create the role. Then the role has none of the policies that status recorded before the
- * creation.
+ * Whether IAM refused to create the role. Then the role has none of the policies that status recorded before the create
+ * request.
  */
 const isRoleRefused = (steps: CompletedPass['steps']): boolean =>
   steps.some(({ mutation, outcome }) => mutation.kind === 'createRole' && isWithoutEffect(outcome));
@@ -192,7 +196,7 @@ function withoutPolicies({ attachedPolicies: _attached, ...role }: StatusRole): 
   return role;
 }
 
-/** The permissions boundary of a managed role, if this controller has put it on the role or the spec names it. */
+/** Returns the permissions boundary of a managed IAM role if this controller has set it or the spec names it. */
 function boundaryOfThisController(desired: Desired, role: FoundRole): string | undefined {
   const { wanted, recorded } = desired;
   const inSpec = wanted?.role.kind === 'managed' ? wanted.role.permissionsBoundary : undefined;
@@ -201,8 +205,8 @@ function boundaryOfThisController(desired: Desired, role: FoundRole): string | u
 }
 
 /**
- * The policies that this controller attached to a managed role. If the spec no longer has a policy, the policy stays in
- * status until it is detached: no other record tells that this controller attached it.
+ * Returns the policies that this controller attached to a managed IAM role. If the spec no longer has a policy, the
+ * policy stays in status until it is detached, because no other record tells that this controller attached it.
  */
 function policiesOfThisController(
   before: StatusRole | undefined,
@@ -216,7 +220,7 @@ function policiesOfThisController(
   return [...new Set([...wanted.role.policies, ...attached])].filter((arn) => role.attached.includes(arn));
 }
 
-/** The id of the role whose access entry was checked: a pass settles only after the check. */
+/** Returns the id of the IAM role whose EKS access entry was checked. A reconcile settles only after this check. */
 function withCheckedEntry(
   before: StatusRole | undefined,
   end: PassEnd,

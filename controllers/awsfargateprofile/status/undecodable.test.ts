@@ -28,7 +28,7 @@ describe('reportUndecodable', () => {
     told = [];
   });
 
-  /** An object that another client has broken, with any value as status. */
+  /** Creates an AWSFargateProfile whose spec another client has made undecodable, with any value as status. */
   function broken(status?: unknown): KubeObject {
     const object = api.put();
     api.server.storage.mergePatch(PROFILE_KIND, keyOf(object), { spec: { clusterName: 7 } });

@@ -18,14 +18,14 @@ export interface UndecodableOptions {
 }
 
 /**
- * The interval between passes over an object that cannot be decoded. Only a change of the object helps, and the watch
- * reports that change at once.
+ * The interval between reconciles of an object that cannot be decoded. It can be long, because only a change of the
+ * object helps, and the watch reports that change at once.
  */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
- * Reports in conditions and in an event that an object cannot be decoded; the controller does nothing else for the
- * object. This function decodes only the conditions, because the status may be wrong too.
+ * Reports in conditions and in a Kubernetes event that an object cannot be decoded. The controller does nothing else
+ * for the object. Of the status only the conditions are decoded, because other fields may be wrong too.
  *
  * If a field has a wrong type, the API server may reject every write of the object and of its status. Then the user
  * sees only the event.
@@ -58,8 +58,8 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // The event is recorded when the problem begins. If the conditions cannot be written, the event is recorded in every
-  // pass.
+  // The event is recorded when the problem begins. If the conditions cannot be written, each reconcile records the
+  // event again.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {

@@ -37,7 +37,7 @@ const WHERE = { region: 'eu-west-1', account: '111122223333', eksClusterName: 't
 const OUTDATED_ACCESS_ENTRY = { ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' } as const;
 const OUR_KEYS = [CAPA_TAG, EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG].toSorted();
 
-/** The record of a role that is about to be created. */
+/** The expected `status.role` before the controller creates the role. */
 const NEW_ROLE = { name: ROLE, attachedPolicies: [POD_EXECUTION_POLICY] };
 
 const statusBefore = (

@@ -15,8 +15,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { conditionsAfter } from './conditions.ts';
 
 /**
- * The status that must be written before a mutation: location, names and tag keys. If the manager crashes right after
- * the mutation, the next process finds the change in AWS by this status.
+ * Returns the status that must be written before a change in AWS: location, names and tag keys. If the manager crashes
+ * right after the change, the next process finds the changed AWS resource by this status.
  */
 export function writeAheadStatus(
   object: AWSFargateProfile,
@@ -37,7 +37,7 @@ export function writeAheadStatus(
   };
   switch (mutation.kind) {
     case 'createRole':
-      // The policies of a new role are recorded together with its name, because the controller attaches them right
+      // The policies of a new IAM role are recorded together with its name, because the controller attaches them right
       // after the creation.
       return withPolicies(
         withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary),
@@ -59,11 +59,11 @@ export function writeAheadStatus(
 }
 
 /**
- * Sets `Ready` to False before a mutation that ends or interrupts the work of the profile:
+ * Sets `Ready` to False before a change in AWS that ends or interrupts the work of the Fargate profile:
  *
  * - the deletion of the profile;
  * - the creation of a profile that has disappeared;
- * - a mutation that restores the role of an ACTIVE profile.
+ * - a change that restores the role of an ACTIVE profile.
  *
  * Otherwise `Ready` would be wrong until AWS answers, and after a crash until the next resync.
  */
@@ -86,7 +86,7 @@ export function withReadyOnlyIfActive(
   };
 }
 
-/** The reason for which the object is not Ready after this mutation; `undefined` if it stays Ready. */
+/** Returns the reason for which the object is not Ready after this change in AWS; `undefined` if it stays Ready. */
 function endOfReady(
   object: AWSFargateProfile,
   { wanted, identity }: Desired,
@@ -103,12 +103,14 @@ function endOfReady(
 }
 
 /**
- * The mutations that repair the role of an ACTIVE profile. Until the repair is complete, new pods cannot start on the
+ * The changes that repair the IAM role of an ACTIVE profile. Until the repair is complete, new pods cannot start on the
  * profile.
  */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
-/** The status with the profile's name recorded. The record of a profile with another name is removed from status. */
+/**
+ * Returns the status with the name of the wanted Fargate profile. The record of a profile with another name is removed.
+ */
 function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted === undefined || record.profileName === wanted.profile.name) return record;
   const { createRequestedAt: _at, profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
@@ -116,9 +118,9 @@ function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSF
 }
 
 /**
- * The status with the role's name recorded. The owner and the policies of the role are recorded after the role has been
- * read. The id of a role with the same name that belonged to another owner stays: the access entry of a live profile is
- * bound to this id.
+ * Returns the status with the name of the wanted IAM role. Owner and policies of the role are recorded later, after the
+ * role has been read. If a role of this name belonged to another owner, its id stays, because the access entry of a
+ * live profile is bound to this id.
  */
 function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
@@ -138,8 +140,8 @@ const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: str
   permissionsBoundary === undefined ? record : { ...record, role: { ...record.role, permissionsBoundary } };
 
 /**
- * The status with the create request recorded. The record of an earlier profile with the same name is removed from
- * status.
+ * Returns the status with a record of the create request for the Fargate profile. The record of an earlier profile with
+ * the same name is removed.
  */
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
   const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
@@ -148,16 +150,16 @@ function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargate
 }
 
 /**
- * The role's record without the unique ids. EKS binds the access entry of a new profile to the id that the role has
- * when the profile is created, so the id of an earlier role is outdated.
+ * Returns the record of the IAM role without the unique ids. EKS binds the access entry of a new profile to the id that
+ * the role has at the creation of the profile, so the id of an earlier role is outdated.
  */
 function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
   return role;
 }
 
 /**
- * The tag keys to record: those already recorded, and those that this mutation sets. The controller removes only tags
- * with recorded keys from AWS.
+ * Returns the tag keys to record: those already recorded, and those that this change sets. The controller removes only
+ * tags with recorded keys from AWS.
  */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
   const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];
@@ -166,7 +168,7 @@ function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, m
 
 const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];
 
-/** The keys of all tags that this controller sets on the profile and the role. */
+/** Returns the keys of all tags that this controller sets on the Fargate profile and the IAM role. */
 export function tagKeysOf({ profile, role }: NonNullable<Desired['wanted']>): readonly string[] {
   const roleTags = role.kind === 'managed' ? role.tags : {};
   return [...new Set([...Object.keys(profile.tags), ...Object.keys(roleTags)])].toSorted();
