@@ -4,22 +4,22 @@ import { CAPA_WEBHOOKS } from './capa-webhooks.ts';
 
 /** A rejection by the API server of a request of the controller, and what a user can do about it. */
 export interface ApiRejection {
-  /** The rejected request, a colon, and the words of the API server. */
+  /** The rejected request, a colon, and the error message of the API server. */
   readonly message: string;
-  /** What a user can do, without the closing full stop. */
+  /** The action for the user, without the closing full stop. */
   readonly remedy: string;
 }
 
 /**
- * The maximum length of a message in characters. An Event may have 1024 bytes, and the remedy that follows the message
- * must fit in.
+ * The maximum length of an API server's error message in a condition or event, in characters. An Event may have 1024
+ * bytes, and a remedy follows the message.
  */
 const MAX_MESSAGE = 600;
 
 /**
- * The rejection that an error stands for, if only a user can end it: a permission, an admission webhook or policy, a
- * quota, a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and a write
- * or deletion by another client.
+ * Returns the rejection that an error stands for, if only a user can end it: a permission, an admission webhook or
+ * policy, a quota, a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and
+ * a write or deletion by another client.
  */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
@@ -27,8 +27,8 @@ export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
 }
 
 /**
- * The message of an API error, without parts that differ between attempts: a condition must not change with every
- * attempt.
+ * Returns the message of an API error without parts that differ between attempts, because a condition must not change
+ * with every attempt.
  */
 export function describeApiError({ message }: KubeError): string {
   const steady = message.replaceAll(LOCAL_PORT, '$1');
@@ -38,7 +38,7 @@ export function describeApiError({ message }: KubeError): string {
 /** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
-/** Describes a rejected request in a sentence without the closing full stop. */
+/** Describes a request that the API server rejected, in a sentence without the closing full stop. */
 export const describeApiRejection = ({ message }: ApiRejection): string =>
   `The API server does not carry out a request of the controller: ${message}`;
 
@@ -49,8 +49,8 @@ export const describeApiRejection = ({ message }: ApiRejection): string =>
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
 /**
- * What a user can do about an API error; `undefined` if the error ends without a user. The message is checked before
- * the HTTP status, because a webhook may deny with any status.
+ * Returns what a user can do about an API error; `undefined` if the error ends without a user. The message is checked
+ * before the HTTP status, because a webhook may deny a request with any status.
  */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
@@ -62,8 +62,8 @@ function remedyFor({ status, message }: KubeError): string | undefined {
 }
 
 /**
- * Messages of the API server, and the remedy for the name that the message contains. No error code distinguishes these
- * cases. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
+ * Patterns for error messages of the API server, each with a remedy that uses the name in the message. No error code
+ * distinguishes these cases. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
  * pkg/admission/plugin/webhook/errors/statuserror.go, pkg/admission/plugin/policy/validating/dispatcher.go,
  * pkg/admission/plugin/resourcequota/controller.go, pkg/endpoints/handlers/responsewriters/errors.go) and of
  * k8s.io/apiextensions-apiserver (pkg/apiserver/conversion/webhook_converter.go).

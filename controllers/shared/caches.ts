@@ -34,20 +34,21 @@ import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/types.ts';
 
-/** The index of AWSFargateProfiles by the `namespace/name` of their Cluster. */
+/** The cache index that finds AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * The index of AWSFargateProfiles whose spec.eksCluster names an EKS cluster, and of control planes, by their namespace
- * and the name of the EKS cluster. Two regions may have EKS clusters of the same name.
+ * The cache index that finds AWSFargateProfiles with spec.eksCluster, and control planes, by their namespace and the
+ * name of the EKS cluster. It may find objects of several EKS clusters, because two regions may have EKS clusters of
+ * the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
-/** The index of AWSFargateProfiles by their namespace. */
+/** The cache index that finds AWSFargateProfiles by their namespace. */
 export const BY_NAMESPACE = 'namespace';
-/** The index of Clusters by the `namespace/name` of their control plane. */
+/** The cache index that finds Clusters by the `namespace/name` of their control plane. */
 export const BY_CONTROL_PLANE = 'controlPlane';
 /**
- * The index of control planes by the `namespace/name` of the Cluster that owns them. A control plane stays in the index
- * after its Cluster is gone.
+ * The cache index that finds control planes by the `namespace/name` of the Cluster that owns them. A control plane
+ * stays in the index after its Cluster is gone.
  */
 export const BY_OWNER = 'owner';
 
@@ -56,16 +57,16 @@ export interface CachesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The namespace whose objects are cached; undefined: the objects of all namespaces are cached. */
+  /** The only namespace whose objects are cached; undefined if the objects of all namespaces are cached. */
   readonly namespace?: string;
   /**
-   * The value of the label `cluster.x-k8s.io/watch-filter` that cached AWSFargateProfiles must have; undefined: all
+   * The value of the label `cluster.x-k8s.io/watch-filter` that cached AWSFargateProfiles must have; undefined if all
    * AWSFargateProfiles are cached.
    */
   readonly watchFilter?: string;
 }
 
-/** The caches with each object decoded. */
+/** The caches of Kubernetes objects, with each object decoded into its TypeScript type. */
 export interface TypedCaches {
   readonly profiles: TypedStore<AWSFargateProfile>;
   readonly clusters: TypedStore<Cluster>;
@@ -77,13 +78,13 @@ export interface Caches {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly typed: TypedCaches;
-  /** The version in which Clusters are read; `undefined` while the API server serves no Clusters. */
+  /** The API version in which Clusters are read; `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
   readonly controlPlaneResource: () => Resource | undefined;
   readonly runnables: readonly Runnable[];
 }
 
-/** The caches that the controllers read, each filled by a reflector. */
+/** Returns the caches from which the controllers read Kubernetes objects. A reflector keeps each of them up to date. */
 export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
   const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
@@ -167,19 +168,24 @@ interface NamingCluster {
   readonly spec?: unknown;
 }
 
-/** The index value of an AWSFargateProfile: the key of the Cluster that it names. */
+/** Returns the value of an AWSFargateProfile in the index `BY_CLUSTER`: the key of the Cluster that its spec names. */
 export const clusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
   const name = textAt(spec, 'clusterName');
   return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 };
 
-/** The index value of an AWSFargateProfile whose spec.eksCluster names an EKS cluster. */
+/**
+ * Returns the value of an AWSFargateProfile in the index `BY_EKS_CLUSTER`: its namespace and the EKS cluster in
+ * spec.eksCluster.
+ */
 export const eksClusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(spec, 'eksCluster'), 'name');
   return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 };
 
-/** The index value of a control plane: its namespace and the name of its EKS cluster. */
+/**
+ * Returns the value of a control plane in the index `BY_EKS_CLUSTER`: its namespace and the name of its EKS cluster.
+ */
 export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readonly string[] => {
   const { namespace = '' } = metadata;
   const name = textAt(spec, 'eksClusterName') ?? defaultEksClusterName(metadata.name, namespace);
@@ -187,7 +193,7 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
 };
 
 /**
- * The index and the index value under which the cache finds all AWSFargateProfiles of a namespace that name the same
+ * The name of a cache index, and the value in this index under which the cache finds all AWSFargateProfiles of one
  * cluster.
  */
 export interface ClusterIndex {
@@ -196,7 +202,7 @@ export interface ClusterIndex {
 }
 
 /**
- * The index and the index value under which the cache finds this AWSFargateProfile and the others of its cluster;
+ * Returns the index and the value under which the cache finds this AWSFargateProfile and the others of its cluster;
  * `undefined` if its spec names no cluster.
  */
 export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
@@ -207,8 +213,8 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 }
 
 /**
- * The index values of a control plane: the keys of the Clusters that own it by owner reference, or by label before the
- * owner reference is set.
+ * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. The owner is
+ * named by owner reference, or by label before the owner reference is set.
  */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
@@ -219,7 +225,10 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/** The index value of a Cluster: the key of the control plane that it names in its own namespace. */
+/**
+ * Returns the value of a Cluster in the index `BY_CONTROL_PLANE`: the key of its control plane, which must be in the
+ * same namespace.
+ */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldAt(spec, 'controlPlaneRef');
   const name = fieldAt(reference, 'name');

@@ -7,14 +7,15 @@ import { Lru } from '../../pkg/collections/lru.ts';
 import type { ReconcileContext } from '../../pkg/runtime/types.ts';
 
 /**
- * The maximum number of cached accounts. The cache has one account for each namespace and identity. An entry takes less
- * than 200 bytes.
+ * The maximum number of cached AWS accounts. The cache has one account for each namespace and identity. An entry takes
+ * less than 200 bytes.
  */
 const MAX_KNOWN = 1_000;
 
 /**
- * Finds and caches the AWS accounts of control planes. A control plane does not contain its account. So this class asks
- * AWS STS with the credentials of the control plane's identity, which must allow the namespace of the control plane.
+ * Finds and caches the AWS accounts of control planes. An AWSManagedControlPlane does not contain its account. So this
+ * class asks AWS STS with the credentials of the control plane's identity, which must allow the namespace of the
+ * control plane.
  */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
@@ -24,14 +25,14 @@ export class ControlPlaneAccounts {
     this.sessions = sessions;
   }
 
-  /** The account that was learnt last for the identity of the control plane; `undefined` if none was learnt. */
+  /** Returns the AWS account that is cached for the identity of the control plane; `undefined` if there is none. */
   accountOf(controlPlane: AWSManagedControlPlane): AccountId | undefined {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
   /**
-   * Learns the account of the control plane. The sessions cache credentials and accounts, so only new credentials cost
-   * a call to AWS. While there are no credentials, the last known account stays.
+   * Finds the AWS account of the control plane's identity and caches it. The credentials and their accounts are cached
+   * elsewhere too, so only new credentials cost a call to AWS. Without credentials, the cached account stays.
    */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;

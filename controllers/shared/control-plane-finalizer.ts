@@ -9,54 +9,57 @@ import { apiRejectionFrom } from './api-rejections.ts';
 import { isDeleting } from './object-state.ts';
 
 /**
- * The control plane finalizer. An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster
- * has the profile finalizer. Because of the control plane finalizer, the API server does not remove a deleted control
- * plane. The controller needs the control plane, which names region and identity. As long as the control plane exists,
- * the Cluster exists too. The removal of the control plane finalizer triggers a reconcile of the control plane by CAPA.
+ * The finalizer that this controller sets on an AWSManagedControlPlane. The control plane has it as long as an
+ * AWSFargateProfile of its cluster has the finalizer of AWSFargateProfiles. So the API server does not remove a deleted
+ * control plane while the controller still needs its region and identity to delete Fargate profiles. The Cluster stays
+ * as long as its control plane. The removal of this finalizer triggers a reconcile of the control plane by CAPA.
  *
- * If another client removes the finalizer, only the order of a teardown is affected.
+ * If another client removes this finalizer, only the order of the deletion of a cluster is affected.
  */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The maximum number of attempts to read and patch the control plane. An attempt ends with a conflict if Cluster API or
- * Cluster API Provider AWS writes the control plane at the same time.
+ * The maximum number of attempts to read and patch the control plane. An attempt ends with a conflict if another client
+ * writes the control plane at the same time.
  */
 const MAX_ATTEMPTS = 5;
 
 export type FinalizerResult =
   | { readonly kind: 'present' }
-  /** The control plane is being deleted, or is gone: nothing may be created for its cluster. */
+  /** The control plane is being deleted, or is gone. Nothing may be created for its cluster. */
   | { readonly kind: 'controlPlaneDeleting' }
-  /** The API server rejected the finalizer; the next pass tries again. `reason` and `remedy` are texts for users. */
+  /**
+   * The API server rejected the finalizer, and the next reconcile tries again. `reason` and `remedy` are texts for
+   * users.
+   */
   | { readonly kind: 'rejected'; readonly reason: string; readonly remedy?: string | undefined };
 
 export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
   metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) ?? false;
 
 /**
- * Adds and removes the control plane finalizer. Each patch contains the resourceVersion that was read, so that a change
- * by another client gives a conflict.
+ * Adds and removes this controller's finalizer on control planes. Each patch contains the resourceVersion that was
+ * read, so that a change by another client gives a conflict.
  */
 export class ControlPlaneFinalizer {
   private readonly client: KubeClient;
   private readonly controlPlanes: Store;
   private readonly resource: () => Resource | undefined;
   /**
-   * The requests in progress that add the finalizer, by control plane: profiles that are created at the same time share
-   * one request.
+   * The requests in progress that add the finalizer, by control plane. AWSFargateProfiles that are created at the same
+   * time share one request.
    */
   private readonly additions = new SingleFlight<FinalizerResult>();
   /**
-   * The locks of control planes. A removal lists the profiles and then removes the finalizer. Without the lock, a
-   * profile that comes between these two steps could see the finalizer that is about to be removed.
+   * A lock for each control plane. The removal of the finalizer first lists the AWSFargateProfiles and then removes the
+   * finalizer. Without the lock, a new AWSFargateProfile could rely on the finalizer between these two steps.
    */
   private readonly locks = new KeyedMutex();
 
   constructor(options: {
     readonly client: KubeClient;
     readonly controlPlanes: Store;
-    /** The version in which control planes are read; `undefined` while the API server serves none. */
+    /** The API version in which control planes are read; `undefined` while the API server does not serve them. */
     readonly resource: () => Resource | undefined;
   }) {
     this.client = options.client;
@@ -73,12 +76,12 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Like {@link add}, but asks the API server in any case: the cache may still show a finalizer that was removed, or
-   * may not show yet that the control plane is being deleted. The API server rejects new finalizers on an object that
-   * is being deleted, so no profile is created after a teardown has begun.
+   * Adds the finalizer like {@link add}, but always asks the API server. The cache may still show a finalizer that was
+   * removed, or may not show yet that the control plane is being deleted. The API server rejects new finalizers on an
+   * object that is being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
    *
-   * The profile that needs the control plane finalizer must already have its own finalizer. Then this process does not
-   * remove the control plane finalizer any more.
+   * The AWSFargateProfile that needs the control plane's finalizer must already have its own finalizer. Then this
+   * process does not remove the control plane's finalizer any more.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
@@ -93,7 +96,7 @@ export class ControlPlaneFinalizer {
       return { kind: 'rejected', reason: `the controller cannot read ${CONTROL_PLANE_KIND} objects` };
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       try {
-        // The control plane is read from the API server, not from the cache: an outdated list of finalizers in the
+        // The control plane is read from the API server, not from the cache. An outdated list of finalizers in the
         // patch would remove the finalizers of other controllers.
         const object = await this.client.get(resource, key, { signal });
         if (object === undefined || isDeleting(object)) return { kind: 'controlPlaneDeleting' };
@@ -113,9 +116,9 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Removes the finalizer from this version of the control plane if `isUnused` says that no profile needs the
-   * finalizer. Throws a conflict if the control plane has changed since. A lock keeps profiles of this manager from
-   * relying on the finalizer between the call of `isUnused` and the removal.
+   * Removes the finalizer from the control plane if `isUnused` returns true: no AWSFargateProfile needs the finalizer.
+   * Throws a conflict if another client has changed the control plane since `object` was read. A lock keeps
+   * AWSFargateProfiles of this manager from relying on the finalizer meanwhile.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.resource();

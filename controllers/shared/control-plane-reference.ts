@@ -1,14 +1,15 @@
 import type { Cluster, ObjectReference } from '../../api/external/index.ts';
 import { isAWSManagedControlPlane } from '../../api/external/index.ts';
 
-/** Whether the Cluster names a control plane in another namespace. */
+/** Whether the Cluster names a control plane in another namespace than its own. */
 export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReference): boolean =>
   namespace !== metadata.namespace;
 
 /**
- * The reference of a Cluster to its AWSManagedControlPlane; `undefined` if the Cluster names none, one of another kind,
- * or one in another namespace. The objects of a Cluster share its namespace. A user with permission to write Clusters
- * in one namespace must not get the region, identity and finalizer of a control plane in another.
+ * Returns the reference of a Cluster to its AWSManagedControlPlane. `undefined` if the Cluster names no control plane,
+ * or a control plane of another kind or in another namespace. The objects of a Cluster share its namespace. A user who
+ * may write Clusters in one namespace must not get region, identity and finalizer of a control plane in another
+ * namespace.
  */
 export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
   const { controlPlaneRef } = cluster;

@@ -16,7 +16,7 @@ interface Version {
   readonly schema: { readonly openAPIV3Schema: { readonly properties: Record<string, { properties: object }> } };
 }
 
-/** The CRD of this provider, with its served version changed by `change`. */
+/** Returns the CRD of this provider, with its served version changed by `change`. */
 function changed(change: (version: Version) => object): KubeObject {
   const copy = structuredClone(OURS);
   const { versions } = copy.spec as { versions: Version[] };

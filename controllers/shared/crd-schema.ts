@@ -3,8 +3,9 @@ import { PROVIDER_LABEL, VERSION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /**
- * Fields that this controller needs and that the CRD of Cluster API Provider AWS does not have. Under a CRD without a
- * field, the API server drops the field from objects that are read, and from the stored object at the next write:
+ * Fields of AWSFargateProfiles that this controller needs and that the CRD of Cluster API Provider AWS does not have.
+ * Under a CRD without a field, the API server drops the field from objects that are read, and from the stored object at
+ * the next write:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
  */
 const REQUIRED_FIELDS = [
@@ -24,12 +25,12 @@ const REQUIRED_FIELDS = [
 export type SchemaComparison =
   | { readonly kind: 'ours' }
   /**
-   * `provider`: the value of the provider label of the CRD. `missing`: the paths of missing fields, such as
+   * `provider` is the value of the provider label of the CRD. `missing` has the paths of missing fields, such as
    * `spec.deletionPolicy`.
    */
   | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
 
-/** Checks whether the served version of the CRD of AWSFargateProfiles has the {@link REQUIRED_FIELDS}. */
+/** Checks whether the installed CRD of AWSFargateProfiles has the {@link REQUIRED_FIELDS}. */
 export function compareSchema(crd: KubeObject): SchemaComparison {
   const schema = servedSchemaOf(crd);
   const missing = REQUIRED_FIELDS.filter((path) => !keepsField(schema, path)).map((path) => path.join('.'));
@@ -39,8 +40,9 @@ export function compareSchema(crd: KubeObject): SchemaComparison {
 }
 
 /**
- * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD of this provider has
- * and the other CRD lacks. The API server drops these fields from an object that is written under the other CRD.
+ * Returns the paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD of this
+ * provider has and the CRD `other` lacks. The API server drops these fields from an object that is written under that
+ * CRD.
  */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
@@ -51,7 +53,10 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
   });
 }
 
-/** The OpenAPI schema of the version that this provider reads and writes; `undefined` if the CRD does not serve it. */
+/**
+ * Returns the OpenAPI schema of the API version that this provider reads and writes; `undefined` if the CRD does not
+ * serve this version.
+ */
 function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
   const versions = fieldAt(crd['spec'], 'versions');
   const served: unknown = Array.isArray(versions)

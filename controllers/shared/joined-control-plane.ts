@@ -6,10 +6,12 @@ import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
-/** The fields of an AWSFargateProfile that tell whether the profile is in the EKS cluster of a control plane. */
+/** The fields of an AWSFargateProfile that tell whether it is in the EKS cluster of a control plane. */
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
-/** The facts, beside the two objects, that decide whether two EKS clusters with the same name are one EKS cluster. */
+/**
+ * Facts for the question whether spec.eksCluster of an AWSFargateProfile and a control plane name the same EKS cluster.
+ */
 export interface JoinFacts {
   /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion?: string | undefined;
@@ -17,11 +19,12 @@ export interface JoinFacts {
 }
 
 /**
- * Whether an AWSFargateProfile names the EKS cluster of this control plane in spec.eksCluster. Such a profile joins the
- * finalizer and the teardown of the control plane, because EKS does not delete a cluster that has profiles.
+ * Whether spec.eksCluster of an AWSFargateProfile names the EKS cluster of this control plane. Such an
+ * AWSFargateProfile joins the control plane: it keeps the control plane's finalizer, and is deleted when the control
+ * plane is deleted. The reason is that EKS does not delete a cluster that has Fargate profiles.
  *
- * A control plane does not contain its AWS account. If profile and control plane name the same identity, they have the
- * same account. Otherwise this function compares the two accounts. While one of them is not known, the profile does not
+ * A control plane does not contain its AWS account. If the two objects name the same identity, they have the same
+ * account. Otherwise the two accounts are compared. While one of them is not known, the AWSFargateProfile does not
  * join.
  */
 export const joinsControlPlane = (
@@ -33,9 +36,8 @@ export const joinsControlPlane = (
   (hasSameIdentity(profile, controlPlane) || hasSameAccount(profile, controlPlane, facts));
 
 /**
- * Whether spec.eksCluster of an AWSFargateProfile has the name and the region of the EKS cluster of this control plane.
- * No profile joins a control plane that was never ready, because nothing proves that the EKS cluster belongs to this
- * control plane.
+ * Whether spec.eksCluster of an AWSFargateProfile has the name and the region of the control plane's EKS cluster. The
+ * result is false for a control plane that was never ready, because nothing proves that the EKS cluster belongs to it.
  */
 export function mayJoinControlPlane(
   { metadata, spec, status }: InEksCluster,
@@ -53,14 +55,16 @@ export function mayJoinControlPlane(
   );
 }
 
-/** Whether the AWSFargateProfile joins the control plane only if their AWS accounts are equal. */
+/** Whether spec.eksCluster names the EKS cluster of the control plane only if their AWS accounts are equal. */
 export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   facts: JoinFacts,
 ): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
-/** The value under which AWSFargateProfiles of the EKS cluster of a control plane are in the index BY_EKS_CLUSTER. */
+/**
+ * Returns the value under which the index BY_EKS_CLUSTER has the AWSFargateProfiles of the control plane's EKS cluster.
+ */
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 

@@ -7,11 +7,11 @@ import { PROFILES } from './live-profiles.ts';
 import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 /**
- * Why nothing may be deleted for the object now, in the API server or in AWS; `undefined` if deletions are allowed. The
- * function asks the API server for the object and its Cluster, because the caches may not show a new pause yet.
+ * Returns why nothing may now be deleted for the object, in the API server or in AWS; `undefined` if deletions are
+ * allowed. The API server is asked for the object and its Cluster, because the caches may not show a new pause yet.
  *
- * `clusters` is the version in which the API server serves Clusters; `undefined` if the API server serves none.
- * `cluster`: the Cluster of the object; default: the Cluster that its spec names.
+ * `clusters` is the version in which the API server serves Clusters; `undefined` if it does not serve them. `cluster`
+ * is the Cluster of the object, by default the Cluster in its spec.
  */
 export async function findLiveBlocker(
   client: KubeClient,
@@ -28,7 +28,7 @@ export async function findLiveBlocker(
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
-  // The generation is the same, so the spec is the same too: only the retain annotation may have changed.
+  // The generation is the same, so the spec is the same too. Only the retain annotation may have changed.
   if (
     isRetained({ ...object, metadata: { ...now.metadata, namespace: object.metadata.namespace } }) !==
     isRetained(object)

@@ -6,9 +6,9 @@ import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
 /**
- * The number of AWSFargateProfiles per list request. One has about 4 KB of JSON, and the deletion of many objects sends
- * many lists. A page of 500 objects takes 10 MiB of memory for a moment, and a page of 100 objects 3 MiB more than a
- * page of 50.
+ * The number of AWSFargateProfiles per list request. An object has about 4 KB of JSON, and the deletion of many objects
+ * sends many list requests. A page of 500 objects takes 10 MiB of memory for a moment, and a page of 100 objects 3 MiB
+ * more than a page of 50.
  */
 const PAGE_SIZE = 50;
 

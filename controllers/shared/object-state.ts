@@ -12,13 +12,13 @@ type ObjectWithMeta = { readonly metadata: ObjectMeta };
 export const isDeleting = ({ metadata }: ObjectWithMeta): boolean => metadata.deletionTimestamp !== undefined;
 
 /**
- * Whether `clusterctl move` is moving the object to another management cluster. Profile and role in AWS must then stay
- * as they are.
+ * Whether `clusterctl move` is moving the object to another management cluster. The Fargate profile and its role in AWS
+ * must then stay as they are.
  */
 export const isMoving = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[DELETE_FOR_MOVE_ANNOTATION] !== undefined;
 
-/** Whether the object is being deleted, and not by `clusterctl move`. */
+/** Whether the object is being deleted, and not because of a `clusterctl move`. */
 export const isDeletingForGood = (object: ObjectWithMeta): boolean => isDeleting(object) && !isMoving(object);
 
 export const hasFinalizer = ({ metadata }: ObjectWithMeta): boolean =>
@@ -32,9 +32,9 @@ export const hasPausedAnnotation = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[PAUSED_ANNOTATION] !== undefined;
 
 /**
- * Whether profile and role stay in AWS when the object is deleted. The retain annotation repeats `spec.deletionPolicy:
- * Retain`, because the API server removes that field under a CRD of another provider. Only an explicit `Delete`
- * overrides the annotation.
+ * Whether the Fargate profile and its role stay in AWS when the object is deleted. The retain annotation repeats
+ * `spec.deletionPolicy: Retain`, because the API server removes that field under a CRD of another provider. Only an
+ * explicit `Delete` overrides the annotation.
  */
 export function isRetained({ metadata, spec }: AWSFargateProfile): boolean {
   return (

@@ -6,8 +6,8 @@ import type { ApiRejection } from './api-rejections.ts';
 import { describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors must last until users are told. The restart of an API server is shorter, and so is the work of a
- * client that writes an object in many small steps.
+ * How long errors of the API server must last before users are told. The restart of an API server takes less time, and
+ * so does a client that writes an object in many small steps.
  */
 const PATIENCE: Ms = 60_000;
 
@@ -18,7 +18,7 @@ const CONFLICT: ApiRejection = {
 
 /**
  * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need
- * not know about them. For each object, this class remembers since when all attempts have failed.
+ * not know about them. For each object, this class records since when all attempts have failed.
  */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
@@ -34,15 +34,15 @@ export class PersistentErrors {
   }
 
   /**
-   * Records an error. Returns `undefined` if the error is no answer of the API server, or if the attempts have not
-   * failed long enough for a report.
+   * Records an error of the API server. Returns `undefined` if the error is no answer of the API server, or if the
+   * attempts have not failed long enough for a report.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;
     return { message: describeApiError(error), remedy: 'Check the health of the API server' };
   }
 
-  /** Forgets the failures of an object: an attempt has succeeded, or the object is gone. */
+  /** Forgets the failures of an object, because an attempt has succeeded or the object is gone. */
   clear(key: ObjectKey): void {
     this.since.delete(keyText(key));
   }

@@ -15,20 +15,20 @@ export interface ProfileWriterOptions {
   readonly client: KubeClient;
   readonly store: Store;
   readonly profiles: TypedStore<AWSFargateProfile>;
-  /** Called if another client changed the object while a write of this process was in progress. */
+  /** A function that is called if another client changed the object while a write of this process was in progress. */
   readonly onForeignChange: (key: ObjectKey) => void;
 }
 
 /**
- * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which the patch is based. So a
- * patch never overwrites the change of another client. The answer goes into the cache at once, so the next pass sees
- * the write.
+ * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so it never
+ * overwrites the change of another client. The answer goes into the cache at once, so the next reconcile sees the
+ * written object.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
-  /** Object key → resourceVersion of this process's last write of the object. */
+  /** For each object key: the resourceVersion of this process's last write of the object. */
   private readonly written = new Map<string, string>();
-  /** Object key → resourceVersions that the watch delivered while a write of the object was in progress. */
+  /** For each object key: the resourceVersions that the watch delivered while a write of the object was in progress. */
   private readonly duringWrite = new Map<string, Set<string>>();
 
   constructor(options: ProfileWriterOptions) {
@@ -105,8 +105,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Decodes the object that the API server returned for a write. If the cache has the same version of the object, this
-   * function decodes the copy in the cache, so that the next pass finds the copy decoded.
+   * Decodes the object that the API server returned for a write. If the cache has the same version of the object, the
+   * cached object is decoded instead, and the cache keeps the result for the next reconcile.
    */
   private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
     const { profiles } = this.options;

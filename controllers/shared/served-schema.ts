@@ -12,26 +12,26 @@ import { compareSchema } from './crd-schema.ts';
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
 /**
- * How long passes that delete nothing use the last check of the CRD that the API server serves. One request of the CRD
- * serves many passes.
+ * How long a reconcile that deletes nothing uses the last check of the installed CRD. So one request serves many
+ * reconciles.
  */
 const MAX_AGE: Ms = 10_000;
 /**
- * How long a deletion uses the last check of the CRD that the API server serves. One request of the CRD serves the few
- * calls that delete a profile and its role.
+ * How long a deletion in AWS uses the last check of the installed CRD. So one request serves the few calls that delete
+ * a Fargate profile and its role.
  */
 const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
-/** What a user can do about a foreign CRD, without the closing full stop. */
+/** The action for a user after the CRD of another provider was installed, without the closing full stop. */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
 
 /**
- * What the keeper of the CRD (controllers/crdkeeper) does about the served CRD and the webhooks of Cluster API Provider
- * AWS.
+ * The state of the CRD keeper (controllers/crdkeeper), which restores the CRD of this provider and removes webhooks of
+ * Cluster API Provider AWS.
  *
  * - `restoring`: the keeper applies the CRD of this provider again as soon as possible.
- * - `stopped`: another client has undone the changes of the keeper too often. `problem` and `remedy` tell this in
+ * - `stopped`: another client has undone the changes of the keeper too often. `problem` and `remedy` say so in
  *   sentences without the closing full stop.
  * - `capaServes`: Cluster API Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
  */
@@ -43,27 +43,27 @@ export type KeeperState =
 interface CapaServes {
   readonly kind: 'capaServes';
   readonly webhook: string;
-  /** Whether the CRD is foreign, so that each write of an AWSFargateProfile drops fields. */
+  /** Whether the CRD of another provider is installed, so that each write of an AWSFargateProfile drops fields. */
   readonly isForeign: boolean;
 }
 
 export type ServedSchemaState =
   | { readonly kind: 'ours' }
-  /** `keeper` is undefined without a keeper of the CRD. */
+  /** The CRD of another provider is installed. `keeper` is undefined if the manager runs without the CRD keeper. */
   | (Extract<SchemaComparison, { kind: 'foreign' }> & {
       readonly keeper?: Exclude<KeeperState, { kind: 'capaServes' }>;
     })
   /** The manager has no permission to read the CRD. */
   | { readonly kind: 'unreadable'; readonly reason: string }
-  /** The controller of Cluster API Provider AWS reconciles AWSFargateProfiles, whatever the served schema is. */
+  /** The controller of Cluster API Provider AWS reconciles AWSFargateProfiles, whatever CRD is installed. */
   | CapaServes;
 
-/** What {@link ServedSchema} reads from the API server. */
+/** The result of reading the CRD from the API server. */
 type Verdict = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
 /**
- * Whether this provider must leave AWSFargateProfiles alone: the served CRD hides some of their fields, or another
- * controller reconciles them.
+ * Whether this controller must leave AWSFargateProfiles unchanged: the installed CRD hides some of their fields, or the
+ * controller of Cluster API Provider AWS reconciles them.
  */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
@@ -82,8 +82,8 @@ export function schemaMetrics(registry: Registry): SchemaMetrics {
 }
 
 /**
- * Checks with which CRD schema the API server serves AWSFargateProfiles. Releases of Cluster API Provider AWS contain a
- * CRD of the same name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
+ * Checks whose CRD for AWSFargateProfiles is installed. Releases of Cluster API Provider AWS contain a CRD of the same
+ * name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
  */
 export class ServedSchema {
   private readonly client: KubeClient;
@@ -107,8 +107,8 @@ export class ServedSchema {
   }
 
   /**
-   * Tells what the keeper of the CRD does; `undefined`: the keeper of the CRD has nothing to do. After a change of this
-   * state, the next check reads the CRD, because the keeper has seen or made a change.
+   * Sets the state of the CRD keeper; `undefined` if the keeper has nothing to do. After a change of this state, the
+   * next check reads the CRD, because the keeper has seen or made a change.
    */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
@@ -117,16 +117,16 @@ export class ServedSchema {
   }
 
   /**
-   * The served schema, checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws the error of the request if the request
-   * fails.
+   * Returns whose CRD is installed, checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws the error of the request
+   * if it fails.
    */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
     return this.withKeeper(this.newerThan(MAX_AGE_FOR_DELETION) ?? (await this.checkOnce(signal)));
   }
 
   /**
-   * The served schema, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last successful
-   * check is returned.
+   * Returns whose CRD is installed, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last
+   * successful check is returned.
    */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
@@ -164,7 +164,7 @@ export class ServedSchema {
   private async read(signal: AbortSignal): Promise<Verdict> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
-      // Without a CRD, an aggregated API server serves the kind, and no provider can replace its schema.
+      // If there is no CRD, an aggregated API server serves the kind, and no provider can replace its schema.
       return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
     } catch (error) {
       if (isNotServed(error)) return { kind: 'ours' };

@@ -21,7 +21,6 @@ describe('listSiblings', () => {
     store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
   });
 
-  /** The names that listSiblings returns for `team-a/web`, an object of the Cluster `prod`. */
   const siblingsOfWeb = (): readonly string[] =>
     listSiblings(anObject(), new TypedStore<AWSFargateProfile>(store, decodeAWSFargateProfile)).map(
       ({ metadata }) => metadata.name,

@@ -3,7 +3,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { clusterIndexOf } from './caches.ts';
 
-/** The other AWSFargateProfiles of the object's cluster, as far as the cache has them and they can be decoded. */
+/** Returns the other AWSFargateProfiles of the object's cluster that are in the cache and can be decoded. */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,

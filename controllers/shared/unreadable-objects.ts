@@ -5,7 +5,7 @@ import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 
 export interface UnreadableObjectMetrics {
-  /** Reports the objects of these stores, by kind, from now on. */
+  /** Starts to report the unreadable objects of these stores, by kind. */
   watch(stores: Stores): void;
 }
 

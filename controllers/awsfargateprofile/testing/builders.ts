@@ -20,9 +20,8 @@ import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { NOWHERE } from '../model/location.ts';
 
-// The builders of this file make the AWSFargateProfile `team-a/web` of Cluster `prod`, and what belongs to this
-// AWSFargateProfile in Kubernetes and AWS. A builder makes the ordinary case; a test passes only the fields that differ
-// from the ordinary case.
+// The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
+// AWS resources that belong to it. Each function builds the usual case. A test passes only the fields that differ.
 
 export const ACCOUNT = AccountId.of('111122223333');
 export const EKS_CLUSTER = EksClusterName.of('team-a_prod-control-plane');
@@ -137,7 +136,7 @@ export const ABSENT = { kind: 'absent' } as const;
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
-/** Returns what a pass (reconcile) reads from Kubernetes when the Cluster and its control plane are ready. */
+/** Returns the Kubernetes objects that a reconcile reads, with a ready Cluster and a ready control plane. */
 export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {
   return {
     object: anObject(),
@@ -163,22 +162,20 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
   };
 }
 
-/** Returns the desired state of an AWSFargateProfile, whose spec must be valid. */
 export function desiredOf(object: AWSFargateProfile = anObject(), over: Partial<DesiredInputs> = {}): Desired {
   const desired = desiredFor(object, desiredInputs(over));
   if (E.isLeft(desired)) throw new Error(`no desired state: ${JSON.stringify(desired.left)}`);
   return desired.right;
 }
 
-/** Returns the desired state of an AWSFargateProfile that is being deleted. */
 export const desiredOfDeletion = (
   object: AWSFargateProfile = aDeletedObject(),
   over: Partial<DesiredInputs> = {},
 ): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over });
 
 /**
- * Returns the Fargate profile of the AWSFargateProfile `team-a/web`: ACTIVE, and with the attributes that the spec asks
- * for.
+ * Returns the Fargate profile in EKS of the AWSFargateProfile `team-a/web`: ACTIVE, and with the attributes that the
+ * spec asks for.
  */
 export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
   const name = over.name ?? PROFILE;
@@ -217,8 +214,8 @@ export function aRole(over: Partial<FoundRole> = {}): FoundRole {
 }
 
 /**
- * Returns what the controller observes when AWS holds the given Fargate profile and role; an undefined
- * Fargate profile or role does not exist in AWS. The EKS cluster has no access entries.
+ * Returns the observed state of an AWS account with this Fargate profile and this role. Neither exists if it is
+ * undefined. The EKS cluster has no access entries.
  */
 export function observed({
   profile,
@@ -237,7 +234,7 @@ export function observed({
   };
 }
 
-/** Returns what the controller observes when AWS holds the Fargate profile and the role that the spec asks for. */
+/** Returns the observed state of an AWS account with the Fargate profile and the role that the spec asks for. */
 export const asWanted = (): Observed => observed({ profile: aProfile(), role: aRole() });
 
 export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
@@ -251,7 +248,6 @@ export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
   };
 }
 
-/** Converts a timestamp to milliseconds since 1970. */
 export function instant(timestamp: string): number {
   const parsed = parseTimestamp(timestamp);
   if (parsed === undefined) throw new RangeError(`${timestamp} is no timestamp`);

@@ -48,7 +48,7 @@ export interface CompletedPassParts {
   readonly attempts?: number;
 }
 
-/** Returns a completed pass (reconcile); by default, the pass has read nothing from AWS. */
+/** Returns the result of a reconcile, which by default has read nothing from AWS. */
 export function completedPass({
   object = anObject(),
   end = SETTLED,
@@ -70,13 +70,13 @@ export function completedPass({
 }
 
 /**
- * Returns a completed pass (reconcile) that has read AWS; by default, the pass found the Fargate profile and the role
- * that the spec asks for.
+ * Returns the result of a reconcile that has read AWS. By default AWS has the Fargate profile and the role that the
+ * spec asks for.
  */
 export const observedPass = (given: CompletedPassParts): CompletedPass =>
   completedPass({ desired: desiredOf(given.object), seen: asWanted(), ...given });
 
-/** Returns the text `status / reason` of each condition, under the type of the condition. */
+/** Returns the text `status / reason` of each condition, with the type of the condition as key. */
 export const conditionsOf = (status: AWSFargateProfileStatus): Readonly<Record<string, string>> =>
   Object.fromEntries((status.conditions ?? []).map((each) => [each.type, `${each.status} / ${each.reason}`]));
 
@@ -92,5 +92,4 @@ export const failedCreate = newReason('CreateFailed', {
   name: PROFILE,
   issues: [{ code: 'AccessDenied', message: 'no', resourceIds: [] }],
 });
-/** Returns an AWSFargateProfile that is Ready. */
 export const ready = (parts: ObjectParts = {}): AWSFargateProfile => anObject({ ...parts, status: READY });

@@ -132,7 +132,7 @@ const anyRoleNamed = (name: string): fc.Arbitrary<InitialRole> =>
     .tuple(anyRoleChange, oneOf('/', ...PATHS), oneOf('AROAFORMER', 'AROAOTHER'))
     .map(([change, path, id]) => ({ ...change, name, path, id }));
 
-/** Generates a Fargate profile; its immutable fields are mostly those that the spec asks for. */
+/** Generates a Fargate profile. Most of its immutable fields are as the spec asks for. */
 const anyProfileFor = (spec: AWSFargateProfileSpec, name: string): fc.Arbitrary<InitialProfile> => {
   const plainRole = { path: spec.rolePath ?? '/', name: spec.roleName ?? `prod-${name}_fargate` };
   const wanted = {
@@ -174,7 +174,7 @@ const anyRoles: fc.Arbitrary<readonly InitialRole[]> = fc
   .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, SHARED_ROLE_OF_CAPA].map((name) => optional(anyRoleNamed(name))))
   .map((roles) => roles.filter((role) => role !== undefined));
 
-/** Generates a status that holds all, some or none of the fields that passes (reconciles) write. */
+/** Generates a status with all, some or none of the fields that a reconcile writes. */
 const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
   .record(
     {
@@ -265,12 +265,12 @@ const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) 
   }),
 );
 
-/** The number of environments that a test generates to check one rule, from the environment variable `RUNS`. */
+/** The number of generated inputs with which a test checks one rule. The environment variable `RUNS` sets it. */
 const RUNS = Number(process.env['RUNS'] ?? 1_000);
 
 /**
- * Checks that a rule holds for the result of every generated simulation. If a simulation breaks the rule, the error
- * lists the mutations of AWS in this simulation.
+ * Checks a rule for the result of every generated simulation. If a simulation breaks the rule, the error lists the
+ * changes of AWS in this simulation.
  */
 export function afterEverySimulation(rule: (result: SimulationResult) => void): void {
   fc.assert(
@@ -288,7 +288,7 @@ export function afterEverySimulation(rule: (result: SimulationResult) => void): 
   );
 }
 
-/** Checks that a rule holds for every mutation of AWS in every generated simulation. */
+/** Checks a rule for every change of AWS in every generated simulation. */
 export const atEveryMutation = (rule: (mutation: RecordedMutation, result: SimulationResult) => void): void =>
   afterEverySimulation((result) => result.mutations.forEach((mutation) => rule(mutation, result)));
 

@@ -10,24 +10,20 @@ import type { Snapshot, TransitionResult } from './simulated-aws.ts';
 import { SimulatedAws, roleArnOf } from './simulated-aws.ts';
 
 /**
- * The input of a simulation: what exists in Kubernetes and AWS before the first pass (reconcile), which faults hit
- * mutations of AWS, and what users, AWS and Cluster API change between the passes.
+ * The input of a simulation of many reconciles: the initial state of Kubernetes and AWS, the faults of calls to AWS,
+ * and the changes that users, AWS and Cluster API make between the reconciles.
  */
 export interface SimulatedEnvironment {
   readonly spec: AWSFargateProfileSpec;
-  /**
-   * Whether the control plane is ready; a control plane that is not ready blocks the creation of profiles and roles.
-   */
+  /** Whether the control plane is ready. The controller creates no profiles and roles while it is not. */
   readonly controlPlane: 'ready' | 'notReady';
   readonly controlPlaneTags: Readonly<Record<string, string>>;
   readonly status: AWSFargateProfileStatus;
-  /**
-   * The value of the annotation `provisioned-in` of the AWSFargateProfile; undefined: the annotation does not exist.
-   */
+  /** The value of the annotation `provisioned-in` of the AWSFargateProfile; undefined if it lacks the annotation. */
   readonly provisionedIn: string | undefined;
   /**
-   * The role id in the annotation `access-entry-renewed` of the AWSFargateProfile; undefined: the annotation does not
-   * exist.
+   * The role id in the annotation `access-entry-renewed` of the AWSFargateProfile; undefined if it lacks the
+   * annotation.
    */
   readonly accessEntryRenewedFor: string | undefined;
   readonly cluster: 'there' | 'gone';
@@ -35,8 +31,11 @@ export interface SimulatedEnvironment {
   readonly profiles: readonly InitialProfile[];
   readonly roles: readonly InitialRole[];
   /**
-   * The access entry of each role: an entry that is bound to the role, an entry of an earlier role with the same ARN,
-   * or none.
+   * The EKS access entry of each role.
+   *
+   * - `current`: the entry is bound to the role.
+   * - `former`: the entry is bound to an earlier role with the same ARN.
+   * - `none`: the role has no entry.
    */
   readonly accessEntries: 'current' | 'former' | 'none';
   /** Whether EKS makes an access entry for the role of a new profile, if the role has none. */
@@ -45,17 +44,20 @@ export interface SimulatedEnvironment {
   readonly rolesUsedElsewhere: readonly string[];
   readonly transitionResults: readonly TransitionResult[];
   /**
-   * The faults of the mutations that the controller sends to AWS, in the order of the mutations. A mutation beyond the
-   * end of the list has the fault `none`.
+   * The faults of the controller's change requests to AWS, in the order of the requests. A request beyond the end of
+   * the list has the fault `none`.
    */
   readonly faults: readonly Fault[];
   readonly events: readonly ExternalEvent[];
 }
 
 /**
- * What goes wrong with a mutation of AWS. `answerLost`: AWS makes the change, but the answer is lost. `requestLost`:
- * AWS never gets the request; the manager cannot tell this from a lost answer. `notSent`: the manager does not send the
- * request, and knows that. `crash`: AWS makes the change, but the manager crashes before the manager gets the answer.
+ * The fault of a change request to AWS.
+ *
+ * - `answerLost`: AWS makes the change, but the answer is lost.
+ * - `requestLost`: AWS never gets the request. The manager cannot tell this from a lost answer.
+ * - `notSent`: the manager does not send the request, and knows that.
+ * - `crash`: AWS makes the change, but the manager crashes before it gets the answer.
  */
 export type Fault = 'none' | 'answerLost' | 'requestLost' | 'notSent' | 'crash';
 
@@ -80,7 +82,8 @@ export interface InitialRole {
 }
 
 /**
- * A change that a user, AWS or Cluster API makes right before a pass (reconcile); `before` is the number of the pass.
+ * A change that a user, AWS or Cluster API makes between two reconciles. `before` is the number of the reconcile that
+ * follows.
  */
 export type ExternalEvent = { readonly before: number } & (
   | { readonly kind: 'deletion'; readonly policy: 'delete' | 'retain' }
@@ -106,8 +109,7 @@ export const HERE = `${ACCOUNT}/${TARGET.region}/${EKS_CLUSTER}`;
 export const PRIVATE_SUBNETS: readonly string[] = ['subnet-0a', 'subnet-0b'];
 
 /**
- * A mutation of AWS that a simulated pass (reconcile) decided on, with the state of the AWSFargateProfile and of AWS
- * right before the mutation.
+ * A change that a simulated reconcile sent to AWS, with the state of the AWSFargateProfile and of AWS right before it.
  */
 export interface RecordedMutation {
   readonly pass: number;
@@ -116,16 +118,16 @@ export interface RecordedMutation {
   readonly fault: Fault;
   readonly spec: AWSFargateProfileSpec;
   readonly mode: SimulationMode;
-  /** True if the control plane was not ready and therefore blocked the creation of profiles and roles. */
+  /** Whether the control plane was not ready, so that no profiles and roles could be created. */
   readonly creationBlocker: boolean;
-  /** The status that the pass (reconcile) wrote to the AWSFargateProfile right before the mutation. */
+  /** The status of the AWSFargateProfile that the reconcile wrote right before the change of AWS. */
   readonly status: AWSFargateProfileStatus;
   readonly desired: Desired;
   readonly observed: Observed;
   readonly awsBefore: Snapshot;
 }
 
-/** A call of the function `decide`: its arguments and its result. */
+/** A call of the function `decide`, with its arguments and its result. */
 export interface RecordedDecision {
   readonly desired: Desired;
   readonly observed: Observed;
@@ -133,34 +135,30 @@ export interface RecordedDecision {
 }
 
 /**
- * The status that a pass (reconcile) wrote as its last action, and what the pass observed in AWS. `observed` is
- * `undefined` if the pass did not read AWS.
+ * The status that a simulated reconcile wrote last, and the state of AWS that it read. `observed` is `undefined` if it
+ * did not read AWS.
  */
 export interface RecordedStatus {
   readonly observed: PartiallyObserved | undefined;
   readonly status: AWSFargateProfileStatus;
 }
 
-/**
- * `live`: the AWSFargateProfile is not being deleted; `delete` or `retain`: the AWSFargateProfile is being deleted with
- * this deletionPolicy.
- */
+/** Whether the AWSFargateProfile of a simulation is being deleted: `live` if not, otherwise its deletionPolicy. */
 export type SimulationMode = 'live' | 'delete' | 'retain';
 
 export interface SimulationResult {
   readonly mutations: readonly RecordedMutation[];
   readonly decisions: readonly RecordedDecision[];
   readonly statuses: readonly RecordedStatus[];
-  /**
-   * The status of the AWSFargateProfile after one more pass (reconcile), which runs after the last pass of the
-   * simulation.
-   */
+  /** The status of the AWSFargateProfile after one more reconcile at the end of the simulation. */
   readonly statusAfterIdlePass: AWSFargateProfileStatus;
-  /** The names of the profiles and roles that the simulated passes created; the names of roles are in lower case. */
+  /**
+   * The names of the profiles and roles that the simulated reconciles created. The names of roles are in lower case.
+   */
   readonly created: { readonly profiles: ReadonlySet<string>; readonly roles: ReadonlySet<string> };
   /**
-   * How the last pass (reconcile) of the simulation ended; `endless`: the simulation reached its maximum number of
-   * passes before the AWSFargateProfile and AWS came to rest.
+   * How the last reconcile of the simulation ended. `endless` means that the simulation reached its maximum number of
+   * reconciles before the AWSFargateProfile and AWS came to rest.
    */
   readonly end: PassEnd | { readonly kind: 'endless'; readonly steps: readonly Step[] };
   readonly mode: SimulationMode;
@@ -172,7 +170,7 @@ export interface SimulationResult {
   readonly environment: SimulatedEnvironment;
 }
 
-/** Returns the simulated AWS as it is before the first pass (reconcile). */
+/** Returns the simulated AWS before the first reconcile. */
 export function awsFor(environment: SimulatedEnvironment): SimulatedAws {
   const aws = new SimulatedAws();
   aws.cluster = environment.cluster;

@@ -17,25 +17,24 @@ import { PRIVATE_SUBNETS } from './environment.ts';
 import type { SimulatedAws, SimulatedProfile, SimulatedRole, Snapshot } from './simulated-aws.ts';
 import { roleArnOf } from './simulated-aws.ts';
 
-// This file computes which AWS resources belong to the AWSFargateProfile `team-a/web` of Cluster `prod`, and what state
-// this AWSFargateProfile asks for. The file uses no code of the product, so that a mistake of the product cannot hide
-// in the file.
+// This file computes which AWS resources belong to the AWSFargateProfile `team-a/web` of Cluster `prod`, and which
+// state of AWS its spec asks for. The file uses no code of the controller, so that a mistake of the controller cannot
+// hide in the tests.
 
 type Tags = Readonly<Record<string, string>>;
 
-/** The name of the one role that Cluster API Provider AWS shares between the Fargate profiles of all clusters. */
+/** The name of the IAM role that Cluster API Provider AWS shares between the Fargate profiles of all clusters. */
 export const SHARED_ROLE_OF_CAPA = 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io';
 
 export const expectedProfileName = (spec: AWSFargateProfileSpec): string => spec.profileName ?? PROFILE;
 
-/** A spec with the name of the role that the AWSFargateProfile keeps although spec.roleName is absent. */
+/** A spec, and the name of the IAM role that the AWSFargateProfile keeps although spec.roleName is absent. */
 export type ExpectedSpec = AWSFargateProfileSpec & { readonly keptRole?: string };
 
 /**
- * Returns the spec with the names of the profile and the role that the AWSFargateProfile keeps. Without
- * spec.profileName the profile has the name in status, as long as EKS has a profile with this name whose owner tag
- * names the AWSFargateProfile. Without spec.roleName the role of a provisioned AWSFargateProfile is the one in status,
- * as long as the profile uses it.
+ * Adds to a spec the names of the Fargate profile and the role that the AWSFargateProfile keeps. Without
+ * spec.profileName the object keeps the profile in status, as long as EKS has this profile and its owner tag names the
+ * object. Without spec.roleName a provisioned object keeps the role in status, as long as the profile uses it.
  */
 export function withNamesInUse(
   spec: AWSFargateProfileSpec,
@@ -56,7 +55,7 @@ export function withNamesInUse(
 }
 
 /**
- * The two names that Cluster API Provider AWS computes for the role of a profile: the name since v2.7.0, followed by
+ * The two names that Cluster API Provider AWS computes for the role of a Fargate profile: the name since v2.7.0, then
  * the name of older versions.
  */
 const capaRoleNames = (spec: AWSFargateProfileSpec): readonly string[] =>
@@ -80,7 +79,9 @@ export function isOurRole({ name, tags }: Pick<SimulatedRole, 'name' | 'tags'>, 
   return tagValueIgnoringCase(tags, CAPA_TAG) === 'owned' && capaRoleNames(spec).includes(name);
 }
 
-/** Whether the profile or role lacks the tags of this controller, so that the controller would have to adopt it. */
+/**
+ * Whether a Fargate profile or role lacks the tags of this controller, so that the controller would have to adopt it.
+ */
 const isUnstamped = ({ tags }: { readonly tags: Tags }): boolean =>
   tags[OWNER_TAG] === undefined &&
   [EKS_CLUSTER_TAG, NAMESPACE_TAG].some((key) => tagValueIgnoringCase(tags, key) === undefined);
@@ -90,8 +91,8 @@ const isClaimed = (tags: Tags): boolean =>
   Object.entries(tags).some(([key, value]) => key.startsWith('kubernetes.io/cluster/') && value === 'owned');
 
 /**
- * Returns the name and path of the role that the AWSFargateProfile asks for. The name can depend on the role that the
- * Fargate profile in AWS uses at present.
+ * Returns the name and path of the role that the spec asks for. The name can depend on the role that the existing
+ * Fargate profile uses.
  */
 export function expectedRole(spec: ExpectedSpec, aws: SimulatedAws): { readonly name: string; readonly path: string } {
   if (spec.roleARN !== undefined) {
@@ -106,19 +107,16 @@ export function expectedRole(spec: ExpectedSpec, aws: SimulatedAws): { readonly 
   return { name: former.find((name) => inUse?.endsWith(`/${name}`)) ?? computed, path };
 }
 
-/**
- * Returns the names that the managed role of the AWSFargateProfile can have; a new role gets the first name in the
- * list.
- */
+/** Returns the names that the managed role of the AWSFargateProfile can have. A new role gets the first name. */
 export function possibleRoleNames({ roleARN, roleName, ...spec }: AWSFargateProfileSpec): readonly string[] {
   if (roleARN !== undefined) return [];
   return roleName === undefined ? capaRoleNames(spec) : [roleName];
 }
 
 /**
- * Returns the ARN of the pod execution role that the AWSFargateProfile asks for. If spec.roleName names a role that the
- * controller does not own, the ARN contains the path of this role and not spec.rolePath. The ARN contains the name of
- * an existing role as IAM has it, which may have other capital letters than spec.roleName.
+ * Returns the ARN of the pod execution role that the spec asks for. The name of an existing role is written as in IAM,
+ * which may have other capital letters than spec.roleName. If the controller does not own the role that spec.roleName
+ * names, the ARN has the path of that role and not spec.rolePath.
  */
 export function expectedRoleArn(spec: ExpectedSpec, aws: SimulatedAws): string {
   const wanted = expectedRole(spec, aws);
@@ -129,8 +127,7 @@ export function expectedRoleArn(spec: ExpectedSpec, aws: SimulatedAws): string {
 }
 
 /**
- * Whether the selectors, the subnets and the role of a Fargate profile, which EKS cannot change, are those that the
- * AWSFargateProfile asks for.
+ * Whether the fields of a Fargate profile that EKS cannot change are as the spec asks for: selectors, subnets and role.
  */
 export function hasImmutableFieldsOfSpec(
   profile: SimulatedProfile,
@@ -164,7 +161,7 @@ export interface ExpectedState {
   readonly controlPlaneTags: Tags;
 }
 
-/** Returns one text for each difference between the simulated AWS and what the AWSFargateProfile asks for. */
+/** Returns one text for each difference between the simulated AWS and the spec of the AWSFargateProfile. */
 export function findDeviations(
   { spec, privateSubnets, controlPlaneTags }: ExpectedState,
   aws: SimulatedAws,
@@ -217,10 +214,7 @@ export function findDeviations(
   return shortfalls;
 }
 
-/**
- * Returns one text for each reason for which the pods of an AWSFargateProfile could not start, whatever the tags of its
- * Fargate profile and its role are.
- */
+/** Returns one text for each reason for which pods of the Fargate profile could not start, without regard to tags. */
 export function findDefects(
   spec: AWSFargateProfileSpec,
   { profileName, role: recorded }: AWSFargateProfileStatus,
@@ -238,14 +232,14 @@ export function findDefects(
 }
 
 /**
- * Returns the subnets in the status of a provisioned AWSFargateProfile; for an AWSFargateProfile that is not
- * provisioned, the private subnets of the control plane.
+ * Returns the subnets of the expected Fargate profile: those in status if it is provisioned, otherwise the private
+ * subnets of the control plane.
  */
 export const expectedSubnets = ({ initialization, subnets = [] }: AWSFargateProfileStatus): readonly string[] =>
   initialization?.provisioned === true && subnets.length > 0 ? subnets : PRIVATE_SUBNETS;
 
 /**
- * Whether the state of the AWSFargateProfile and of AWS justifies the reason for which the last pass (reconcile) of a
+ * Whether the state of the AWSFargateProfile and of AWS justifies the reason for which the last reconcile of a
  * simulation stopped.
  */
 export function isStopJustified({ name, facts }: Reason, result: SimulationResult): boolean {
@@ -295,8 +289,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
     case 'RoleTrustInvalid':
       return isForeignRole && !trustsFargate(role.trust);
     case 'RoleSettingsConflict':
-      // The wrong path of a role that the controller owns is a conflict only if something other than the
-      // AWSFargateProfile uses the role; otherwise the controller replaces the role.
+      // The controller replaces its own role with a wrong path. So the wrong path is a conflict only if another object
+      // or profile uses the role.
       return (
         role !== undefined &&
         role.path !== wanted.path &&
@@ -331,8 +325,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
 }
 
 /**
- * Whether the controller writes this trust policy. A comparison of texts suffices, because only the policies
- * in {@link TRUST_POLICIES} occur.
+ * Whether the controller writes this trust policy. A comparison of texts is enough, because the simulations use only
+ * the policies in {@link TRUST_POLICIES}.
  */
 const isOwnTrustPolicy = (trust: string): boolean =>
   trust === TRUST_POLICIES.ours || trust === TRUST_POLICIES.oursReordered;
@@ -354,14 +348,14 @@ export const TRUST_POLICIES = {
     Principal: { Service: 'eks-fargate-pods.amazonaws.com' },
     Action: 'sts:AssumeRole',
   }),
-  /** The trust policy that the controller writes, in another form in which IAM can return this policy. */
+  /** The trust policy of the controller in another form in which IAM can return it. */
   oursReordered: policy({
     Action: ['sts:AssumeRole'],
     Principal: { Service: ['eks-fargate-pods.amazonaws.com'] },
     Effect: 'Allow',
     Condition: { ArnLike: { 'aws:SourceArn': [sourceArn] } },
   }),
-  /** A trust policy that EKS accepts, but that allows more than the trust policy that the controller writes. */
+  /** A trust policy that EKS accepts, but that allows more than the trust policy of the controller. */
   wide: policy(statement),
   forNodes: policy({ ...statement, Principal: { Service: 'ec2.amazonaws.com' } }),
   garbage: 'not a policy',

@@ -15,12 +15,8 @@ import {
 } from './builders.ts';
 import { TRUST_POLICIES } from './expected-state.ts';
 
-// Desired states, statuses, tags and roles that several tests use.
-
-/** Returns the desired state of an AWSFargateProfile with this spec and status. */
 export const desiredFrom = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
   desiredOf(anObject({ spec, status }));
-/** Returns the desired state of an AWSFargateProfile that is being deleted and has this spec and status. */
 export const desiredOnDeletion = (
   spec: Partial<AWSFargateProfileSpec> = {},
   status: AWSFargateProfileStatus = {},
@@ -36,10 +32,7 @@ export const FOREIGN_TAGS: Readonly<Record<string, string>> = { [OWNER_TAG]: 'te
 /** The tags of a Fargate profile or role that Cluster API Provider AWS has created. */
 export const CAPA_TAGS: Readonly<Record<string, string>> = { [CAPA_TAG]: 'owned' };
 
-/**
- * A role that the controller does not own; several AWSFargateProfiles can name this role in spec.roleName or
- * spec.roleARN.
- */
+/** The name of an IAM role that the controller does not own. Several AWSFargateProfiles can name it in their specs. */
 export const SHARED_ROLE_NAME = RoleName.of('shared');
 export const SHARED_ROLE_ARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 export const SHARED_ROLE: FoundRole = aRole({ name: SHARED_ROLE_NAME, tags: {}, trust: TRUST_POLICIES.wide });

@@ -52,7 +52,7 @@ export const STRIP_ROLE: Of<'detachPolicy'> = {
   retiring: true,
 };
 
-/** A list with one mutation of AWS of every kind that is not destructive. */
+/** A change of AWS of every kind that deletes nothing. */
 export const CONSTRUCTIVE: readonly Mutation[] = [
   CREATE_PROFILE,
   { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { a: 'x' } },
@@ -67,13 +67,13 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
   CREATE_ACCESS_ENTRY,
 ];
-/** A list with one mutation of AWS of every destructive kind. */
+/** A change of AWS of every kind that deletes a resource or prepares its deletion. */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 export const describeMutationKind = (mutation: Mutation): string =>
   mutation.kind === 'detachPolicy' && mutation.retiring ? 'detachPolicy to retire the role' : mutation.kind;
 
-/** Returns a short text that describes a decision of a pass (reconcile), for the tables in tests. */
+/** Describes a result of `decide` in a few words, for the tables in tests. */
 export function describeDecision(decision: Decision): string {
   switch (decision.kind) {
     case 'mutate':
@@ -122,7 +122,7 @@ function describeMutation(mutation: Mutation): string {
   }
 }
 
-/** Returns a short text that describes the obstacle to a mutation of AWS; returns `go` if there is no obstacle. */
+/** Describes in a few words why a change of AWS is not sent; `go` if nothing prevents it. */
 export const describeObstacle = (obstacle: Obstacle | undefined): string => {
   switch (obstacle?.kind) {
     case undefined:

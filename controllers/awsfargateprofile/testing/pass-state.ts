@@ -80,16 +80,13 @@ export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[])
 }
 
 /**
- * The services that a pass (reconcile) uses in its checks and preparations for a mutation of AWS. By default, all
- * answers of these services permit the mutation.
+ * The services that a reconcile uses in its checks and preparations for a change of AWS. By default, all answers of
+ * these services permit the change.
  */
 export interface TestServices extends CheckServices, PreparationServices {
   readonly clock: VirtualClock;
   readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
-  /**
-   * The ids of the AWSFargateProfiles that the cluster queue (the queue of profile changes of one EKS cluster) has
-   * woken.
-   */
+  /** The AWSFargateProfiles that the queue of profile changes of their EKS cluster has enqueued for a reconcile. */
   readonly woken: readonly string[];
 }
 
@@ -119,7 +116,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
 }
 
 /**
- * Returns who uses a role besides one AWSFargateProfile: `other` is the key of another AWSFargateProfile, and
+ * Returns the users of a role besides one AWSFargateProfile. `other` is the key of another AWSFargateProfile, and
  * `profilesWithOtherRole` are Fargate profiles that use another role.
  */
 export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
@@ -127,24 +124,22 @@ export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly str
   profilesWithOtherRole: new Set(profilesWithOtherRole),
 });
 
-/** Writes an AWSFargateProfile to the API server; `status` is `undefined` if only metadata is patched. */
+/**
+ * A function that stands for a write of an AWSFargateProfile to the API server. `status` is `undefined` if only
+ * metadata is patched.
+ */
 type Write = (
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus | undefined,
 ) => Promise<AWSFargateProfile | undefined>;
 
-/**
- * Returns a writer of AWSFargateProfiles that passes each patch to the function `write`, and returns the result of this
- * function.
- */
+/** Returns a stand-in for the writer of AWSFargateProfiles, which lets the function `write` answer each patch. */
 export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({
   patchMetadata: (object) => write(object, undefined),
   patchStatus: (object, status) => write(object, status),
 });
 
-/**
- * Returns the state of a pass (reconcile) that has read the simulated AWS, and that has not sent a mutation to AWS yet.
- */
+/** Returns the state of a reconcile that has read the simulated AWS and has changed nothing yet. */
 export function passStateFor(
   aws: SimulatedAws,
   object: AWSFargateProfile = anObject(),
@@ -171,7 +166,6 @@ function seenBy(desired: Desired, aws: SimulatedAws): Observed {
   return canReadRolesLater(desired, whole.profiles) ? withoutRoles(whole) : whole;
 }
 
-/** Marks all roles in the observed state as not yet read from AWS. */
 export const withoutRoles = (observed: Observed): Observed => ({
   ...observed,
   roles: observed.roles.map(({ name }) => ({ name, found: 'unread' })),
@@ -189,5 +183,4 @@ export const siblingEntry = (name: string, createdAt = '2026-11-19T00:00:00Z') =
   createdAt,
 });
 
-/** Returns a simulated AWS that holds the Fargate profile and the role that the spec asks for. */
 export const awsAsWanted = () => awsWith(aSimulatedProfile(), aSimulatedRole());

@@ -14,7 +14,7 @@ export interface SimulatedProfile {
   readonly selectors: FargateProfile['selectors'];
   tags: Readonly<Record<string, string>>;
   /**
-   * For how many more ticks of the simulated AWS the profile stays hidden from reads, because EKS is eventually
+   * The number of steps of the simulated AWS for which reads do not show the profile, because EKS is eventually
    * consistent.
    */
   hidden: number;
@@ -24,7 +24,10 @@ export interface SimulatedRole {
   readonly name: string;
   readonly path: string;
   readonly id: string;
-  /** When the role was created, in the time of the simulated AWS; negative: before the first pass. */
+  /**
+   * The time at which the role was created, in the time of the simulated AWS. Negative means before the first
+   * reconcile.
+   */
   readonly createdAt: number;
   trust: string;
   boundary: string | undefined;
@@ -35,7 +38,9 @@ export interface SimulatedRole {
 
 export interface SimulatedAccessEntry {
   readonly type: string;
-  /** The unique id that the role had when the entry was created; undefined: the id of a role that never existed. */
+  /**
+   * The unique id that the role had when the access entry was created. `undefined` if no role with this ARN existed.
+   */
   readonly roleId: string | undefined;
   readonly createdAt: number;
 }
@@ -45,33 +50,33 @@ export interface Snapshot {
   readonly cluster: 'there' | 'gone';
   readonly profiles: ReadonlyMap<string, SimulatedProfile>;
   readonly roles: ReadonlyMap<string, SimulatedRole>;
-  /** The access entries by the ARNs of their roles. */
+  /** The access entries, with the ARNs of their roles as keys. */
   readonly accessEntries: ReadonlyMap<string, SimulatedAccessEntry>;
 }
 
 /**
- * How a creation or deletion of a profile in EKS ends. `success`: the profile is ACTIVE or gone; `failure`: the
- * profile's status is `CREATE_FAILED` or `DELETE_FAILED`.
+ * The end of a creation or deletion of a Fargate profile. After `success` the profile is ACTIVE or gone. After
+ * `failure` its status is `CREATE_FAILED` or `DELETE_FAILED`.
  */
 export type TransitionResult = 'success' | 'failure';
 
-/** An observed state for which all roles have been read from AWS. */
+/** An observed state in which all roles have been read from AWS. */
 export type ObservedWhole = Observed & {
   readonly roles: readonly { readonly name: RoleName; readonly found: FoundRole | undefined }[];
 };
 
 /**
  * A simulation of EKS and IAM for one AWSFargateProfile, written from the AWS documentation without code of the
- * product. AWS executes or refuses a change at once, but the creation or deletion of a profile succeeds or fails at the
- * next tick.
+ * controller. It makes or refuses a change at once. Only the creation or deletion of a Fargate profile ends later, at
+ * the next call of `tick`.
  */
 export class SimulatedAws {
   cluster: 'there' | 'gone' = 'there';
   authenticationMode = 'API_AND_CONFIG_MAP';
   readonly profiles = new Map<string, SimulatedProfile>();
-  /** The roles by their names in lower case. */
+  /** The roles, with their names in lower case as keys. */
   readonly roles = new Map<string, SimulatedRole>();
-  /** The access entries by the ARNs of their roles. */
+  /** The access entries, with the ARNs of their roles as keys. */
   readonly accessEntries = new Map<string, SimulatedAccessEntry>();
   /**
    * Whether EKS makes an access entry for the role of a new profile, if the role has none. AWS documents this. For
@@ -79,12 +84,12 @@ export class SimulatedAws {
    */
   makesAccessEntries = true;
   /**
-   * The results of the next creations and deletions of profiles, in the order in which they finish. A creation or
-   * deletion beyond the end of the list succeeds.
+   * The results of the next creations and deletions of Fargate profiles, in the order in which they finish. Beyond the
+   * end of the list they succeed.
    */
   readonly transitionResults: TransitionResult[] = [];
   private createdRoles = 0;
-  /** The time of the simulated AWS in milliseconds, which passes with each creation of a role or access entry. */
+  /** The time of the simulated AWS in milliseconds. It advances with each creation of a role or access entry. */
   private now = 0;
 
   static from({ cluster, profiles, roles, accessEntries }: Snapshot): SimulatedAws {
@@ -97,8 +102,8 @@ export class SimulatedAws {
   }
 
   /**
-   * Returns the observed state of the profiles and roles with these names. Only for the roles that `forBlockers`
-   * selects, the observed state contains what blocks the deletion of the role.
+   * Returns the observed state of the profiles and roles with these names. It shows what blocks the deletion of a role
+   * only for the roles that `forBlockers` selects.
    */
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },
@@ -175,8 +180,8 @@ export class SimulatedAws {
   }
 
   /**
-   * Advances the simulated AWS by one step: each creation or deletion of a profile that is in progress succeeds or
-   * fails.
+   * Advances the simulated AWS by one step: each creation or deletion of a Fargate profile that is in progress succeeds
+   * or fails.
    */
   tick(): void {
     for (const [name, profile] of this.profiles) {
@@ -190,18 +195,17 @@ export class SimulatedAws {
     }
   }
 
-  /** Whether a later tick of the simulated AWS will change a profile. */
+  /** Whether a later step of the simulated AWS will change a Fargate profile. */
   get isChanging(): boolean {
     return [...this.profiles.values()].some(({ status, hidden }) => hidden > 0 || isTransient(status));
   }
 
-  /** Returns a copy of the current state of the simulated AWS. */
   snapshot(): Snapshot {
     const { cluster, profiles, roles, accessEntries } = this;
     return structuredClone({ cluster, profiles, roles, accessEntries });
   }
 
-  /** Returns the next time, in whole seconds, as IAM gives it. */
+  /** Advances the time of the simulated AWS by a second and returns it. IAM gives times in whole seconds. */
   nextTime(): number {
     this.now += 1_000;
     return this.now;
@@ -224,7 +228,6 @@ export class SimulatedAws {
       : change();
   }
 
-  /** Creates an access entry for the role unless there is one. */
   createAccessEntry(roleArn: string): void {
     if (this.authenticationMode === 'CONFIG_MAP' || this.accessEntries.has(roleArn)) return;
     const roleId = [...this.roles.values()].find((role) => roleArnOf(role) === roleArn)?.id;
@@ -351,7 +354,10 @@ const roleOf = (role: SimulatedRole): Role => ({
 
 const blocker = (policy: string): string => `the inline policy "${policy}"`;
 
-/** Returns the tags except those whose keys are listed; as in IAM, keys that differ only in case are the same key. */
+/**
+ * Returns the tags without those that have one of these keys. As in IAM, keys that differ only in case are the same
+ * key.
+ */
 const withoutKeys = (
   tags: Readonly<Record<string, string>>,
   keys: readonly string[],

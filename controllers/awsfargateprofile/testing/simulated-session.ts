@@ -8,18 +8,17 @@ import type { MutationOutcome } from '../model/outcome.ts';
 import { ACCOUNT, EKS_CLUSTER, PLACE, aFailure } from './builders.ts';
 import type { SimulatedAws } from './simulated-aws.ts';
 
-/** An AWS session whose calls go to the simulated AWS. */
 export interface SimulatedSession extends Session {
-  /** All AWS calls of the session; the text of a call is the operation and the name of the resource. */
+  /** All AWS calls of the session, each as the operation and the name of the resource. */
   readonly calls: readonly string[];
   /**
-   * The session calls this function before each AWS call. If the function returns a failure, the session answers the
-   * AWS call with this failure, and the AWS call has no effect.
+   * A function that the session calls before each AWS call. If the function returns a failure, the session answers with
+   * this failure, and AWS stays unchanged.
    */
   onCall: (operation: string) => AwsFailure | undefined;
 }
 
-/** Returns a session whose calls the simulated AWS answers, with the error codes and messages of the real services. */
+/** Returns an AWS session that the simulated AWS answers, with the error codes and messages of the real services. */
 export function sessionOn(aws: SimulatedAws): SimulatedSession {
   const calls: string[] = [];
   const call =

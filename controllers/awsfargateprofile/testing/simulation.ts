@@ -42,16 +42,16 @@ import { HERE, PRIVATE_SUBNETS, applyAwsEvent, awsFor } from './environment.ts';
 
 const MAX_PASSES = 60;
 const MAX_STEPS = 24;
-/** The simulated time between two passes (reconciles), in milliseconds. */
+/** The simulated time between two reconciles, in milliseconds. */
 const PASS_INTERVAL = 20_000;
 const NOT_READY = newReason('WaitingForEKSControlPlane', { detail: 'the control plane is not ready yet' });
 
-/** Simulates passes (reconciles) of one AWSFargateProfile, until neither a pass nor AWS changes anything any more. */
+/** Simulates reconciles of one AWSFargateProfile, until neither a reconcile nor AWS changes anything any more. */
 export function simulate(environment: SimulatedEnvironment): SimulationResult {
   return new Simulation(environment).run();
 }
 
-/** The result of one simulated pass (reconcile); `end` is `undefined` if the pass ended without writing a status. */
+/** The result of one simulated reconcile; `end` is `undefined` if the reconcile wrote no status at its end. */
 interface SimulatedPass {
   readonly end: PassEnd | undefined;
   readonly steps: readonly Step[];
@@ -230,8 +230,8 @@ class Simulation {
   }
 
   /**
-   * Returns the role that the mutation would delete, or whose policies the mutation would detach for a deletion,
-   * although another AWSFargateProfile uses the role; otherwise `undefined`.
+   * Returns the role that the change deletes or prepares for deletion, if another AWSFargateProfile uses the role;
+   * otherwise `undefined`.
    */
   private roleUsedElsewhere(mutation: Mutation): RoleName | undefined {
     const { rolesUsedElsewhere } = this.environment;
@@ -268,8 +268,8 @@ class Simulation {
     if (mutation.kind !== 'createProfile') return;
     this.created.profiles.add(mutation.profile.name);
     const profile = this.aws.profiles.get(mutation.profile.name);
-    // EKS has accepted the creation, but hides the new profile for two ticks of the simulated AWS, which is less than a
-    // minute.
+    // EKS has accepted the create request, but does not show the new profile for two steps of the simulation, which is
+    // less than a minute.
     if (fault !== 'none' && profile !== undefined) profile.hidden = 2;
   }
 
@@ -316,7 +316,7 @@ class Simulation {
   }
 
   /**
-   * Returns the spec that the API server stores after a user's update. If the AWSFargateProfile is provisioned, the
+   * Returns the spec that the API server stores after an update by a user. On a provisioned AWSFargateProfile the
    * immutable fields keep their values, as the validation rules of the CRD demand.
    */
   private acceptedSpec(spec: AWSFargateProfileSpec): AWSFargateProfileSpec {
@@ -333,15 +333,14 @@ class Simulation {
 }
 
 /**
- * Whether the AWSFargateProfile asks for a role with another name or path than this role. The controller would delete
- * such a role, and therefore also reads what blocks its deletion.
+ * Returns a function that tells whether the spec asks for a role with another name or path than the given role. The
+ * controller would delete such a role, and therefore also reads what blocks its deletion.
  */
 export const isUnwantedRoleOf =
   ({ wanted }: Desired) =>
   ({ name, path }: SimulatedRole): boolean =>
     wanted?.role.name !== name || (wanted.role.kind === 'managed' && wanted.role.path !== path);
 
-/** Returns the failure of an AWS call that got no answer, and therefore no HTTP status code. */
 function failureWith(code: string): AwsFailure {
   const { statusCode: _none, ...failure } = aFailure({ code });
   return failure;
