@@ -7,12 +7,12 @@ const never = new AbortController().signal;
 interface StartedWork {
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Resolves the promise of a test's work with the number of the work: 1 for the work that began first. */
+  /** Lets the work succeed. Its result is its number: 1 for the work that began first. */
   readonly succeed: () => Promise<void>;
   readonly fail: (message: string) => Promise<void>;
 }
 
-/** Makes a SingleFlight whose work runs until the test resolves or rejects the promise of the work. */
+/** Makes a SingleFlight whose work runs until the test calls `succeed` or `fail`. */
 function newFlight() {
   const flight = new SingleFlight<number>();
   const started: StartedWork[] = [];

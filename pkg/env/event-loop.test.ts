@@ -3,7 +3,10 @@ import { newEventLoopMonitor } from './event-loop.ts';
 
 const INTERVAL = 100;
 
-/** A histogram of Node.js in nanoseconds, with these times between two runs of the timer in ms. */
+/**
+ * Returns a fake of Node's event loop histogram, whose values are in nanoseconds. `spans` are the times between two
+ * runs of the timer, in ms.
+ */
 function histogramOf(spans: readonly number[]) {
   const sorted = spans.map((ms) => ms * 1e6).toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;

@@ -61,7 +61,7 @@ describe('An AWS call is not sent and not counted', () => {
     const call = harness.newCalls('eks', { mutationBudget: () => budget })(
       requestOf('mutation', async ({ beforeSend }) => {
         beforeSend();
-        // In a suspended process, the time advances and the timers do not fire.
+        // The time budget is over, but no timer has fired. That happens in a process that was suspended.
         budget = -1;
         beforeSend();
         return respondNamed();

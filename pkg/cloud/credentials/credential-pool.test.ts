@@ -264,7 +264,7 @@ describe('The credential pool', () => {
     const source = named('a');
     await pool.get(source);
     await clock.advance(65 * MINUTE);
-    // The pool drops unused credentials when another source is used.
+    // The pool drops unused credentials only when some source is used, so the test uses another source.
     await pool.get(named('other'));
     await pool.get(source);
     expect(source.fetched).to.equal(1);

@@ -55,7 +55,6 @@ export class CallHarness {
   }
 }
 
-/** Returns the response of an AWS call. Throws when the call fails. */
 export async function expectResponse<A>(call: Call<A>): Promise<A> {
   const outcome = await call();
   if (E.isLeft(outcome)) {
@@ -64,7 +63,6 @@ export async function expectResponse<A>(call: Call<A>): Promise<A> {
   return outcome.right;
 }
 
-/** Returns the failure of an AWS call, without the field `cause`. Throws when the call succeeds. */
 export async function expectFailure(call: Call<unknown>): Promise<Omit<AwsFailure, 'cause'>> {
   const outcome = await call();
   if (E.isRight(outcome)) {

@@ -5,7 +5,6 @@ export type FakeResponse = AwsResponse | Promise<AwsResponse>;
 
 /** Responds to the SDK's requests in the test process, with the responses that a test gives. */
 export class FakeTransport implements AwsTransport {
-  /** The requests that the SDK has sent, in order. */
   readonly requests: AwsRequest[] = [];
   /** Responds to each request of the SDK. A test may replace this function at any time. */
   respond: (request: AwsRequest, signal: AbortSignal) => FakeResponse;
@@ -55,7 +54,6 @@ export const jsonResponse = (body: unknown, statusCode = 200): AwsResponse => ({
   body: bytes(JSON.stringify(body)),
 });
 
-/** An error response of EKS. */
 export const eksError = (code: string, message: string, statusCode: number): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'application/json', 'x-amzn-errortype': code, 'x-amzn-requestid': 'request-1' },
@@ -73,7 +71,6 @@ export const queryResponse = (operation: string, content = ''): AwsResponse => (
   ),
 });
 
-/** An error response of IAM or STS. */
 export const queryError = (code: string, message: string, statusCode: number): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'text/xml' },

@@ -6,7 +6,10 @@ import type { DispatchOptions } from '../transport/sdk-handler.ts';
 export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 'request-1' } };
 export const NamedResponse = s.object({ name: s.string() });
 
-/** An AWS call that is sent without delay and then runs the given `work`. */
+/**
+ * Returns a request for a call factory. Its `send` skips the signing of the SDK, and runs `work` in place of the HTTP
+ * request to AWS.
+ */
 export function requestOf(
   kind: CallKind,
   work: (options: DispatchOptions) => Promise<unknown>,
@@ -22,6 +25,6 @@ export function requestOf(
   };
 }
 
-/** Returns a response that an AWS call of `requestOf` can decode. */
+/** Returns a response that the decoder of `requestOf` accepts. */
 export const respondNamed = async (): Promise<unknown> => ({ name: 'x', ...RESPONSE_METADATA });
 export const neverSettle = (): Promise<unknown> => new Promise(() => {});

@@ -19,7 +19,6 @@ async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
   return failure;
 }
 
-/** A UID that no object has. */
 const UNUSED_UID = '11111111-1111-4111-8111-111111111111';
 const FINALIZER = 'example.org/hold';
 

@@ -240,7 +240,6 @@ function bodyOf({ body = '' }: TransportRequest): FakeJson {
 const refused = ({ code, reason, message }: FakeStorageError): TransportResponse =>
   json(code, newStatus(code, reason, message));
 
-/** Makes a JSON response. Tests use it in an {@link Intercept}. */
 export function json(code: number, value: unknown, headers: Readonly<Record<string, string>> = {}): TransportResponse {
   return answerOf(code, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }

@@ -30,7 +30,6 @@ const textOf = (change: Change): string => {
   }
 };
 
-/** Starts a reflector of the kind `widgets`. */
 export function startReflector(environment: FakeApiEnvironment): RunningReflector {
   const { clock, random, client } = environment;
   const logger = new MemoryLogger();

@@ -19,7 +19,10 @@ interface SentReview {
   readonly spec: Record<string, unknown>;
 }
 
-/** A handler behind an API server that knows the token `good`, and allows its user to get /metrics. */
+/**
+ * A handler whose requests a fake API server reviews. It accepts the token `good`, and allows the user of this token to
+ * get /metrics.
+ */
 function fixture(answer?: (review: SentReview, signal: AbortSignal) => Promise<unknown>) {
   const clock = new VirtualClock();
   const logger = new MemoryLogger();

@@ -143,8 +143,8 @@ describe('ServingCertificate', () => {
 });
 
 /**
- * Lets `span` pass, and then waits until the certificate is checked, that is, until the next check is armed: files are
- * read without the virtual clock.
+ * Advances the virtual clock by `span`, and waits until the certificate has been checked. The check has ended when the
+ * timer of the next check is armed. The loop is necessary because reading files does not depend on the virtual clock.
  */
 async function pass(clock: VirtualClock, span: number): Promise<void> {
   await clock.advance(span);

@@ -7,7 +7,7 @@ import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
 import { LEASE, ElectionEnvironment, hang, heldLease, unavailable } from '../testing/election.ts';
 
-// These test cases are those of client-go's tools/leaderelection.
+// The test cases of this file are those of client-go's tools/leaderelection.
 
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases/${LEASE.name}`;
 

@@ -13,7 +13,9 @@ describe('LockQueue', () => {
     queue = new LockQueue({ clock, wake: (id) => woken.push(id) });
   });
 
-  /** Asks for the lock of these names. Returns the end of the work, or `undefined` if the entry has to wait. */
+  /**
+   * Asks for the lock of these names. Returns a function that ends the work, or `undefined` if the entry has to wait.
+   */
   function ask(id: string, ...names: readonly string[]): (() => Promise<void>) | undefined {
     const { promise, resolve } = Promise.withResolvers<void>();
     const running = queue.tryRun(id, names, () => promise);

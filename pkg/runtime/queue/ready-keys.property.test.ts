@@ -69,7 +69,7 @@ function run(steps: readonly Step[], look: (counted: Counted) => void): void {
     }
     expect(keys.size).to.equal(ready.length);
   }
-  // All keys are handed out in the end.
+  // Takes and finishes keys until none is left, because every key must be handed out in the end.
   while (ready.length > 0 || running.length > 0) {
     if (take()) continue;
     const [item] = running;

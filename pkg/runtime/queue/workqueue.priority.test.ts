@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { key, startQueue, takeAll } from '../testing/workqueue.ts';
 
-// These test cases are those of controller-runtime's priority queue.
+// The test cases of this file are those of controller-runtime's priority queue.
 
 const [a, b, c] = [key('a'), key('b'), key('c')];
 

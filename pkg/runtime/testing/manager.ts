@@ -62,7 +62,6 @@ export class ManagerHarness {
     };
   }
 
-  /** Returns a part of the manager that runs `work`. */
   doing(name: string, work: (signal: AbortSignal) => Promise<void>, needsLeadership = false): Runnable {
     return { name, needsLeadership, run: work };
   }
