@@ -1,5 +1,8 @@
-/** Text that the build puts in; it is not there when the sources run as they are. */
+/** A text that the build puts into the bundle; undefined when the sources run without a build. */
 declare const __VERSION__: string | undefined;
 
-/** The version of this manager: `v0.1.0`, between releases with the commit behind a plus sign, unbundled `dev`. */
+/**
+ * The version of this manager: `v0.1.0` for a release, with a plus sign and the commit between two releases, `dev`
+ * without a build.
+ */
 export const VERSION: string = typeof __VERSION__ === 'string' ? __VERSION__ : 'dev';

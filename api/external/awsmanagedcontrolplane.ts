@@ -14,8 +14,8 @@ export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
 /**
- * Whether a reference names an AWSManagedControlPlane, the only kind of control plane whose clusters have Fargate
- * profiles.
+ * Whether a reference names an AWSManagedControlPlane. Only this kind of control plane has an EKS cluster, and so
+ * Fargate profiles.
  */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
@@ -38,8 +38,8 @@ export interface ControlPlaneSubnet {
 }
 
 /**
- * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. A text field that is empty
- * in the API is undefined here.
+ * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. The decoder turns an empty
+ * text field into undefined.
  */
 export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;

@@ -5,9 +5,9 @@ import type { UnknownRecord } from '../record.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Restores fields that have no value in the objects of a list in the spec. A client-side `kubectl apply` drops such
- * fields, but its annotation `last-applied-configuration` still has them. An object that differs from the annotation in
- * any other field stays as it is, because another client has changed the object since.
+ * Restores, in the objects of a list in the spec, the fields that have no value. A client-side `kubectl apply` drops
+ * such fields, but its annotation `last-applied-configuration` still has them. An object that differs from the
+ * annotation in any other field stays as it is, because another client has changed the object since.
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);

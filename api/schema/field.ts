@@ -206,8 +206,7 @@ export const object = <const P extends Properties>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // This cast is safe: the loop has decoded every required property of P, and every optional property that is
-        // present.
+        // The cast is safe: each required property of P has been decoded, and each optional property that is present.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },
@@ -227,7 +226,10 @@ export const object = <const P extends Properties>(
 export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
   primitive('object', isRecord, schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs));
 
-/** A field whose value `raw` decodes and `to` then converts. The OpenAPI schema is that of `raw`. */
+/**
+ * A field that is decoded in two steps: `raw` decodes the value, then `to` converts it. The OpenAPI schema is that of
+ * `raw`.
+ */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   field(
     {
@@ -241,8 +243,8 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   );
 
 /**
- * A field whose value `raw` decodes and `to` then converts. `to` can refuse the value: it returns, as Left, a text that
- * says which value is expected. The OpenAPI schema is that of `raw`.
+ * A field that is decoded in two steps: `raw` decodes the value, then `to` converts or refuses it. To refuse a value,
+ * `to` returns (as Left) a text that says which value is expected. The OpenAPI schema is that of `raw`.
  */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(

@@ -29,7 +29,7 @@ const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && $
 
 export const CLUSTER_NAME_RULES: readonly Rule[] = [immutable('clusterName')];
 
-/** CEL rules for the spec as a whole. */
+/** CEL rules for the spec as a whole: a spec has either clusterName or eksCluster. */
 export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
   {
     ...required(

@@ -41,7 +41,7 @@ const COLUMNS: readonly PrinterColumn[] = [
     name: 'Cluster',
     type: 'string',
     description: 'The Cluster that the profile belongs to, or the EKS cluster that spec.eksCluster names',
-    // The API server shows the first of the two fields that the object has.
+    // An object has either spec.clusterName or spec.eksCluster.name, and the column shows this field.
     jsonPath: ".spec['clusterName','eksCluster.name']",
   },
   {

@@ -233,7 +233,7 @@ const isComputedProfileName = (name: string): string =>
 
 /**
  * A CEL expression: the name looks like a role name that CAPA computes, which is `<Cluster>-<profile>_fargate`, a hash,
- * or the default role of CAPA installations without IAM.
+ * or the shared role of CAPA installations that may not create roles.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

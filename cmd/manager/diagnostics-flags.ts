@@ -42,7 +42,7 @@ export const DIAGNOSTICS_FLAGS = [
 
 type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
-/** How the manager serves diagnostics. */
+/** How the manager serves its diagnostics: metrics, log verbosity and profiles. */
 export interface Diagnostics {
   readonly address: ListenAddress;
   /** The TLS settings of the server; undefined: plain HTTP without authentication. */

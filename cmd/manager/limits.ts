@@ -28,7 +28,7 @@ export const LIMIT_FLAGS = [
   },
 ] as const;
 
-/** The pattern that matches no ARN. */
+/** The value of --allow-role-arn and --allow-policy-arn that allows no ARN. */
 const NONE = 'none';
 /**
  * The form of --require-permissions-boundary: the ARN of an IAM policy, in which `*` may replace the partition or the

@@ -124,7 +124,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       ...cacheScope(flags),
-      // The controller that keeps this provider's CRD installed stores its record in the namespace of the Lease.
+      // The keeper of the CRD (the controller that applies this provider's CRD again when another provider has replaced
+      // it) stores its record in a ConfigMap in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);

@@ -22,7 +22,7 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
  */
 export class SingleFlight<A> {
   private readonly running = new Map<string, Call<A>>();
-  /** For the key of each running call: the call that begins when the running call has ended. */
+  /** The key is that of a running call. The value is the call that begins when the running call has ended. */
   private readonly following = new Map<string, Call<A>>();
 
   /**

@@ -101,7 +101,7 @@ export type AccessEntryLookup =
 /** EKS's API for the access entries of pod execution roles. */
 export interface AccessEntries {
   describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
-  /** Creates an entry of type `FARGATE_LINUX`. */
+  /** Creates an access entry of type `FARGATE_LINUX`, the type for pod execution roles. */
   create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
   delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
 }

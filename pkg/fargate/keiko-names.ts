@@ -9,7 +9,10 @@ const MASK_64_BITS = 0xffffffffffffffffn;
 
 const utf8 = new TextEncoder();
 
-/** The names in AWS of an InstanceGroup. A name is undefined if AWS does not allow the name that keiko computes. */
+/**
+ * The names of the Fargate profile and of the role that belong to an InstanceGroup. A name is undefined if AWS does not
+ * allow the name that keiko computes.
+ */
 export interface KeikoNames {
   readonly profile: ProfileName | undefined;
   readonly role: RoleName | undefined;

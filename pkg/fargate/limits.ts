@@ -22,11 +22,11 @@ export interface OperatorLimits {
 
 /** EKS clusters that the AWSFargateProfiles of some namespaces may name in spec.eksCluster. */
 export interface AllowedEksClusters {
-  /** The pattern for the namespaces. */
+  /** The wildcard pattern for the namespaces of the AWSFargateProfiles. */
   readonly namespace: string;
   readonly account: AccountId;
   readonly region: string;
-  /** The pattern for the names of the EKS clusters. */
+  /** The wildcard pattern for the names of the EKS clusters. */
   readonly name: string;
 }
 
@@ -58,8 +58,9 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
   findExcess(policyArns, field, arn);
 
 /**
- * Returns the EKS cluster in spec.eksCluster as an excess if no limit allows it for the namespace. `account` is the
- * account of the credentials. While it is `undefined`, only region and name are compared.
+ * Checks whether the operator's limits allow the EKS cluster in spec.eksCluster for the namespace. If not, returns the
+ * EKS cluster as a {@link LimitExcess}. `account` is the account of the credentials. While it is `undefined`, only
+ * region and name are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,

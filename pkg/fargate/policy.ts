@@ -12,7 +12,10 @@ export interface Statement {
   /** Whether the actions come from the element NotAction instead of Action. */
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
-  /** The fields of the policy statement that no other property contains, except `Sid`, as sorted JSON. */
+  /**
+   * The fields of the policy statement for which this type has no other property, except `Sid`, as JSON in sorted
+   * order. The comparison of two statements needs them.
+   */
   readonly otherFields: string;
 }
 

@@ -22,7 +22,7 @@ interface ApiResponse {
 }
 
 export interface ApiRequest {
-  /** What the request does, for error messages, e.g. "getting x". */
+  /** The action of the request in error messages, e.g. "getting x". */
   readonly doing: string;
   readonly method: Method;
   readonly path: string;

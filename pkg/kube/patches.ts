@@ -4,8 +4,8 @@ import type { UnknownRecord } from '../../api/record.ts';
 // The functions of this file are for JSON values. A field with the value `undefined` counts as absent.
 
 /**
- * Whether two JSON values are equal. The order of fields does not matter. The loop needs no stack frame per level: the
- * API server accepts fields that are nested deeper than the stack of a recursion.
+ * Whether two JSON values are equal. The order of fields does not matter. The code uses a loop and no recursion: the
+ * API server accepts fields that are nested more deeply than the stack allows a recursion.
  */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   const unvisited: (readonly [unknown, unknown])[] = [[a, b]];

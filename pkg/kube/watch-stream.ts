@@ -10,7 +10,7 @@ import type { WatchEvent } from './types.ts';
 export interface WatchStreamOptions {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** What the request does, for error messages, e.g. "watching x". */
+  /** The action of the request in error messages, e.g. "watching x". */
   readonly doing: string;
   /** The path and query of the watch request. */
   readonly path: string;

@@ -10,7 +10,7 @@ export interface DispatcherOptions {
   readonly connectTimeout: Ms;
   /** How long an idle connection stays open, unless the server says less; default: 4 s. */
   readonly keepAliveTimeout?: Ms;
-  /** The options of the sockets to the servers. */
+  /** The TLS and keep-alive options of the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
 }
 

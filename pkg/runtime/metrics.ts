@@ -92,7 +92,10 @@ export class Metrics {
   }
 }
 
-/** How often the event loop is measured: often enough to see a delay that endangers a lease of 15 s. */
+/**
+ * The interval at which the delay of the event loop is measured: short enough to see a delay that endangers a lease of
+ * 15 s.
+ */
 const EVENT_LOOP_INTERVAL: Ms = 100;
 /**
  * The longest interval of a timer of Node.js: 24 days. With this interval, prom-client's own measurement of the event

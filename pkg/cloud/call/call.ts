@@ -25,7 +25,7 @@ export interface CallEnv {
 
 /** The settings that the AWS calls of one pass (one reconcile) share. */
 export interface CallContext {
-  /** The key of the rate limit that these AWS calls share, e.g. the account and, for a regional service, the region. */
+  /** The key of the rate limit for these AWS calls, e.g. the account and, for a regional service, the region. */
   readonly limiterScope: string;
   readonly signal: AbortSignal;
   /**
@@ -199,7 +199,8 @@ class CallAttempt {
 
   /**
    * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. The process
-   * may have been suspended while the transport connected. Timers of deadlines that expired meanwhile fire only later.
+   * may have been suspended while the transport connected. Timers of deadlines that expired meanwhile fire only after
+   * this check.
    */
   private beforeSend(): void {
     try {

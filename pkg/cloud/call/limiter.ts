@@ -177,8 +177,8 @@ class Bucket {
   }
 
   private reduceRate(sentAt: Ms): void {
-    // AWS has throttled a call that was sent before the latest cut of the rate. That does not show that the new rate is
-    // too high.
+    // AWS has throttled a call that was sent before the latest cut of the rate. So the throttling does not show that
+    // the new rate is too high.
     if (sentAt <= this.slowedAt) {
       return;
     }

@@ -14,8 +14,8 @@ const SdkError = t.partial({
   $fault: t.string,
   $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }),
   /**
-   * The error code in a response of IAM or STS. In the `name` of an error that the SDK knows, the SDK appends
-   * `Exception`.
+   * The error code in a response of IAM or STS. The `name` of an error can differ from it: the SDK appends `Exception`
+   * to the names of the errors that it knows.
    */
   Code: t.string,
   RequestId: t.string,

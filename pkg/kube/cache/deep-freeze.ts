@@ -1,6 +1,7 @@
 /**
- * Freezes a JSON value with all values in it, and returns it. Objects that are frozen already are skipped. The loop
- * needs no stack frame per level: the API server accepts fields that are nested deeper than the stack of a recursion.
+ * Freezes a JSON value with all values in it, and returns it. Objects that are frozen already are skipped. The code
+ * uses a loop and no recursion: the API server accepts fields that are nested more deeply than the stack allows a
+ * recursion.
  */
 export function deepFreeze<A>(value: A): A {
   const unvisited: unknown[] = [value];

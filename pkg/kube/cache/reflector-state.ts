@@ -233,8 +233,9 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   const { resource, resourceVersion } = state;
   if (mustList) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
   const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
-  // Like client-go, the reflector does not back off after an interrupted watch: some load balancers cut a silent
-  // connection before HEALTHY_AFTER, so the number of failures would only grow.
+  // Like client-go, the reflector does not back off after an interrupted watch. Some load balancers cut a silent
+  // connection before HEALTHY_AFTER, the time after which the number of failures is reset. So the number of failures,
+  // and with it the backoff, would only grow.
   return { state: isInterrupted(error) && !isTooShort(state, now) ? next : toBackingOff(counts, error, next) };
 }
 

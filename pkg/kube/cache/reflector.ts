@@ -215,7 +215,7 @@ export class Reflector {
       hasTimedOut: () => limit.signal.aborted && !signal.aborted,
       close: () => {
         limit.dispose();
-        // `return` runs the `finally` block of the generator of watch events. This block closes the connection.
+        // `return` makes the generator of watch events run its `finally` block, which closes the connection.
         void Promise.resolve(events.return?.()).catch(() => {});
       },
     };

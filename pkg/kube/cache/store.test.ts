@@ -221,6 +221,7 @@ describe('Store', () => {
       store.remove(widget('a', '102'));
       changes.length = 0;
       // The API server's answer to the write that removes the last finalizer has the object's previous resourceVersion.
+      // The store must not restore the deleted object because of that answer.
       store.replaceWith(widget('a', '101'));
       store.replaceWith(widget('a', '102'));
       expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'absent' });

@@ -18,9 +18,9 @@ const PLUGIN_DEADLINE: Ms = 20_000;
  */
 const RENEW_BEFORE: Ms = 60_000;
 /**
- * From this long before a credential expires, requests wait for its renewal: CredentialSource caches a credential for
- * ten seconds, requests take time, and clocks differ. When the renewal fails, the old credential is used until it
- * expires.
+ * A request waits for the renewal of a credential that expires within this time. The time is necessary because
+ * CredentialSource caches a credential for ten seconds, a request takes time, and clocks differ. If the renewal fails,
+ * the old credential is used until it expires.
  */
 const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
@@ -121,7 +121,8 @@ export class ExecPlugin implements Authenticator {
       const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
       const timer = this.clock.after(PLUGIN_DEADLINE, () => {
         child.kill('SIGKILL');
-        // A child process of the killed plugin may keep the plugin's stdout and stderr open.
+        // A child process of the killed plugin may keep the plugin's stdout and stderr open, so this process closes its
+        // own ends.
         child.stdout.destroy();
         child.stderr.destroy();
         fail(`gave no credentials within ${PLUGIN_DEADLINE / 1000} s`);

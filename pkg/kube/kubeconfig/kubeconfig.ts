@@ -162,10 +162,7 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/**
- * Uses only the cluster and the user of the current context, so that mistakes in other entries of the kubeconfig do no
- * harm.
- */
+/** Selects the cluster and the user of the current context. Mistakes in other entries of the kubeconfig do no harm. */
 function selectCurrentContext(
   { source, contexts, clusters, users, currentContext }: MergedKubeconfig,
   env: KubeconfigOptions['env'],

@@ -15,8 +15,8 @@ const MAX_LEASE_CONNECTIONS = 4;
 /** How long TCP, TLS and a proxy may each take to connect. */
 const CONNECT_TIMEOUT: Ms = 10_000;
 /**
- * How long an idle connection stays open. kube-apiserver closes an idle connection after 90 s. The time here is
- * shorter, so that no request is sent on a connection that kube-apiserver is closing.
+ * How long an idle connection stays open. kube-apiserver closes an idle connection after 90 s. This time is shorter, so
+ * that no request is sent on a connection that kube-apiserver is closing.
  */
 const IDLE_CONNECTION: Ms = 60_000;
 /**
@@ -27,8 +27,8 @@ const TCP_KEEP_ALIVE: Ms = 30_000;
 
 export interface ConnectOptions {
   /**
-   * Loads the kubeconfig. `connect` calls it at the start, and the transport calls it again when the API server refuses
-   * the credentials.
+   * Loads the kubeconfig. `connect` calls this function at the start, and the transport calls it again when the API
+   * server refuses the credentials.
    */
   readonly load: () => Kubeconfig;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import type { User } from './token-review.ts';
 
 const ACCESS_REVIEWS: Resource = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' };
 /**
- * How long the answer that a user has a permission is used again, and how long the answer that the user lacks it. The
+ * How long an answer of the API server is used again: for a user who is allowed, and for a user who is denied. The
  * values are those of controller-runtime's metrics server.
  */
 const KEEP_ALLOWED: Ms = 5 * 60_000;

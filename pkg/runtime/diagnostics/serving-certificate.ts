@@ -18,7 +18,9 @@ const DAY: Ms = 24 * 3_600_000;
 const VALID_FOR: Ms = 365 * DAY;
 /** A self-signed certificate is replaced this long before it expires. */
 const RENEW_BEFORE: Ms = 30 * DAY;
-/** A self-signed certificate is valid from this long ago, because the clocks of clients differ. */
+/**
+ * The validity of a self-signed certificate begins this long before its creation, because the clocks of clients differ.
+ */
 const CLOCK_SKEW: Ms = 3_600_000;
 
 export interface CertificateFiles {

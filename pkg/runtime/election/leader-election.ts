@@ -274,8 +274,8 @@ export class LeaderElection implements Leadership {
   }
 
   private becomeLeader({ object, sentAt }: WrittenLease, signal: AbortSignal): boolean {
-    // The attempt was aborted before the API server's response came. The next attempt reads the Lease that the aborted
-    // attempt has written.
+    // The attempt was aborted before the API server's response came, so this process does not lead yet. The next
+    // attempt reads the Lease that the aborted attempt has written.
     if (signal.aborted) return false;
     this.state = { kind: 'leading', lease: { object, spec: leaseSpecOf(object) }, sentAt };
     this.reportLeader(this.identity);

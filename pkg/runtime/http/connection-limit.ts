@@ -1,9 +1,9 @@
 import type { Server, Socket } from 'node:net';
 
 /**
- * Limits the open connections of a server to `limit`. A further connection closes the connection that has been open
- * longest, and is not refused: clients that hold connections must not keep the kubelet's probes out. `closeAll` closes
- * all open connections, also those whose TLS handshake has not ended.
+ * Limits the open connections of a server to `limit`. When a further client connects, the server closes the connection
+ * that has been open longest, and does not refuse the new one: clients that hold connections must not keep the
+ * kubelet's probes out. `closeAll` closes all open connections, also those whose TLS handshake has not ended.
  */
 export function limitConnections(server: Server, limit: number): { readonly closeAll: () => void } {
   /** The open connections, the oldest first: a Set keeps the order of insertion. */

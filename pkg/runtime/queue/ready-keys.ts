@@ -27,7 +27,7 @@ export interface ReadyItem extends RoundRobinItem {
 }
 
 export interface ReadyKeysOptions {
-  /** The number of workers; undefined: the number of running keys is not limited. */
+  /** The number of workers; undefined: any number of keys may be processed at the same time. */
   readonly workers: number | undefined;
 }
 

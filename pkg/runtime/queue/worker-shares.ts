@@ -26,7 +26,7 @@ interface Use {
 interface RegionShares {
   readonly perIdentity: number;
   readonly running: number;
-  /** The number of running keys that count: not the keys beyond the share of their identity or of the region. */
+  /** The number of the region's running keys, without the keys beyond the share of their identity or of the region. */
   readonly counted: number;
 }
 
