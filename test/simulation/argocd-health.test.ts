@@ -11,14 +11,15 @@ import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from '.
 import { MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
-/** Argo CD reads YAML 1.1, in which a time must be quoted to be a text. */
+/** Argo CD reads YAML 1.1, in which an unquoted time is not a text, so the test writes times with quotes. */
 const YAML = { version: '1.1', lineWidth: 0 } as const;
-/** After this time, a problem that only a user can solve is reported in the condition Stalled. */
+/** The time after which the manager reports a problem that only a user can solve in the condition Stalled. */
 const ENOUGH = 5 * MINUTE;
 const PHASES = Object.values(PHASE_GROUPS).flat();
 
 /**
- * Phase of an object → the health that Argo CD must show. The golden files of `kubectl describe` have the same phases.
+ * The health that Argo CD must show for an AWSFargateProfile in each situation. The keys are the names of the
+ * situations, which are also the names of the golden files with the output of `kubectl describe`.
  */
 const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
   'control-plane-missing': 'Progressing',
@@ -36,8 +37,8 @@ const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
 };
 
 /**
- * The parts of an object that a health script reads, and those by which a reader recognizes the object. Times are
- * replaced by a constant. Other parts change whenever the manager writes or calls AWS at another time.
+ * Reduces an object to the fields that Argo CD's health script reads, and to its name. The other fields and the times
+ * are left out, because they change whenever the manager writes or calls AWS at another time.
  */
 function essentialsOf({ apiVersion, kind, metadata, ...object }: KubeObject): string {
   const { name, namespace, generation } = metadata;

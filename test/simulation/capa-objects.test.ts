@@ -9,9 +9,9 @@ const ROLE = `${CLUSTER}-${WEB}_fargate`;
 const OURS = 'sigs.k8s.io/cluster-api-provider-aws-fargate';
 
 /**
- * Creates an object that Cluster API Provider AWS has reconciled. Its profile name is explicit, so objects of other
- * namespaces could have the same profile name. The control plane of the object is not ready. A user deletes the object
- * before this controller has seen it.
+ * Creates an AWSFargateProfile that Cluster API Provider AWS has reconciled, and that a user deletes before the manager
+ * has seen it. Two facts make its owner uncertain: the control plane is not ready, and the spec names the Fargate
+ * profile, as an AWSFargateProfile of another namespace could do too.
  */
 function deletedObjectOfCapa(): SimulatedWorld {
   const world = new SimulatedWorld();

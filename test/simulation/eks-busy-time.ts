@@ -3,8 +3,8 @@ import type { Emulator } from '../aws/emulator.ts';
 import { defaultAccount, defaultRegion } from '../aws/admin/admin.ts';
 
 /**
- * The total time that EKS needs to create, and the total time to delete, all Fargate profiles of one cluster. EKS
- * creates and deletes these Fargate profiles one after the other.
+ * The total times that EKS takes to create and to delete all Fargate profiles of one EKS cluster. EKS creates and
+ * deletes the Fargate profiles of a cluster one after the other.
  */
 export interface EksBusyTime {
   creating: Ms;

@@ -10,7 +10,6 @@ const TOOLS = { name: 'tools', region: REGION };
 const ALLOWED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/to*`;
 const ROLE = 'tools-default_web_fargate';
 
-/** Returns a world with an EKS cluster `tools` that no Cluster names. */
 function newWorld(): SimulatedWorld {
   const world = new SimulatedWorld();
   world.aws.admin.createCluster({ name: TOOLS.name });
@@ -22,7 +21,10 @@ const apply = (world: SimulatedWorld, name = 'web', spec: object = {}): void =>
 
 const role = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
 const eksProfile = (world: SimulatedWorld) => world.aws.admin.profiles().find(({ name }) => name === 'default_web');
-/** The calls to EKS and IAM; the account of the credentials is asked of STS. */
+/**
+ * The names of the calls to EKS and IAM. The list leaves out GetCallerIdentity, with which the manager asks STS for its
+ * account.
+ */
 const callsToEksAndIam = (world: SimulatedWorld): readonly string[] =>
   world.aws.admin
     .calls()
@@ -181,7 +183,10 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   const finalizers = (world: SimulatedWorld): readonly string[] =>
     world.object(CONTROL_PLANE, controlPlaneName)?.metadata.finalizers ?? [];
 
-  /** Returns a world with a Ready object in the EKS cluster, whose control plane became ready after that. */
+  /**
+   * Returns a simulation with a Ready AWSFargateProfile that names its EKS cluster in spec.eksCluster. Afterwards the
+   * control plane of the same EKS cluster became ready.
+   */
   async function joinedWorld(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();
     world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');

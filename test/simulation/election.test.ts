@@ -8,20 +8,20 @@ import { MINUTE, SECOND } from './world/cluster.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /**
- * The default of --leader-elect-lease-duration. LONGEST_RETRY is the default of --leader-elect-retry-period (2 s) with
- * the longest jitter.
+ * LEASE is the default of --leader-elect-lease-duration. LONGEST_RETRY is the default of --leader-elect-retry-period (2
+ * s) with the longest jitter.
  */
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
 const HOUR: Ms = 60 * MINUTE;
-/** The leader changes AWS only while its lease remains valid for at least this time. */
+/** The leader changes AWS only while its lease is valid for at least this much longer. */
 const MARGIN: Ms = 2 * SECOND;
 
 const LEASE_PATH = '/leases/capaf-leader-election';
 
 /**
- * Returns the times at which the given manager sent renewals of the Lease; renewals that the API server refused do not
- * count. With its first renewal, a manager creates the Lease or takes it over from another manager.
+ * Returns the times at which the given manager successfully created, took over or renewed the Lease. Renewals that the
+ * API server refused do not count.
  */
 const renewals = (world: SimulatedWorld, { name }: SimulatedManager): readonly Ms[] =>
   world.writes
@@ -32,8 +32,8 @@ const renewals = (world: SimulatedWorld, { name }: SimulatedManager): readonly M
     .map(({ at }) => at);
 
 /**
- * Creates nine IAM policies. A role with these nine policies and the policy of EKS has ten policies, the maximum that
- * IAM allows per role.
+ * Creates nine IAM policies, because attaching them keeps the leader busy in AWS for a while. Together with the policy
+ * for pod execution roles, a role then has ten policies, the maximum in IAM.
  */
 const policies = (world: SimulatedWorld): readonly string[] =>
   Array.from({ length: 9 }, (_, index) => world.aws.admin.putPolicy({ name: `policy-${index}` }));
@@ -41,7 +41,6 @@ const policies = (world: SimulatedWorld): readonly string[] =>
 const mutationsOf = (world: SimulatedWorld, { accessKeyId }: SimulatedManager) =>
   world.aws.admin.calls({ accessKeyId, mutates: true });
 
-/** Returns the number of AWS calls and of API server writes of one manager. */
 const countActions = (world: SimulatedWorld, manager: SimulatedManager): number =>
   world.aws.admin.calls({ accessKeyId: manager.accessKeyId }).length +
   world.writes.filter(({ from }) => from === manager.name).length;
@@ -57,7 +56,7 @@ describe('leader election', () => {
     expect(countActions(world, other), 'actions of the other manager').to.equal(0);
     world.delete('a');
     await world.clock.advance(5 * SECOND);
-    // A manager that stops aborts its open requests; `problems` would list an aborted renewal.
+    // A manager that stops aborts its open requests, and `problems` would list an aborted write as a problem.
     await world.until('no open write', () => world.writes.every(({ status }) => status !== undefined));
     await world.stop(leader);
     const ended = world.clock.now();
@@ -70,14 +69,15 @@ describe('leader election', () => {
   for (let seed = 1; seed <= 4; seed++)
     it(`stops a leader without API server from changing AWS after its lease (seed ${seed})`, async () => {
       const world = new SimulatedWorld({ seed, aws: { latencyMs: [SECOND, 4 * SECOND] } });
-      // The renew deadline is longer than its default, so that the leader still runs when its lease is about to expire.
+      // With a renew deadline that is longer than the default, the leader still runs when its lease is about to expire.
       // Then only the check of the lease before each AWS mutation stops the leader.
       const flags = ['--leader-elect', '--leader-elect-renew-deadline', '14s'];
       const leader = world.start(...flags);
       await world.clock.advance(SECOND);
-      // The wall clock of the second manager is wrong: one hour ahead, or one hour behind.
+      // The wall clock of the second manager is wrong by one hour, because leader election must not depend on equal
+      // clocks.
       const other = world.startSkewed(seed % 2 === 0 ? HOUR : -HOUR, ...flags);
-      // The leader now changes AWS for half a minute, without needing a request to the API server.
+      // The leader now changes AWS for half a minute, and needs no request to the API server during that time.
       for (const name of NAMES) world.applyWith(name, { roleAdditionalPolicies: policies(world) });
       await world.until('changes', () => mutationsOf(world, leader).length > NAMES.length);
       await world.clock.advance(world.random.next() * 4 * SECOND);
@@ -111,8 +111,8 @@ describe('leader election', () => {
     });
     world.apply('a');
     await world.clock.advance(5 * SECOND);
-    // The answer to the leader's status patch (write-ahead) arrives just before the lease expires. Then the leader
-    // renews its lease.
+    // The answer to the leader's status patch, which announces the create call to AWS, arrives just before the lease
+    // expires. So the leader does not send the create call. Then it renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();
     await world.until('the end of the pass', () => leader.logger.said('Pass dropped').length > 0, SECOND);

@@ -27,7 +27,7 @@ function recordCondition(world: SimulatedWorld, name: string, type: string): rea
   return history;
 }
 
-/** Returns, for each attempt, the time that passed between its end and the beginning of the next attempt. */
+/** Returns the time from the end of each attempt to the beginning of the next one. */
 const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
   ends.flatMap((end) => {
     const next = begins.find((begin) => begin > end);
@@ -35,8 +35,8 @@ const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
   });
 
 /**
- * Expects that the pauses between the attempts match the expected backoffs. A pause may be longer than its backoff: by
- * a tenth of the backoff (jitter), and by about 12 s, until a poll of the manager notices that the attempt failed.
+ * Expects the pauses between the attempts of the manager to be as long as the expected backoffs. A pause may be longer
+ * by a tenth (jitter), and by about 12 s until the manager's poll of AWS notices that the attempt failed.
  */
 function expectPauses(found: readonly Ms[], expected: readonly Ms[]): void {
   expect(found.length, `${found.join()} ms`).to.be.at.least(expected.length);

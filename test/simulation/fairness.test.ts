@@ -8,12 +8,12 @@ import { applyTo, countWithReason, createTenantCluster, isTenantReady, tenantPro
 
 const CREATE: Ms = MINUTE;
 const DELETE: Ms = MINUTE;
-/** How much longer than without the other tenant an object may take. */
+/** An AWSFargateProfile may take longer by this factor because of another tenant's AWSFargateProfiles. */
 const TOLERANCE = 1.2;
 const DEAD_REGION = 'ap-south-1';
 const HEALTHY: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
 
-/** 100 clusters in one namespace, which all are in the region whose EKS does not answer. */
+/** 100 Clusters in one namespace. They are all in the AWS region whose EKS does not answer. */
 const DEAD: readonly TenantCluster[] = Array.from({ length: 100 }, (_, index) => ({
   namespace: 'team-a',
   name: `dead-${index}`,
@@ -26,7 +26,7 @@ const newWorld = (): SimulatedWorld => {
   return world;
 };
 
-/** Creates 500 AWSFargateProfiles of team-a in the region whose EKS does not answer. */
+/** Creates 500 AWSFargateProfiles of team-a in an AWS region, and lets EKS in that region no longer answer. */
 function applyDeadObjects(world: SimulatedWorld): void {
   world.aws.admin.addFault({ kind: 'no-answer-before', operation: 'eks:*', region: DEAD_REGION });
   for (const cluster of DEAD) {
@@ -35,7 +35,7 @@ function applyDeadObjects(world: SimulatedWorld): void {
   }
 }
 
-/** Advances the clock until the condition holds, and returns how long that took. */
+/** Advances the virtual clock until the condition holds, and returns how long that took. */
 async function measure(world: SimulatedWorld, what: string, holds: () => boolean): Promise<Ms> {
   const since = world.elapsed;
   await world.until(what, holds, 30 * MINUTE);
@@ -90,7 +90,7 @@ describe('500 objects of one tenant in a region that does not answer', () => {
     world.start();
     applyDeadObjects(world);
     const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
-    // Ten workers wait ten seconds for each answer: 500 objects take 500 seconds.
+    // Ten workers each wait ten seconds for an answer of AWS, so 500 AWSFargateProfiles take 500 seconds.
     expect(told).to.be.at.most(600 * SECOND);
   }).timeout(60_000);
 });

@@ -9,7 +9,7 @@ const newCluster = (name: string): TenantCluster => ({ namespace: 'team-a', name
 const CLUSTERS: readonly TenantCluster[] = Array.from({ length: 40 }, (_, index) => newCluster(`cluster-${index}`));
 const LATE = newCluster('late');
 
-/** Starts a manager in a simulation with 41 clusters, in which EKS answers every call after 20 ms. */
+/** Starts a manager in a simulation with 41 Clusters. AWS answers every call after 20 ms. */
 async function startManager(): Promise<SimulatedWorld> {
   const world = new SimulatedWorld({ aws: { eks: { createMs: MINUTE, deleteMs: MINUTE }, latencyMs: [20, 20] } });
   for (const cluster of [...CLUSTERS, LATE]) createTenantCluster(world, cluster);
@@ -18,14 +18,13 @@ async function startManager(): Promise<SimulatedWorld> {
   return world;
 }
 
-/** Applies the same number of AWSFargateProfiles in each of the 40 clusters. */
 function applyToAll(world: SimulatedWorld, profilesEach: number): void {
   for (const cluster of CLUSTERS) {
     applyTo(world, cluster, ...Array.from({ length: profilesEach }, (_, index) => `${cluster.name}-${index}`));
   }
 }
 
-/** Waits until EKS has got a create for each of the clusters, and returns how long that took. */
+/** Waits until EKS has received CreateFargateProfile for each of the clusters, and returns how long that took. */
 async function timeOfFirstCreates(world: SimulatedWorld, clusters: readonly TenantCluster[]): Promise<Ms> {
   const since = world.elapsed;
   const isCreated = ({ namespace, name }: TenantCluster): boolean =>
@@ -45,8 +44,8 @@ describe('40 clusters with five new profiles each', () => {
     applyToAll(one, 1);
     applyToAll(five, 5);
     const alone = await timeOfFirstCreates(one, CLUSTERS);
-    // The manager begins with the objects that its watch lists first. From then on, the manager prefers the object that
-    // comes first in the queue of its EKS cluster.
+    // In each EKS cluster only one Fargate profile can be created at a time. The manager first reconciles the objects
+    // in the order of its watch. From then on, it prefers in each EKS cluster the object whose creation is next.
     expect(await timeOfFirstCreates(five, CLUSTERS)).to.be.at.most(2 * alone);
   }).timeout(60_000);
 
@@ -56,7 +55,8 @@ describe('40 clusters with five new profiles each', () => {
     await timeOfFirstCreates(busy, CLUSTERS);
     for (const world of [idle, busy]) applyTo(world, LATE, 'late');
     const alone = await timeOfFirstCreates(idle, [LATE]);
-    // A worker becomes free within the time of one pass.
+    // A worker of the manager becomes free when it ends a reconcile, so the first create for the new cluster may be
+    // later by that time.
     expect(await timeOfFirstCreates(busy, [LATE])).to.be.at.most(alone + 500);
   }).timeout(60_000);
 });

@@ -30,8 +30,8 @@ const trusting = (principalArn: string): string =>
   });
 
 /**
- * Returns a simulation in which the manager assumes two IAM roles in a chain. The control plane names the second role
- * as its identity.
+ * Returns a simulation in which the manager assumes two IAM roles in a chain: it assumes the first role with its own
+ * access key, and the second with the first. The control plane names the second role as its identity.
  */
 function worldWithRoles(): SimulatedWorld {
   const world = new SimulatedWorld();
@@ -67,7 +67,6 @@ describe('an identity', () => {
     expect(new Set(sessionsOf('second').map(({ principalArn }) => principalArn))).to.deep.equal(
       new Set([`arn:aws:sts::${ACCOUNT}:assumed-role/first/capaf-first`]),
     );
-    // The manager uses its own access key only to assume the first role.
     const own = calls.filter(({ accessKeyId }) => accessKeyId === manager.accessKeyId);
     expect(new Set(own.map(({ operation }) => operation))).to.deep.equal(new Set(['AssumeRole']));
     const others = new Set(

@@ -22,7 +22,6 @@ interface GroupParts {
   readonly metadata?: object;
 }
 
-/** Returns a world with an EKS cluster `tools` that no Cluster names, whose API server serves InstanceGroups. */
 function newWorld(): SimulatedWorld {
   const world = new SimulatedWorld();
   world.awsRegion = REGION;
@@ -56,7 +55,6 @@ const eventsOf = (world: SimulatedWorld): readonly string[] =>
     .filter(({ involvedObject }) => (involvedObject as { readonly kind?: string }).kind === 'InstanceGroup')
     .map(({ type, reason, message }) => `${String(type)} ${String(reason)}: ${String(message)}`);
 
-/** Waits until an event about the group begins with the given text. Returns all events about the group. */
 async function untilEvent(world: SimulatedWorld, beginning: string, count = 1): Promise<readonly string[]> {
   const found = (): boolean => eventsOf(world).filter((text) => text.startsWith(beginning)).length >= count;
   await world.until(`event ${beginning}`, found, MINUTE);
@@ -78,7 +76,10 @@ async function readyWorld(parts: GroupParts = {}): Promise<SimulatedWorld> {
   return world;
 }
 
-/** Creates in AWS what keiko makes of the group: a role without tags, and a profile with the tags of the group. */
+/**
+ * Creates in AWS the resources that keiko creates for the InstanceGroup: a role without tags, and a Fargate profile
+ * with the tags of the InstanceGroup.
+ */
 function createKeikoResources(world: SimulatedWorld, selectors: readonly object[] = SELECTORS): void {
   const { arn } = world.aws.admin.putRole({
     name: ROLE,
@@ -249,7 +250,8 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     remove(world);
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    // The garbage collector of Kubernetes removes the owner reference and its own finalizer.
+    // The garbage collector of Kubernetes would remove the owner reference and its own finalizer from the
+    // AWSFargateProfile. The simulation has none, so the test does this.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);
@@ -388,7 +390,10 @@ describe('an InstanceGroup that keiko has begun', () => {
   });
 });
 
-/** A sample of the fault grid (test/grid) for this kind. The controller of InstanceGroups calls the API server only. */
+/**
+ * Some of the AWS faults that the fault grid (test/grid) injects for AWSFargateProfiles. For an InstanceGroup a sample
+ * is enough, because its controller calls only the API server.
+ */
 describe('faults while an InstanceGroup is created and deleted', () => {
   const rows: readonly (readonly [operation: string, kind: FaultKind])[] = [
     ['CreateRole', '500-after'],

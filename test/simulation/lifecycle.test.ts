@@ -48,7 +48,7 @@ describe('the manager in a simulation', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  // With a lag of 12 s, the manager stops waiting for its watch to show the manager's own write, and reads the object
+  // If the watches lag by 12 s, the manager stops waiting until its watch shows its own write. It then reads the object
   // from the API server.
   for (const watchLag of [0, 0.6 * SECOND, 2.5 * SECOND, 12 * SECOND])
     it(`reads its own writes when watches lag by ${watchLag} ms`, async () => {
@@ -65,8 +65,8 @@ describe('the manager in a simulation', () => {
 
 describe('an object that is deleted during its first pass', () => {
   /**
-   * The moments in the first pass (reconcile) of an AWSFargateProfile at which the test deletes this AWSFargateProfile.
-   * The test deletes it as soon as one of its versions has the given property, before the pass continues.
+   * The moments in the first reconcile of an AWSFargateProfile at which the test deletes it. A moment is reached when a
+   * version of the object has the given property. The test deletes the object before the manager continues.
    */
   const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
     ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],

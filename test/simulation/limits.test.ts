@@ -11,7 +11,10 @@ const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/bound`;
 const LIMITS = ['--require-permissions-boundary=arn:aws:iam::*:policy/bound', '--allow-role-arn=none'];
 const NO_POLICY = '--allow-policy-arn=none';
 
-/** Replaces the running manager by one with these flags, and lets it compare all objects with AWS. */
+/**
+ * Replaces the running manager by a manager with these flags, and waits until it has compared all AWSFargateProfiles
+ * with AWS.
+ */
 async function restartWith(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
   for (const manager of world.managers) if (manager.ended === undefined) await world.stop(manager);
   world.start(...flags);

@@ -6,7 +6,7 @@ const PROFILE = { cluster: EKS_CLUSTER, name: 'default_web' };
 const THEIR_ROLE = 'arn:aws:iam::123456789012:role/theirs';
 
 /**
- * Starts a simulation in which another client of AWS creates a Fargate profile just before the manager sends
+ * Starts a simulation in which another AWS client creates a Fargate profile just before the manager sends
  * CreateFargateProfile with the same name.
  */
 async function startWithForeignCreate(): Promise<SimulatedWorld> {

@@ -10,7 +10,7 @@ const INTRUDER = 'intruder';
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
 const WEB_ROLE = `${CLUSTER}-default_web_fargate`;
 
-/** Another namespace of the API server, whose users write objects that name the EKS cluster of namespace `default`. */
+/** A second namespace of the API server. Its users write objects that name the EKS cluster of namespace `default`. */
 class Neighbour {
   private readonly world: SimulatedWorld;
 
@@ -42,7 +42,10 @@ class Neighbour {
     });
   }
 
-  /** Creates a Cluster of the same name, and a control plane that names the EKS cluster of namespace `default`. */
+  /**
+   * Creates in the second namespace a Cluster with the same name, and a control plane that names the EKS cluster of
+   * namespace `default`.
+   */
   createCluster({ ready }: { readonly ready: boolean }): void {
     const subnets = this.world.object('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`)?.['spec'];
     this.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
@@ -59,7 +62,6 @@ class Neighbour {
   }
 }
 
-/** The reason of the Ready condition. */
 function reasonOf(object: KubeObject | undefined): unknown {
   const { conditions = [] } = (object?.['status'] ?? {}) as {
     conditions?: readonly { type: string; reason: string }[];
@@ -148,7 +150,8 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.clock.advance(30 * MINUTE);
     expect(world.aws.admin.profiles()).to.deep.equal([taken, untagged]);
     expect(world.mutations()).to.deep.equal([]);
-    // The deletions wait: status records the profiles, and the profiles do not have the tag of this controller.
+    // The manager does not delete the AWSFargateProfiles yet: their status records the Fargate profiles, but these lack
+    // the manager's ownership tag.
     for (const name of ['theirs-0', 'theirs-1']) {
       neighbour.patch(PLURAL, name, { spec: { deletionPolicy: 'Retain' } });
       await world.until(`${name} gone`, () => neighbour.profile(name) === undefined);

@@ -4,7 +4,10 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, SECOND } from './world/cluster.ts';
 
 const PAUSED = 'cluster.x-k8s.io/paused';
-/** A time that is shorter than each poll interval and each backoff of the manager. */
+/**
+ * A time that is shorter than each poll interval and each backoff of the manager, so that only a watch event can cause
+ * a change within it.
+ */
 const AT_ONCE = SECOND / 2;
 
 const WAYS = [

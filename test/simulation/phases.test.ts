@@ -32,8 +32,8 @@ describe('kubectl describe shows', () => {
 });
 
 /**
- * Compares `kubectl describe` of the AWSFargateProfile with the golden text, applies the remedy that the text names,
- * and expects that the remedy helps.
+ * Compares the output of `kubectl describe` for an AWSFargateProfile in one situation with a golden file. Then applies
+ * the remedy that the output names, and expects that it helps.
  */
 async function expectPhase(phase: Phase): Promise<void> {
   const { name, options, until, remedy, endsAs } = phase;

@@ -22,7 +22,7 @@ const CUSTOM_ENDPOINT = {
   fips: true,
 };
 
-/** The ways in which a region becomes unusable for the manager, and usable again. */
+/** The ways in which an AWS region becomes unusable for the manager, and usable again. */
 const WAYS = [
   {
     what: 'that is not enabled in the account',
@@ -46,7 +46,10 @@ function restartWith(world: SimulatedWorld, endpoints: SimulatedWorld['endpoints
   world.start();
 }
 
-/** Moves the control plane to {@link REGION}. Returns a spec for an AWSFargateProfile with subnets there. */
+/**
+ * Returns a simulation whose control plane is in the region {@link REGION}, with the spec of an AWSFargateProfile that
+ * names subnets in this region.
+ */
 function worldInRegion(): { readonly world: SimulatedWorld; readonly spec: object } {
   const world = new SimulatedWorld();
   const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER, region: REGION });

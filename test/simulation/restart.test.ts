@@ -10,11 +10,11 @@ import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 const NAMES = ['a', 'b'];
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 
-/** How far the wall clock of a manager is ahead or behind in these tests, at most. */
+/** The largest difference between a manager's wall clock and the right time in these tests. */
 const LARGEST_SKEW: Ms = 60 * MINUTE;
-/** Short durations of creations and deletions in EKS, so that restarts of the manager more often happen during them. */
+/** Short times of creations and deletions in EKS, so that more restarts of the manager happen during one. */
 const QUICK: ConfigPatch = { eks: { createMs: [10 * SECOND, 30 * SECOND], deleteMs: [5 * SECOND, 20 * SECOND] } };
-/** Short durations in EKS, and an IAM that shows its changes only after seconds. */
+/** Short times of creations and deletions in EKS, and an IAM that shows its changes only after seconds. */
 const LAGGING: ConfigPatch = {
   ...QUICK,
   iam: { readAfterCreateMs: 2 * SECOND, readAfterDeleteMs: 2 * SECOND, trustVisibleToEksMs: 8 * SECOND },
@@ -32,7 +32,7 @@ function expectEachOnce(world: SimulatedWorld, names: readonly string[]): void {
 
 /**
  * Starts a manager, creates the AWSFargateProfile `a`, and kills the manager right after it has sent
- * CreateFargateProfile.
+ * CreateFargateProfile. The wall clock of the manager is wrong by `skew`.
  */
 async function killAfterCreate(world: SimulatedWorld, skew: Ms): Promise<void> {
   const isRequested = (): boolean => world.mutations().some(({ operation }) => operation === 'CreateFargateProfile');
@@ -42,7 +42,6 @@ async function killAfterCreate(world: SimulatedWorld, skew: Ms): Promise<void> {
   manager.kill();
 }
 
-/** Stops or kills the running manager, and starts a new manager. */
 async function restart(world: SimulatedWorld, how: 'stop' | 'kill', skew = 0): Promise<void> {
   const manager = world.managers.at(-1);
   if (manager !== undefined && how === 'stop') await world.stop(manager);
@@ -57,9 +56,8 @@ describe('a restarted manager', () => {
       const aWhile = (longest: number): Promise<void> => world.clock.advance(world.random.next() * longest);
       const restarts = async (): Promise<void> => {
         for (let count = 0; count < 3; count++) {
-          // Half of the restarts happen at most 2 s after the previous step of the test, during the first AWS calls of
-          // the manager. The other half happen at most 30 s after it, also while EKS creates or deletes Fargate
-          // profiles.
+          // Half of the restarts happen at most 2 s after the previous step of the test, during the manager's first AWS
+          // calls. The other half happen at most 30 s after it, also while EKS creates or deletes Fargate profiles.
           await aWhile(world.random.next() < 0.5 ? 2 * SECOND : 30 * SECOND);
           const skew = seed % 3 === 0 ? (2 * world.random.next() - 1) * LARGEST_SKEW : 0;
           await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill', Math.round(skew));
@@ -130,8 +128,8 @@ describe('a restarted manager', () => {
 describe('an object without AWS calls so far', () => {
   it('is deleted after its Cluster and control plane are gone', async () => {
     const world = new SimulatedWorld();
-    // The API server refuses the finalizer on the control plane, so the manager makes no AWS call for the
-    // AWSFargateProfile.
+    // The API server refuses the finalizer on the control plane. Without this finalizer, the manager makes no AWS call
+    // for the AWSFargateProfile.
     world.api.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('/awsmanagedcontrolplanes')
         ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: 'not now' })

@@ -9,7 +9,10 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const ROLE = 'shared-pods';
 
-/** Creates an AWSFargateProfile of a shard. Its name is the name of the shard, a hyphen and any text. */
+/**
+ * Creates an AWSFargateProfile for one of the managers. The part of the name before the hyphen becomes the watch-filter
+ * label, which selects the manager.
+ */
 function create(world: SimulatedWorld, name: string, spec: object = {}): void {
   const labels = { [FILTER]: name.split('-')[0] };
   world.create(PLURAL, {
@@ -19,8 +22,8 @@ function create(world: SimulatedWorld, name: string, spec: object = {}): void {
 }
 
 /**
- * A world with two managers: one for the objects with the watch filter `blue`, one for the objects with the watch
- * filter `green`.
+ * Returns a simulation with two managers. One reconciles the objects with the watch-filter label `blue`, the other
+ * those with the label `green`.
  */
 function newShards(): SimulatedWorld {
   const world = new SimulatedWorld({ aws: { latencyMs: 20, eks: { createMs: 2 * SECOND, deleteMs: 2 * SECOND } } });
@@ -30,7 +33,9 @@ function newShards(): SimulatedWorld {
 
 const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
 
-/** Records each moment at which EKS has a profile whose role is missing or has lost its policy. */
+/**
+ * Records each moment at which EKS has a Fargate profile whose pod execution role is missing or has lost its policy.
+ */
 function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
   const broken = new Set<string>();
   const { onChange } = world;
@@ -68,9 +73,9 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
-    // The first manager has found that no object uses the role, and begins to delete the role with a request to IAM
-    // that takes long. Before IAM carries out the request, an object of the second manager begins, and finds the role
-    // complete.
+    // The first manager has found that no object uses the role, and has sent the first request of its deletion, which
+    // IAM executes slowly. Before IAM executes it, the second manager finds the role complete and wants to use it for
+    // an object.
     it('do not use a role that the other one is deleting', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE });

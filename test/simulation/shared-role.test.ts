@@ -9,9 +9,9 @@ describe('a role shared by two objects', () => {
   it('is deleted when both objects are deleted, even if the first finalizer removal takes long', async () => {
     const names = ['a', 'b'];
     const world = new SimulatedWorld({ aws: { latencyMs: 5 } });
-    // While EKS creates a foreign Fargate profile, both AWSFargateProfiles wait, and have no Fargate profile in EKS
-    // yet. If they had Fargate profiles, EKS would delete one after the other, and the AWSFargateProfiles would not be
-    // deleted at the same time.
+    // While EKS creates a foreign Fargate profile, both AWSFargateProfiles wait without a Fargate profile of their own.
+    // With Fargate profiles, EKS would delete one after the other, and the deletions of the two objects would not
+    // overlap.
     world.aws.admin.putProfile({
       cluster: EKS_CLUSTER,
       name: 'theirs',

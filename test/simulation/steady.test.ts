@@ -7,7 +7,7 @@ import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 const NAMES = ['a', 'b', 'c'];
 const HOUR: Ms = 60 * MINUTE;
 const DAY: Ms = 24 * HOUR;
-/** The interval between two resyncs of the manager: the default of --sync-period. */
+/** The interval between two resyncs of an AWSFargateProfile: the default of --sync-period. */
 const RESYNC: Ms = 10 * MINUTE;
 
 /** Starts a manager, creates AWSFargateProfiles, and waits until they are Ready and have been resynced once. */
@@ -72,7 +72,8 @@ describe('a change that another client makes in AWS', () => {
     it(what, async () => {
       const world = new SimulatedWorld();
       await atRest(world);
-      // The profile alone is compared at every second resync, so one of the changes is made before such a resync.
+      // At every second resync the manager compares only the Fargate profile with AWS, and not the role. With three
+      // changes, at least one comes before such a resync.
       for (let round = 0; round < 3; round += 1) {
         await world.clock.advance(RESYNC);
         const { length } = world.mutations();

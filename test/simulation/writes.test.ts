@@ -5,7 +5,10 @@ import { SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import type { KubeWrite } from './world/trace.ts';
 
-/** A world in which EKS takes `createMs` for a creation and every call to AWS takes 20 ms. */
+/**
+ * Starts a manager in a simulation in which EKS takes `createMs` to create or delete a Fargate profile, and AWS answers
+ * each call after 20 ms.
+ */
 async function startManager(createMs: Ms): Promise<SimulatedWorld> {
   const world = new SimulatedWorld({ aws: { eks: { createMs, deleteMs: createMs }, latencyMs: [20, 20] } });
   world.start();
@@ -13,7 +16,7 @@ async function startManager(createMs: Ms): Promise<SimulatedWorld> {
   return world;
 }
 
-/** The writes about one AWSFargateProfile and its control plane, each as one line with its content in brief. */
+/** The manager's writes to the API server about one AWSFargateProfile and its control plane, in brief, one per line. */
 const linesFor = (world: SimulatedWorld, name: string): readonly string[] =>
   world.writes.filter((write) => isAbout(write, name)).map(describeWrite);
 
@@ -33,7 +36,10 @@ function describeWrite({ path, body }: KubeWrite): string {
   return `metadata ${Object.keys(metadata).toSorted().join(', ')}`;
 }
 
-/** The reason of Ready; without conditions, the fields that are recorded before a change in AWS. */
+/**
+ * A status patch in brief: the reason of the condition Ready, or without conditions the names of the patched fields.
+ * The manager writes a patch without conditions before it changes AWS.
+ */
 function describeStatus(status: Readonly<Record<string, unknown>>): string {
   const conditions = Array.isArray(status['conditions']) ? status['conditions'].map(asRecord) : [];
   const ready = conditions.find(({ type }) => type === 'Ready');
@@ -49,17 +55,17 @@ describe('the writes to the API server', () => {
     await world.ready('a');
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'a')).to.deep.equal([
-      // From now on the API server keeps a deleted object until AWS has nothing of it.
+      // With this finalizer, the API server keeps a deleted object until its AWS resources are deleted.
       'metadata annotations, finalizers, labels, ownerReferences',
-      // Once for all profiles of a cluster.
+      // The manager writes the finalizer once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The location, when EKS has shown the cluster and before AWS is changed.
+      // The annotation records region and account, after EKS has shown the cluster and before the manager changes AWS.
       'metadata annotations',
-      // Names, policies and tag keys, before the role is created.
+      // The patch records the names, policies and tag keys before the manager creates the role.
       'status account, eksClusterName, profileName, region, role, tagKeys',
-      // Before the profile is created.
+      // This patch comes before CreateFargateProfile.
       'status createRequestedAt',
-      // For users.
+      // The writes from here on tell the user about the progress.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',

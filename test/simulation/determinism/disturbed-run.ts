@@ -4,8 +4,9 @@ import { SECOND } from '../world/cluster.ts';
 const NAMES = ['a', 'b', 'c'];
 
 /**
- * Runs a simulation with many disturbances and returns its trace. The disturbances are failing AWS calls and API server
- * requests, a leader that cannot reach the API server, and a killed manager.
+ * Runs a simulation with many disturbances, and returns its trace: a text with all AWS calls and API server writes. The
+ * disturbances are failing AWS calls and API server requests, a leader that cannot reach the API server, and a killed
+ * manager.
  */
 export async function runWithDisturbances(seed: number): Promise<string> {
   const world = new SimulatedWorld({ seed, aws: { iam: { readAfterCreateMs: 2 * SECOND } } });

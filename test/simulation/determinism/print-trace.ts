@@ -1,12 +1,12 @@
 // This script prints the trace of a simulation with the given seed. It runs in a new process, in which nothing is
-// loaded or cached yet. On standard error it lists everything outside the simulation that the run waits for: files,
-// sockets and real timers.
+// loaded or cached yet. On standard error it lists the files, sockets and real timers for which the run has waited,
+// because a simulation must not depend on anything outside the process.
 import { createHook } from 'node:async_hooks';
 import { runWithDisturbances } from './disturbed-run.ts';
 
 /**
- * Types of async resources in Node.js that need nothing outside the process. RANDOMBYTESREQUEST comes from the AWS SDK,
- * which puts random invocation ids into request headers.
+ * The types of async resources of Node.js that need nothing outside the process. RANDOMBYTESREQUEST comes from the AWS
+ * SDK, which puts random invocation ids into request headers.
  */
 const HARMLESS = ['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST'];
 

@@ -20,8 +20,8 @@ const noFaults = (world: SimulatedWorld): void => world.aws.admin.clearFaults();
 const allowAll = (world: SimulatedWorld): void => world.aws.admin.allow();
 
 /**
- * Starts a manager that resyncs every AWSFargateProfile once a minute, and waits until an AWSFargateProfile has been
- * Ready for five minutes.
+ * Starts a manager that compares every AWSFargateProfile with AWS once a minute, and waits until an AWSFargateProfile
+ * has been Ready for five minutes.
  */
 async function watched(world: SimulatedWorld): Promise<void> {
   world.start('--sync-period', '1m');
@@ -30,7 +30,7 @@ async function watched(world: SimulatedWorld): Promise<void> {
   await world.clock.advance(5 * MINUTE);
 }
 
-/** Situations in which AWS answers with an error or does not answer. */
+/** Situations in which AWS answers the manager with an error, or does not answer. */
 export const AWS: readonly Phase[] = [
   {
     name: 'sdk-refused',

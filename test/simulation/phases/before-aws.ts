@@ -26,14 +26,14 @@ const WEBHOOK_DOWN =
   'no endpoints available for service "capa-webhook-service"';
 
 /**
- * The error of the API server when an admission webhook for AWSFargateProfile is registered, but no manager serves this
- * webhook: Cluster API Provider AWS serves it only if a feature gate is enabled.
+ * The error of the API server when Cluster API Provider AWS has registered an admission webhook for AWSFargateProfile,
+ * but does not serve it because its feature gate is off.
  */
 const CAPA_LEFT_BEHIND =
   'Internal error occurred: failed calling webhook "default.awsfargateprofile.infrastructure.cluster.x-k8s.io": ' +
   'failed to call webhook: the server could not find the requested resource';
 
-/** Situations that the manager detects before it makes its first AWS call for an AWSFargateProfile. */
+/** Situations in which the manager makes no AWS call yet for an AWSFargateProfile. */
 export const BEFORE_AWS: readonly Phase[] = [
   {
     name: 'cluster-without-control-plane',
@@ -160,7 +160,7 @@ export const BEFORE_AWS: readonly Phase[] = [
     arrange: async (world) => {
       await startUntilReady(world);
       refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN);
-      // The manager tries to restore the label cluster.x-k8s.io/cluster-name, but the API server refuses its patch.
+      // The manager tries to restore the label cluster.x-k8s.io/cluster-name, but the API server refuses the patch.
       patchWeb(world, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
     },
     until: ['Stalled', 'True', 'APIServerRefused'],

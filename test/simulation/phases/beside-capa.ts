@@ -19,7 +19,10 @@ const GATE_OFF =
   `Internal error occurred: failed calling webhook "${WEBHOOK}": ` +
   'failed to call webhook: the server could not find the requested resource';
 
-/** Starts a manager with the keeper of the CRD, and waits until the AWSFargateProfile is Ready. */
+/**
+ * Starts a manager with --manage-crd, which repairs the CRD if Cluster API Provider AWS replaces it. Waits until the
+ * AWSFargateProfile is Ready.
+ */
 async function startKeeperUntilReady(world: SimulatedWorld): Promise<void> {
   for (const kind of [CRD_KIND, CONFIG_MAPS, ...CONFIGURATIONS]) world.api.serve(kind);
   world.start('--manage-crd');

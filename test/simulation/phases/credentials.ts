@@ -23,7 +23,7 @@ const named = (world: SimulatedWorld, kind: string, name: string): void =>
 
 /**
  * Creates an AWSClusterStaticIdentity and names it in the control plane. The Secret of the identity contains the given
- * access key; undefined: a new access key of the default AWS account.
+ * access key; default: a new access key of the default AWS account.
  */
 function withStatic(world: SimulatedWorld, keys: Keys = goodKeys(world)): void {
   putStaticIdentity(world, keys);

@@ -35,7 +35,7 @@ async function readyAndDeleted(
   world.delete(WEB);
 }
 
-/** Situations of an AWSFargateProfile that is being deleted, and what can prevent its deletion. */
+/** Situations of an AWSFargateProfile that is being deleted, including problems that block the deletion. */
 export const DELETION: readonly Phase[] = [
   {
     name: 'deleted-while-creating',

@@ -7,7 +7,10 @@ import { goodKeys, putStaticIdentity, serveIdentities } from './identity-objects
 
 const TOOLS = { name: 'tools', region: 'us-east-1' };
 
-/** Starts a manager that allows the EKS cluster `tools`, and creates an object in it that names no Cluster. */
+/**
+ * Starts a manager that may use the EKS cluster `tools`. Creates an AWSFargateProfile that names this EKS cluster and
+ * no Cluster.
+ */
 function startInTools(
   world: SimulatedWorld,
   eksCluster: { readonly name: string; readonly region?: string; readonly identityRef?: object } = TOOLS,
@@ -16,7 +19,7 @@ function startInTools(
   world.applyWith(WEB, { clusterName: undefined, eksCluster });
 }
 
-/** Situations of an object in an EKS cluster that Cluster API does not manage. */
+/** Situations of an AWSFargateProfile in an EKS cluster that Cluster API does not manage. */
 export const EKS_CLUSTERS: readonly Phase[] = [
   {
     name: 'eks-cluster-creating',

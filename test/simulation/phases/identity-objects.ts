@@ -34,13 +34,12 @@ export function putSecret(world: SimulatedWorld, keys: Keys): void {
   else world.api.storage.mergePatch(kind, key, secret);
 }
 
-/** Creates the AWSClusterStaticIdentity `team-a`, whose Secret contains the given access key. */
+/** Creates the AWSClusterStaticIdentity `team-a` with a Secret that contains the given access key. */
 export function putStaticIdentity(world: SimulatedWorld, keys: Keys): void {
   serveIdentities(world);
   put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
   putSecret(world, keys);
 }
 
-/** A new access key of the account. */
 export const goodKeys = (world: SimulatedWorld, account: string = ACCOUNT): Keys =>
   world.aws.admin.registerKey({ account });

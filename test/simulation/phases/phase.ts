@@ -5,7 +5,7 @@ import { changeRole } from '../../aws/model/iam/role-changes.ts';
 import type { SimulatedWorld, SimulationOptions } from '../world/simulated-world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
 
-/** Name of the AWSFargateProfile that the tests bring into each situation. */
+/** The name of the AWSFargateProfile that the tests bring into each situation. */
 export const WEB = 'web';
 export const PROFILE = `default_${WEB}`;
 export const ROLE = `${CLUSTER}-default_${WEB}_fargate`;
@@ -16,45 +16,44 @@ export const HOUR: Ms = 60 * MINUTE;
 
 /** A situation of an AWSFargateProfile that a user sees with `kubectl describe`, and the remedy for it. */
 export interface Phase {
-  /** Name of the file with the golden text, without the extension `.golden`. */
+  /** The name of the golden file with the output of `kubectl describe`, without the extension `.golden`. */
   readonly name: string;
   /** The title of the mocha test. It completes the sentence "kubectl describe shows …". */
   readonly title: string;
   readonly options?: SimulationOptions;
-  /** Brings the AWSFargateProfile {@link WEB} into the situation, and starts the manager. */
+  /** Starts the manager, and brings the AWSFargateProfile {@link WEB} into the situation. */
   readonly arrange: (world: SimulatedWorld) => void | Promise<void>;
-  /** The condition that the AWSFargateProfile has when it is in the situation. The test waits for this condition. */
+  /** The condition by which the test recognizes that the AWSFargateProfile is in the situation. */
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
-   * How long the test leaves the AWSFargateProfile in the situation before it compares the golden text. The default is
-   * one hour: users notice such problems late, and the manager must not repeat its Events within this hour.
+   * How long the test leaves the AWSFargateProfile in the situation before it compares the output with the golden file.
+   * The default is one hour, because users notice problems late. The manager must not repeat its Events within this
+   * hour.
    */
   readonly readAfter?: Ms;
-  /** Applies the remedy that the golden text names; undefined: the situation passes without user action. */
+  /** Applies the remedy that the golden text names; undefined: the situation ends without a user. */
   readonly remedy?: (world: SimulatedWorld) => void | Promise<void>;
   /**
-   * The expected state of the AWSFargateProfile after the remedy. The default is `Ready`, or `gone` for an
-   * AWSFargateProfile that is being deleted. With `nothing`, the test deletes the AWSFargateProfile without waiting for
-   * a state.
+   * The expected state of the AWSFargateProfile after the remedy. The default is `Ready`, or `gone` if the
+   * AWSFargateProfile is being deleted. With `nothing`, the test expects no state and deletes the AWSFargateProfile.
    */
   readonly endsAs?: 'Ready' | 'gone' | 'nothing';
 }
 
 /**
- * A time that is long enough for one pass (one reconcile) and its Events, and shorter than any creation or deletion of
- * a Fargate profile.
+ * A time that is long enough for one reconcile and its Events, and shorter than the creation or deletion of any Fargate
+ * profile.
  */
 export const AT_ONCE: Ms = 2 * SECOND;
 
-/** Whether the AWSFargateProfile {@link WEB} has the condition of the phase. */
 export function isInPhase(world: SimulatedWorld, { until: [type, status, reason] }: Phase): boolean {
   const found = world.condition(WEB, type);
   return found?.status === status && (reason === undefined || found.reason === reason);
 }
 
 /**
- * Brings the AWSFargateProfile {@link WEB} into the phase, and leaves it there for {@link Phase.readAfter}, at most
- * `limit`.
+ * Brings the AWSFargateProfile {@link WEB} into the situation, and leaves it there for the time {@link
+ * Phase.readAfter}, but at most for the time `limit`.
  */
 export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
   const { arrange, until, readAfter = HOUR } = phase;
@@ -68,13 +67,11 @@ export const patchCluster = (world: SimulatedWorld, change: object): void => wor
 export const patchControlPlane = (world: SimulatedWorld, change: object): void =>
   world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, change);
 
-/** Starts the manager and creates the AWSFargateProfile {@link WEB}. */
 export function startAndApply(world: SimulatedWorld, spec: object = {}): void {
   world.start();
   world.applyWith(WEB, spec);
 }
 
-/** Starts the manager, creates the AWSFargateProfile {@link WEB} and waits until it is Ready. */
 export async function startUntilReady(world: SimulatedWorld, spec: object = {}): Promise<void> {
   startAndApply(world, spec);
   await world.ready(WEB);
@@ -84,14 +81,14 @@ export async function startUntilReady(world: SimulatedWorld, spec: object = {}):
 
 const HELD = 'test.example.com/held';
 
-/** Adds a foreign finalizer to an object and then deletes it, so that the object stays with a deletionTimestamp. */
+/** Adds a test finalizer to an object and then deletes the object, so that it stays with a deletionTimestamp. */
 export function deleteHeld(world: SimulatedWorld, plural: string, name: string): void {
   const finalizers = world.object(plural, name)?.metadata.finalizers ?? [];
   world.patch(plural, name, { metadata: { finalizers: [...finalizers, HELD] } });
   world.remove(plural, name);
 }
 
-/** Removes the foreign finalizers that {@link deleteHeld} has added to Clusters and control planes. */
+/** Removes the test finalizers that {@link deleteHeld} has added to Clusters and control planes. */
 export function removeHeldFinalizers(world: SimulatedWorld): void {
   for (const plural of ['clusters', 'awsmanagedcontrolplanes']) {
     for (const { metadata } of world.objects(plural)) {
@@ -125,7 +122,7 @@ export const FORBIDDEN =
   'awsfargateprofiles.infrastructure.cluster.x-k8s.io "web" is forbidden: User "system:serviceaccount:capaf-system:capaf-manager" ' +
   'cannot patch resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" in the namespace "default"';
 
-/** Makes the API server refuse every later PATCH request whose path matches the given pattern. */
+/** Makes the API server refuse every later PATCH request whose path matches the pattern. */
 export function refusePatches(world: SimulatedWorld, of: RegExp, code: 403 | 409 | 500, message: string): void {
   const reason = { 403: 'Forbidden', 409: 'Conflict', 500: 'InternalError' }[code];
   world.api.intercept = ({ method, path }) =>
@@ -138,11 +135,10 @@ export const acceptPatches = (world: SimulatedWorld): void => {
   world.api.intercept = () => undefined;
 };
 
-/** Makes the API server serve the kind Cluster. */
 export const serveClusters = (world: SimulatedWorld): void =>
   world.api.serve({ group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', versions: ['v1beta2'] });
 
-/** Changes an IAM role as a user of the AWS console does. */
+/** Changes an IAM role without the manager, as a user of the AWS console does. */
 export function changeRoleByHand(world: SimulatedWorld, name: string, change: Parameters<typeof changeRole>[2]): void {
   const role = world.aws.model.state.account(ACCOUNT, 'aws').roles.get(name.toLowerCase());
   if (role === undefined) throw new Error(`there is no role ${name}`);

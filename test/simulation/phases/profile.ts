@@ -25,13 +25,13 @@ const noFailures = (world: SimulatedWorld): void => world.aws.admin.clearPlanned
 
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 
-/** Replaces the tags of the Fargate profile, as a user of the AWS console does. */
+/** Replaces the tags of the Fargate profile without the manager, as a user of the AWS console does. */
 const setTagsByHand = (world: SimulatedWorld, tags: Readonly<Record<string, string>>): void =>
   world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags });
 
 /**
- * Creates an AWSFargateProfile and waits until it is Ready. Then stops the manager, removes the status of the
- * AWSFargateProfile, changes its spec, and starts a new manager.
+ * Creates an AWSFargateProfile and waits until it is Ready. While no manager runs, removes its status and changes its
+ * spec. Then starts a new manager.
  */
 async function withoutStatus(world: SimulatedWorld, spec: object): Promise<void> {
   await startUntilReady(world);

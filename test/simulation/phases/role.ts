@@ -27,7 +27,10 @@ const NOBODY = '{"Version":"2012-10-17","Statement":[]}';
 const MISCONFIGURED =
   'error:InvalidParameterException:Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
 
-/** Renews the access entry of the role and says so in an annotation, as RoleRecreated asks for. */
+/**
+ * Does the remedy for the condition reason RoleRecreated: creates the access entry of the role anew, and confirms this
+ * with an annotation on the AWSFargateProfile.
+ */
 function renewAccessEntry(world: SimulatedWorld, role: string): void {
   const { id, arn } =
     world.aws.admin.roles().find(({ name }) => name === role) ?? expect.fail(`there is no role ${role}`);

@@ -5,17 +5,19 @@ import { SimulatedTeardown } from './simulated-teardown.ts';
 import { SECOND } from '../world/cluster.ts';
 
 /**
- * How much longer a teardown may take when the manager is killed. The new manager lists all objects when it starts, so
- * it continues at once.
+ * How much longer the deletion of a whole cluster may take if the manager is killed. The new manager lists all objects
+ * when it starts, so it continues at once.
  */
 const LONGEST_DELAY: Ms = 3 * SECOND;
 
 interface TeardownRun {
-  /** Time from the deletion of the Cluster to the end of its teardown. */
+  /**
+   * The time from the deletion of the Cluster until the Cluster, its AWSFargateProfiles and its EKS cluster are gone.
+   */
   readonly duration: Ms;
   /**
-   * How many moments there are at which a kill makes the manager lose an answer, and how many at which it loses a
-   * request.
+   * The number of moments at which the test can kill the manager, by the loss: the `answer` to a change, or the
+   * `request` for a change.
    */
   readonly killPoints: Readonly<Record<SimulatedKillPoint['lost'], number>>;
 }

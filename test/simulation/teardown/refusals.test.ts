@@ -8,12 +8,10 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 import { CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
 
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
-/** A time that is longer than the manager waits between two attempts. */
+/** A time that is longer than the manager waits between two attempts of a refused request. */
 const SOON: Ms = 20 * SECOND;
 
-/**
- * Makes the API server refuse every later request with the given HTTP method and a path that matches the given pattern.
- */
+/** Makes the API server refuse every later request with this HTTP method and a path that matches the pattern. */
 function refuseRequests(
   world: SimulatedWorld,
   method: TransportRequest['method'],
@@ -33,8 +31,8 @@ const acceptRequests = (world: SimulatedWorld): void => {
 };
 
 /**
- * Lists the events with the reason APIServerRefused, as `<kind> <name>: <message>` with the kind and the name of the
- * involved object.
+ * Lists the Events with the reason APIServerRefused, as `<kind> <name>: <message>` with the kind and name of the object
+ * that the Event is about.
  */
 const listRefusals = (world: SimulatedWorld): readonly string[] =>
   world

@@ -17,11 +17,11 @@ const CONTROL_PLANE = `${CLUSTER}-control-plane`;
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
 const SHARED_ROLE = 'shared-pods';
 const FOREIGN_ROLE = 'brought-along';
-/** How long after a change the simulated Cluster API controllers react. */
+/** The time after a change at which the simulated controllers of Cluster API react. */
 const REACTION: Ms = 10;
 /**
- * How long the simulated Cluster API Provider AWS waits until it retries, after EKS has refused to delete the EKS
- * cluster.
+ * The time after which the simulated Cluster API Provider AWS calls DeleteCluster again, when EKS has refused the
+ * deletion.
  */
 const BACKOFF: Ms = 500;
 
@@ -40,11 +40,12 @@ const OBJECTS: TeardownObjects = {
 };
 
 /**
- * When the test kills the manager. The moments are counted from 1, beginning with the deletion of the Cluster:
- * - lost `answer`: after AWS or the API server has carried out the n-th change for the manager, which never gets the
- *   answer;
- * - lost `request`: before the n-th change in AWS; the request for this change never reaches AWS.
- * A kill after a read is not tested: it leaves the same state as a kill after the last change before this read.
+ * The moment at which the test kills the manager. The moments are counted from 1, beginning with the deletion of the
+ * Cluster:
+ * - lost `answer`: after AWS or the API server has executed the n-th change of the manager, but before the manager gets
+ * the answer;
+ * - lost `request`: before AWS executes the manager's n-th request for a change, which never reaches AWS.
+ * A kill after a read is not tested, because it leaves the same state as a kill after the last change before this read.
  */
 export interface SimulatedKillPoint {
   readonly lost: 'answer' | 'request';
@@ -52,9 +53,9 @@ export interface SimulatedKillPoint {
 }
 
 /**
- * A simulated teardown of a cluster with four AWSFargateProfiles: two share an IAM role, one has its own role, and one
- * uses a role that the manager does not own. The test also does what Cluster API's core manager and Cluster API
- * Provider AWS do in a teardown, and records what happens.
+ * A simulated deletion of a Cluster with four AWSFargateProfiles: two share an IAM role, one has its own role, and one
+ * uses a role that the manager does not own. The class also does the work of Cluster API's core manager and of Cluster
+ * API Provider AWS, and records what goes wrong.
  */
 export class SimulatedTeardown {
   readonly world = new SimulatedWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } });
@@ -62,7 +63,7 @@ export class SimulatedTeardown {
   readonly #events: ReceivedEvent[] = [];
   readonly #snapshots: AccountSnapshot[] = [];
   readonly #violations = new Set<string>();
-  /** How many times so far a kill could have made the manager lose an answer, and how many times a request. */
+  /** The number of moments so far at which a kill could have made the manager lose an answer, or a request. */
   readonly killPoints = { answer: 0, request: 0 };
   readonly #killPoint: SimulatedKillPoint | undefined;
   #isDeleting = false;
@@ -91,7 +92,7 @@ export class SimulatedTeardown {
     await this.world.ready(...OBJECTS.profiles.map(({ object }) => object));
   }
 
-  /** Deletes the Cluster, waits until the teardown has ended, and returns the duration of the teardown. */
+  /** Deletes the Cluster, waits until it and all its objects are gone, and returns how long that took. */
   async deleteCluster(): Promise<Ms> {
     const { world } = this;
     const since = world.elapsed;
@@ -103,7 +104,7 @@ export class SimulatedTeardown {
     return world.elapsed - since;
   }
 
-  /** Returns everything that was wrong at some moment of the teardown. */
+  /** Returns descriptions of everything that was wrong at some moment of the deletion of the Cluster. */
   violations(): readonly string[] {
     const removals = removalsIn({ name: CLUSTER, namespace: NAMESPACE }, this.#events);
     return [
@@ -113,8 +114,8 @@ export class SimulatedTeardown {
   }
 
   /**
-   * Counts a moment at which the manager can be killed. If the test has chosen this moment, kills the manager, starts a
-   * new manager and returns true.
+   * Counts a moment at which the test can kill the manager. If this is the chosen moment, kills the manager, starts a
+   * new one and returns true.
    */
   #countKillPoint(lost: SimulatedKillPoint['lost']): boolean {
     this.killPoints[lost] += 1;
@@ -134,7 +135,7 @@ export class SimulatedTeardown {
   }
 
   /**
-   * Records a violation when an AWS call changes an IAM role that a Fargate profile still uses, or a resource that the
+   * Records a violation if an AWS call changes an IAM role that a Fargate profile still uses, or a resource that the
    * manager does not own.
    */
   #checkMutation({ operation, nouns }: CallRecord): void {
@@ -170,7 +171,7 @@ export class SimulatedTeardown {
     if (kind.plural === 'clusters' || kind.plural === 'awsmanagedcontrolplanes') this.#scheduleOthers(REACTION);
   }
 
-  /** Runs the simulated Cluster API controllers once, after a delay. */
+  /** Runs the simulated controllers of Cluster API once, after a delay. */
   #scheduleOthers(after: Ms): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -194,8 +195,8 @@ export class SimulatedTeardown {
   }
 
   /**
-   * Deletes the EKS cluster, and then removes the finalizer of Cluster API Provider AWS from the control plane. While
-   * the EKS cluster has Fargate profiles, EKS refuses its deletion, and the simulated controller retries later.
+   * Deletes the EKS cluster, and then removes the finalizer of Cluster API Provider AWS from the control plane. EKS
+   * refuses the deletion of a cluster with Fargate profiles. In this case the simulated controller tries again later.
    */
   #deleteEksCluster(finalizers: readonly string[] = []): void {
     if (!finalizers.includes(CAPA_FINALIZER)) return;

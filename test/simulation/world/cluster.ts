@@ -9,7 +9,6 @@ export const NAMESPACE = 'default';
 export const CLUSTER = 'prod';
 export const EKS_CLUSTER = 'default_prod-control-plane';
 
-/** The spec.controlPlaneRef of the Cluster. */
 export const CONTROL_PLANE_REF = {
   apiGroup: 'controlplane.cluster.x-k8s.io',
   kind: 'AWSManagedControlPlane',

@@ -1,17 +1,17 @@
 /**
- * A connection from a manager to the API server or to AWS. While a test interrupts the connection, the data on it
- * waits, and neither side gets an error.
+ * A connection from a manager to the API server or to AWS. While a test interrupts the connection, its data waits, and
+ * neither side gets an error.
  */
 export class Connection {
   private readonly gone = new AbortController();
   private open: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
-  /** A signal that aborts when the process of the manager is killed. */
+  /** A signal that aborts when the test kills the manager. */
   get killed(): AbortSignal {
     return this.gone.signal;
   }
 
-  /** Interrupts the connection: data that is on its way or sent later waits until {@link restore} is called. */
+  /** Interrupts the connection. Data that is on its way or sent later waits until the test calls {@link restore}. */
   cut(): void {
     this.open ??= Promise.withResolvers<void>();
   }
@@ -22,14 +22,15 @@ export class Connection {
     this.open = undefined;
   }
 
-  /** Closes the connection for good. The server sees that the connection is closed. */
+  /** Closes the connection for good. The server notices this, and ends the watches that the manager had opened. */
   kill(): void {
     this.cut();
     this.gone.abort(new Error('the process was killed'));
   }
 
   /**
-   * Resolves when the connection is not interrupted. If the given AbortSignal aborts earlier, throws its abort reason.
+   * Resolves as soon as the connection is not interrupted.
+   * @throws the abort reason of the given signal, if the signal aborts before
    */
   async untilOpen(signal: AbortSignal | undefined): Promise<void> {
     while (this.open !== undefined) {

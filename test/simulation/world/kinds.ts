@@ -12,8 +12,8 @@ import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The kinds that the fake API server serves. Only for AWSFargateProfile does it know the schema of the CRD, by which it
- * prunes unknown fields and sets defaults.
+ * The kinds that the fake API server serves. For AWSFargateProfile it also applies the schema of the CRD: it prunes
+ * unknown fields and sets defaults. It accepts the objects of the other kinds as they are.
  */
 export const KINDS: readonly FakeKind[] = [
   { group: GROUP, plural: PLURAL, kind: KIND, versions: [VERSION], prepare: ownSchema() },
@@ -26,7 +26,7 @@ export const KINDS: readonly FakeKind[] = [
   },
 ];
 
-/** The kind of keiko's instance-manager. The fake API server serves it only if the test says so. */
+/** The kind InstanceGroup of keiko's instance-manager. The fake API server serves it only if the test says so. */
 export const INSTANCE_GROUPS: FakeKind = {
   group: INSTANCE_GROUP_GROUP,
   plural: INSTANCE_GROUP_PLURAL,
@@ -38,7 +38,7 @@ function ownSchema(): (object: Json) => Json {
   const version = crd.spec.versions.find(({ name }) => name === VERSION);
   if (version === undefined) throw new Error(`the CRD has no version ${VERSION}`);
   const { properties = {} } = version.schema.openAPIV3Schema;
-  // An API server never prunes apiVersion, kind and metadata, whatever the schema of the CRD says.
+  // The API server never prunes apiVersion, kind and metadata, whatever the schema of the CRD says.
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...own } = properties;
   return (object) => {
     const { apiVersion, kind, metadata, ...rest } = object;
@@ -46,10 +46,7 @@ function ownSchema(): (object: Json) => Json {
   };
 }
 
-/**
- * Applies the structural schema of a CRD to a value, as the API server does at each write: prunes unknown fields and
- * sets defaults.
- */
+/** Prunes unknown fields and sets defaults by the structural schema of a CRD, as the API server does at each write. */
 function admit(value: unknown, schema: OpenApi): unknown {
   if (Array.isArray(value)) {
     const { items } = schema;

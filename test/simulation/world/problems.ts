@@ -7,7 +7,10 @@ import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { formatTrace } from './trace.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
-/** Lists failed AWS calls, refused writes to the API server, Events of type Warning, logged errors, and panics. */
+/**
+ * Lists everything that must not occur in a simulation without disturbances: failed AWS calls, refused writes to the
+ * API server, Events of type Warning, logged errors and panics.
+ */
 export function findProblems(world: SimulatedWorld): readonly string[] {
   return [
     ...findFailedCalls(world),
@@ -18,7 +21,7 @@ export function findProblems(world: SimulatedWorld): readonly string[] {
   ];
 }
 
-/** Lists the AWS calls that failed or got no answer, except reads of a resource that does not exist. */
+/** Lists the AWS calls that failed or got no answer. A read of a resource that does not exist is no failure. */
 function findFailedCalls({ aws }: SimulatedWorld): readonly string[] {
   return aws.admin
     .calls()
@@ -32,14 +35,12 @@ function findFailedCalls({ aws }: SimulatedWorld): readonly string[] {
 const isAbsence = (errorCode: string): boolean =>
   errorCode === 'ResourceNotFoundException' || errorCode === 'NoSuchEntity';
 
-/** Lists the writes that the API server refused or did not answer. */
 function findRefusedWrites({ writes }: SimulatedWorld): readonly string[] {
   return writes
     .filter(({ status }) => status === undefined || status >= 300)
     .map(({ method, path, body, status = 'no answer' }) => `${method} ${path} ${body}: ${status}`);
 }
 
-/** Lists the Events of type Warning as `reason: message`. */
 export function listWarnings(world: SimulatedWorld): readonly string[] {
   return world
     .objects('events')
@@ -74,12 +75,12 @@ export function findActionsAfterExit({ managers, writes, aws, startedAt }: Simul
   });
 }
 
-/** How many characters of a line of the trace an error message shows at most. */
+/** The largest number of characters that an error message shows of one line of the trace. */
 const LONGEST_LINE = 300;
 
 /**
- * Lists the objects, the newest lines of the trace and the newest log lines, for the error message of a test that waits
- * too long.
+ * Lists the objects, the newest requests of the managers and the newest log lines, for the error message of a test that
+ * has waited too long.
  */
 export function describeWorld(world: SimulatedWorld): string {
   const objects = world.objects(PLURAL).map((object) => {
@@ -106,7 +107,7 @@ export function describeWorld(world: SimulatedWorld): string {
   return [...objects, 'done last:', ...done.slice(-15), 'logged last:', ...said].join('\n');
 }
 
-/** Returns the conditions of an AWSFargateProfile, even if the manager cannot decode this AWSFargateProfile. */
+/** Returns the conditions of an AWSFargateProfile, even if the manager cannot decode the object. */
 export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
   const conditions = fieldAt(object?.['status'], 'conditions');
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];

@@ -11,7 +11,7 @@ import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
 import { Connection } from './connection.ts';
 
-/** What the simulation gives to one simulated manager process: servers, clock, AWS access key and flags. */
+/** The servers, clock, AWS access key and flags that the simulation gives to one simulated manager process. */
 export interface SimulatedManagerOptions {
   readonly name: string;
   readonly seed: number;
@@ -22,13 +22,11 @@ export interface SimulatedManagerOptions {
   readonly endpoints: Endpoints;
   readonly flags: readonly string[];
   readonly awsRegion: string | undefined;
-  /** How far the wall clock of the manager is ahead of the clock of the simulation; a negative time: behind. */
+  /** How far the manager's wall clock is ahead of the virtual clock; a negative time means behind. */
   readonly skew: Ms;
 }
 
-/**
- * The whole manager, which runs in the process of the test. A test can interrupt its connections, stop it or kill it.
- */
+/** The whole manager, in the process of the test. A test can interrupt its connections, stop it or kill it. */
 export class SimulatedManager {
   readonly name: string;
   readonly accessKeyId: string;
@@ -36,8 +34,8 @@ export class SimulatedManager {
   readonly kubeConnection = new Connection();
   readonly awsConnection = new Connection();
   /**
-   * When the manager process exited, by the clock of the simulation, and its error, if any; undefined: the manager
-   * still runs.
+   * The time on the virtual clock at which the manager exited, and the error with which it exited, if any; undefined:
+   * the manager still runs.
    */
   ended: { readonly at: Ms; readonly error?: unknown } | undefined;
   private readonly clock: ProcessClock;
@@ -71,14 +69,13 @@ export class SimulatedManager {
     );
   }
 
-  /** Stops the manager as SIGTERM does. The manager shuts down cleanly, which takes some time. */
+  /** Stops the manager as SIGTERM does: the manager shuts down in order, which takes some time. */
   stop(): void {
     this.stopping.abort(new Error('received SIGTERM'));
   }
 
   /**
-   * Kills the manager as SIGKILL does. Requests that the manager has already sent still take effect. The manager sends
-   * no more requests.
+   * Kills the manager as SIGKILL does. Requests that are already sent still take effect, but the manager sends no more.
    */
   kill(): void {
     this.exit(new Error('killed'), this.clock.world.now());
@@ -93,14 +90,14 @@ export class SimulatedManager {
     this.awsConnection.kill();
   }
 
-  /** How long it takes until each running timer of the manager fires, in milliseconds. */
+  /** The remaining time of each running timer of the manager, in milliseconds. */
   get timers(): readonly Ms[] {
     return this.clock.timers;
   }
 }
 
 /**
- * The clock of one simulated manager process. Its wall clock can be wrong (skew), and its timers are cancelled when the
+ * The clock of one simulated manager process. Its wall clock may be wrong (skew), and its timers are cancelled when the
  * process ends.
  */
 class ProcessClock implements Clock {
@@ -164,7 +161,7 @@ function kubeThrough(transport: Transport, line: Connection): Transport {
   };
 }
 
-/** Yields the bytes of a response body. While the connection is interrupted, the bytes wait. */
+/** Yields the bytes of a response body to the manager. While the connection is interrupted, the bytes wait. */
 async function* bodyThrough(
   body: AsyncIterable<Uint8Array>,
   line: Connection,
@@ -185,7 +182,7 @@ function awsThrough(transport: AwsTransport, line: Connection): AwsTransport {
   return {
     async handle(request, options) {
       await line.untilOpen(options.abortSignal);
-      // Tells the AWS client that the connection is established and the request is being sent.
+      // Tells the manager's AWS client that the connection is established and that it sends the request.
       options.beforeSend?.();
       try {
         return await transport.handle(request, options);

@@ -40,8 +40,8 @@ import type { KubeWrite } from './trace.ts';
 import { recordWrites, formatTrace } from './trace.ts';
 
 /**
- * The configuration of the AWS emulator. A creation or deletion in its EKS takes between half and twice the time that
- * it takes in real EKS. The AWS emulator delays its answers as real AWS does for a client in the same region.
+ * The default configuration of the AWS emulator in a simulation. A creation or deletion takes between half and twice
+ * the time of the real EKS. AWS calls take as long as for a client in the same region.
  */
 const AWS: ConfigPatch = {
   eks: { createMs: [60 * SECOND, 120 * SECOND], deleteMs: [30 * SECOND, 90 * SECOND] },
@@ -49,12 +49,12 @@ const AWS: ConfigPatch = {
 };
 
 export interface SimulationOptions {
-  /** The seed of all random numbers in the simulation, including the random numbers that the managers use. */
+  /** The seed of all random numbers in the simulation, including those of the managers. */
   readonly seed?: number;
   readonly aws?: ConfigPatch;
-  /** The configured delay of every answer of the fake API server; default 5 ms. */
+  /** The delay of every answer of the fake API server; default: 5 ms. */
   readonly latency?: Ms;
-  /** The configured delay between a write to the fake API server and its watch event; default 5 ms. */
+  /** The delay from a write to the fake API server until its watch event; default: 5 ms. */
   readonly watchLag?: Ms;
 }
 
@@ -70,18 +70,17 @@ export class SimulatedWorld {
   /** The write requests that all managers have sent to the API server, in order. */
   readonly writes: KubeWrite[] = [];
   readonly managers: SimulatedManager[] = [];
-  /**
-   * Called after AWS or the API server has carried out a change for a manager, and before the manager gets the answer.
-   */
+  /** Called after AWS or the API server has executed a change for a manager, and before the manager gets the answer. */
   onChange: () => void = () => {};
-  /** The AWS endpoints of the managers that are started from now on. */
+  /** The AWS endpoints that the next managers get. */
   endpoints: Endpoints = AWS_ENDPOINTS;
-  /** The AWS region of the managers that are started from now on; undefined: they do not know their region. */
+  /** The AWS region that the next managers get; undefined: they do not know their region. */
   awsRegion: string | undefined;
-  /** The generator of random numbers for the test. The managers use other generators. */
+  /** The random numbers of the test. They do not depend on the managers, which have generators of their own. */
   readonly random: SeededRandom;
   /**
-   * AWS create calls that a manager sent before it recorded them in the status of an AWSFargateProfile (write-ahead).
+   * AWS create calls that a manager sent before it had recorded them in the status of an AWSFargateProfile. After a
+   * crash, the next manager could not find their results.
    */
   private readonly violations: string[] = [];
   private readonly seed: number;
@@ -114,18 +113,18 @@ export class SimulatedWorld {
     return { namespace: this.api.kind(plural).namespaced === false ? '' : NAMESPACE, name };
   }
 
-  /** Creates an object, which gets no status, as a client other than the manager. */
+  /** Creates an object without a status, as a client other than the manager. */
   create(plural: string, object: Readonly<Record<string, unknown>>): void {
     this.api.storage.create(this.api.kind(plural), this.keyOf(plural, '').namespace, object);
   }
 
-  /** Applies a JSON merge patch to an object or to its status, as a client other than the manager. */
+  /** Applies a JSON merge patch to an object or its status, as a client other than the manager. */
   patch(plural: string, name: string, change: object, subresource?: 'status'): void {
     this.api.storage.mergePatch(this.api.kind(plural), this.keyOf(plural, name), change, subresource);
   }
 
   /**
-   * Deletes an object as a client other than the manager. An object with finalizers stays until the finalizers are
+   * Deletes an object, as a client other than the manager. An object with finalizers stays until the finalizers are
    * removed.
    */
   remove(plural: string, name: string): void {
@@ -136,14 +135,12 @@ export class SimulatedWorld {
     return this.api.storage.get(this.api.kind(plural), this.keyOf(plural, name));
   }
 
-  /** Starts a manager with its own AWS access key. */
   start(...flags: readonly string[]): SimulatedManager {
     return this.startSkewed(0, ...flags);
   }
 
   /**
-   * Starts a manager whose wall clock is ahead of the clock of the simulation by the given time; a negative time:
-   * behind.
+   * Starts a manager whose wall clock is ahead of the virtual clock by the given time; a negative time means behind.
    */
   startSkewed(skew: Ms, ...flags: readonly string[]): SimulatedManager {
     const { clock } = this;
@@ -170,7 +167,6 @@ export class SimulatedWorld {
     return manager;
   }
 
-  /** Starts a manager, creates the AWSFargateProfiles and waits until they are Ready. */
   async startWithReady(...names: readonly string[]): Promise<SimulatedManager> {
     const manager = this.start();
     this.apply(...names);
@@ -178,7 +174,7 @@ export class SimulatedWorld {
     return manager;
   }
 
-  /** Stops a manager, waits until its process has ended, and expects that none of its timers is still running. */
+  /** Stops a manager, waits until its process has ended, and expects that it has left no running timer. */
   async stop(manager: SimulatedManager): Promise<void> {
     manager.stop();
     await this.until(`${manager.name} has stopped`, () => manager.ended !== undefined, MINUTE);
@@ -189,7 +185,6 @@ export class SimulatedWorld {
     for (const name of names) this.applyWith(name, {});
   }
 
-  /** Creates an AWSFargateProfile with a valid spec, in which the given fields replace the default ones. */
   applyWith(name: string, spec: object): void {
     this.create(PLURAL, {
       metadata: { name },
@@ -222,7 +217,7 @@ export class SimulatedWorld {
     return this.condition(name)?.status === 'True';
   }
 
-  /** Records each later change of the status of the Ready condition of an AWSFargateProfile. */
+  /** Records each later change of the status of an AWSFargateProfile's condition Ready. The returned list grows. */
   readyChanges(name: string): readonly { readonly at: Ms; readonly status: string }[] {
     const changes: { at: Ms; status: string }[] = [];
     const { uid } = this.profile(name)?.metadata ?? {};
@@ -235,7 +230,7 @@ export class SimulatedWorld {
     return changes;
   }
 
-  /** Milliseconds of virtual time since the start of the simulation. */
+  /** The virtual time since the start of the simulation, in milliseconds. */
   get elapsed(): Ms {
     return this.clock.monotonic();
   }
@@ -261,14 +256,14 @@ export class SimulatedWorld {
     return this.until(`${names.join(', ')} gone`, () => names.every(isGone), 60 * MINUTE);
   }
 
-  /** The AWS calls that change AWS resources, including calls that AWS refused. */
+  /** The AWS calls of operations that change AWS, including calls that AWS refused. */
   mutations(): readonly CallRecord[] {
     return this.aws.admin.calls({ mutates: true });
   }
 
   /**
-   * The AWS calls that change the Fargate profile or the IAM role of one AWSFargateProfile, including calls that AWS
-   * refused.
+   * The AWS calls that change the Fargate profile, the IAM role or the access entry of one AWSFargateProfile, including
+   * calls that AWS refused.
    */
   mutationsFor(name: string): readonly CallRecord[] {
     const isAbout = ({ nouns }: CallRecord): boolean =>
@@ -278,19 +273,21 @@ export class SimulatedWorld {
     return this.mutations().filter(isAbout);
   }
 
-  /** The Events of type Warning, as `reason: message`. */
   warnings(): readonly string[] {
     return listWarnings(this);
   }
 
-  /** Everything that must not occur in a run without disturbances, for example failed AWS calls and Warning Events. */
+  /**
+   * Everything that must not occur in a simulation without disturbances, e.g. failed AWS calls and Events of type
+   * Warning.
+   */
   problems(): readonly string[] {
     return findProblems(this);
   }
 
   /**
-   * Waits until no control plane has a finalizer of any kind, and then stops the managers. Expects that no
-   * AWSFargateProfile and no AWS resource of a manager still exists.
+   * Waits until no control plane has a finalizer, and then stops the managers. Expects that no AWSFargateProfile and no
+   * AWS resource of a manager still exists.
    */
   async finish(): Promise<void> {
     const controlPlanes = (): readonly KubeObject[] => this.objects('awsmanagedcontrolplanes');
@@ -309,8 +306,9 @@ export class SimulatedWorld {
   }
 
   /**
-   * Removes the EKS cluster with its access entries if its Cluster or control plane has been deleted, as Cluster API
-   * Provider AWS does. EKS deletes no cluster that has Fargate profiles.
+   * Removes the EKS cluster if its Cluster or control plane has been deleted, as Cluster API Provider AWS does. EKS
+   * then removes the access entries too. The EKS cluster stays while it has Fargate profiles, because EKS refuses to
+   * delete it.
    */
   private removeEksClusterOfDeletedCluster(): void {
     const isDeleted =
@@ -319,7 +317,6 @@ export class SimulatedWorld {
     if (isDeleted && this.aws.admin.profiles().length === 0) this.aws.admin.removeCluster({ name: EKS_CLUSTER });
   }
 
-  /** Deletes the AWSFargateProfiles, waits until they are gone, and then calls {@link finish}. */
   async deleteAndFinish(...names: readonly string[]): Promise<void> {
     this.delete(...names);
     await this.gone(...names);

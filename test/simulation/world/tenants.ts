@@ -5,7 +5,7 @@ import { CONTROL_PLANE_REF } from './cluster.ts';
 import { conditionsOf } from './problems.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
-/** A Cluster of a tenant. Each tenant has a namespace of its own. */
+/** A Cluster of a tenant. Each tenant has its own namespace. */
 export interface TenantCluster {
   readonly namespace: string;
   readonly name: string;
@@ -59,7 +59,7 @@ export const tenantProfile = ({ api }: SimulatedWorld, namespace: string, name: 
 export const isTenantReady = (world: SimulatedWorld, namespace: string, name: string): boolean =>
   conditionsOf(tenantProfile(world, namespace, name)).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** The AWSFargateProfiles of a namespace whose Ready condition has the given reason. */
+/** The number of AWSFargateProfiles in a namespace whose condition Ready has the given reason. */
 export const countWithReason = (world: SimulatedWorld, namespace: string, reason: string): number =>
   world
     .objects(PLURAL)

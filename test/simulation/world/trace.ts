@@ -2,21 +2,21 @@ import type { CallRecord } from '../../aws/call-log.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Transport } from '../../../pkg/kube/transport/transport.ts';
 
-/** A request of a manager that writes to the API server. */
+/** A request with which a manager writes to the API server. */
 export interface KubeWrite {
-  /** When the manager sent the request, by the clock of the simulation, in milliseconds since the epoch. */
+  /** The time on the virtual clock at which the manager sent the request, in milliseconds since the epoch. */
   readonly at: Ms;
-  /** Name of the manager that sent the request. */
+  /** The name of the manager that sent the request. */
   readonly from: string;
   readonly method: string;
   readonly path: string;
   readonly body: string;
-  /** HTTP status of the answer; undefined: the API server has not answered yet. */
+  /** The HTTP status of the answer; undefined: the API server has not answered yet. */
   status?: number;
 }
 
 /**
- * Returns a transport that records the requests that write to the API server. After each answer, the transport calls
+ * Returns a transport to the API server that records all write requests. When an answer arrives, the transport calls
  * `onAnswer` before the manager gets the answer.
  */
 export function recordWrites(
@@ -49,8 +49,8 @@ export function recordWrites(
 }
 
 /**
- * Formats API server writes and AWS calls as one line each, in order of time. A line contains the seconds since the
- * given beginning, the client, the request and the result.
+ * Formats API server writes and AWS calls as one line each, in order of time. A line has the seconds since `begin`, the
+ * client, the request and the result.
  */
 export function formatTrace(writes: readonly KubeWrite[], calls: readonly CallRecord[], begin: Ms): string {
   const lines = [

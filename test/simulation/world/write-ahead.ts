@@ -6,9 +6,9 @@ import { ACCOUNT } from './cluster.ts';
 import { statusOf } from './problems.ts';
 
 /**
- * Whether a new manager would find the result of this AWS create call after a crash of the old manager. It would if an
- * AWSFargateProfile has the manager's finalizer and location annotation, and its status names the account and the
- * created resource. True for any AWS call that creates neither a role nor a Fargate profile.
+ * Whether, if the manager crashed now, a new manager would find the resource that this AWS call creates. It finds the
+ * resource if an AWSFargateProfile has the manager's finalizer and location annotation, and its status names the
+ * account and the resource. Returns true for an AWS call that creates neither a role nor a Fargate profile.
  */
 export function isRecorded(
   { operation, nouns, account = ACCOUNT }: CallRecord,
