@@ -7,8 +7,8 @@ import type { ConformanceTarget } from '../../aws/conformance/target.ts';
 const scenarios = [...eksScenarios, ...iamScenarios];
 
 /**
- * Runs the same scenarios against the AWS emulator and against moto, an independent implementation of AWS. When both
- * pass, the emulator does not merely repeat the assumptions of this project.
+ * Runs the same scenarios on the AWS emulator and on moto, an independent mock of AWS. So an error in this project's
+ * picture of AWS is found unless moto has the same error.
  */
 describe('AWS API conformance', () => {
   describe('the emulator', () => {
@@ -31,7 +31,7 @@ describe('AWS API conformance', () => {
     let target: ConformanceTarget | undefined;
 
     before(async function () {
-      // The first run of this hook on a machine downloads moto and the Python packages that moto needs.
+      // The first run of this hook on a machine downloads moto and its Python packages.
       this.timeout(300_000);
       const tell = (message: string): void => {
         process.stderr.write(`${message}\n`);

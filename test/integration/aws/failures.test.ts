@@ -21,14 +21,14 @@ const WORDS =
   'ClusterUnreachable: The API server does not answer';
 
 /**
- * The delay before the first retry after an asynchronous failure of EKS; the same value as `FIRST_RECOVERY` of the
- * controller.
+ * The time before the controller retries a creation or deletion that EKS has accepted and that failed later; equal to
+ * the controller's `FIRST_RECOVERY`.
  */
 const FIRST_BACKOFF_MS = 10_000;
 
 /**
- * The names of EKS clusters that each have one AWSFargateProfile of the same name. For each AWSFargateProfile, one AWS
- * operation fails with an unknown error code.
+ * The names of EKS clusters that each have one AWSFargateProfile of the same name. For each of them, one AWS operation
+ * fails with an unknown error code.
  */
 const UNKNOWN_ERROR_CLUSTERS = ['odd-create', 'odd-role', 'odd-read'];
 
@@ -42,8 +42,8 @@ describe('an asynchronous failure of EKS', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
-    // The EKS clusters of UNKNOWN_ERROR_CLUSTERS are created before the manager starts. Otherwise a control plane that
-    // becomes ready would trigger another reconcile of its AWSFargateProfiles.
+    // A control plane that becomes ready would trigger another reconcile of its AWSFargateProfiles. So these EKS
+    // clusters are created before the manager starts.
     for (const name of UNKNOWN_ERROR_CLUSTERS) await world.createEksCluster(name);
     await world.startManager();
   });
@@ -63,7 +63,7 @@ describe('an asynchronous failure of EKS', () => {
 
   /**
    * Triggers five reconciles of an AWSFargateProfile, and waits until each of them has read the Fargate profile from
-   * AWS. The five reconciles take much less time than the backoff after a failed AWS call.
+   * AWS. Together they take much less time than the backoff after a failed AWS call.
    */
   async function reconcileOften(name: string, calls: Calls): Promise<void> {
     for (let look = 0; look < 5; look++) {

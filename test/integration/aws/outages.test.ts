@@ -17,8 +17,8 @@ interface Outage {
 }
 
 /**
- * The answer to every seventh AWS call is an error although AWS has carried out the call. A reconcile with several AWS
- * calls succeeds only when none of its calls fails.
+ * An outage in which every seventh AWS call ends in an error although AWS has executed the call. A reconcile with
+ * several AWS calls succeeds only when none of its calls fails.
  */
 const STORM = { operation: '*', kind: '500-after', every: 7 } as const;
 
@@ -43,8 +43,8 @@ describe('an AWS outage', () => {
     world = await startWorld();
     history = historyOf(world);
     await world.startManager({ flags: ['--sync-period', `${SYNC_PERIOD_MS}ms`] });
-    // EKS does not answer the create of the Fargate profile for `silent`, and the manager waits 10 s for an answer. The
-    // create starts in this hook, so that the 10 s pass while other tests run. A later test checks the result.
+    // EKS does not answer CreateFargateProfile for the object `silent`, and the manager waits 10 s for the answer. The
+    // call starts in this hook, so that the 10 s pass while other tests run. A later test checks the result.
     const where = { clusterName: eksClusterOf('silent') };
     world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before', times: 1, where });
     await applyWithCluster('silent');
@@ -127,8 +127,8 @@ describe('an AWS outage', () => {
     const name = 'believed';
     await applyWithCluster(name);
     await world.ready(name);
-    // After this wait, no watch event of an earlier change is pending. So only the resync period triggers reconciles of
-    // the AWSFargateProfile.
+    // After this wait, the manager has no watch event of an earlier change left to handle. So only resyncs trigger
+    // reconciles of the AWSFargateProfile.
     await waitForCacheSync(world);
     const versions = history.of(name).length;
     const where = { clusterName: eksClusterOf(name) };
@@ -145,8 +145,8 @@ describe('an AWS outage', () => {
     world.aws.admin.clearFaults();
     const answered = looks(200);
     await eventually(() => looks(200) > answered, { what: 'a look that succeeds' });
-    // A reconcile reads the Fargate profile and the role concurrently. It reads each of the two once, even when the
-    // read of the other one fails.
+    // A reconcile reads the Fargate profile and the role at the same time, each once. A failed read of the one does not
+    // stop the read of the other.
     expect(comparisonsIn(meanwhile, SYNC_PERIOD_MS)).to.have.length.of.at.least(3);
     expect(about().filter(({ mutates }) => mutates)).to.deep.equal([]);
     expect(history.of(name)).to.have.length(versions);

@@ -47,7 +47,6 @@ describe('refusals by AWS', () => {
     await world.finish();
   });
 
-  /** Applies an AWSFargateProfile that belongs to the Cluster of the same name. */
   const applyProfile = (name: string, spec: object = {}): Promise<void> =>
     world.apply(fargateProfile(name, { clusterName: name, ...spec }));
   const cluster = (name: string, options?: EksClusterOptions): Promise<ClusterView> =>
@@ -55,7 +54,8 @@ describe('refusals by AWS', () => {
   const waitForNotReady = (name: string, reason: string): Promise<RawObject> =>
     world.condition(name, 'Ready', { status: 'False', reason });
   /**
-   * Adds a tag to the spec of an AWSFargateProfile. Any change of the spec ends the backoff after a refused AWS call.
+   * Changes the spec of an AWSFargateProfile by adding a tag. Any change of the spec ends the backoff after a refused
+   * AWS call.
    */
   const touch = (name: string): Promise<void> => world.patch(name, { spec: { additionalTags: { touched: 'yes' } } });
 
@@ -63,7 +63,8 @@ describe('refusals by AWS', () => {
     name: string,
     { reason, part, words, event }: { reason: string; part: string; words: string; event: string },
   ): Promise<void> {
-    // The first version of the object with this reason: a missing permission is Stalled only after two minutes.
+    // The history contains the first version of the object with this reason. A later version would be Stalled too,
+    // because a permission has been missing for two minutes.
     const object = await history.waitForCondition(name, 'Ready', { status: 'False', reason });
     const isStalled = reason !== 'AccessDenied';
     expect(summaryOf(object)).to.deep.equal(isStalled ? stalled(reason) : waiting(reason));
@@ -76,16 +77,16 @@ describe('refusals by AWS', () => {
   }
 
   /**
-   * Expects that EKS refuses only one AWSFargateProfile: another AWSFargateProfile in the same EKS cluster becomes
-   * Ready.
+   * Expects that EKS refuses only one AWSFargateProfile, by creating a second one in the same EKS cluster and waiting
+   * until it is Ready.
    */
   async function expectOtherObjectReady(name: string): Promise<void> {
     await world.apply(fargateProfile(`${name}-neighbour`, { clusterName: name }));
     await world.ready(`${name}-neighbour`);
   }
 
-  // The controller retries the refused AWS calls of these test cases only after 10 s or more. So the test cases start
-  // before the first test of this file, and later tests check their results.
+  // The controller retries the refused AWS calls of these cases only after 10 s or more. So the cases start before the
+  // first test of this file, and later tests check their results.
   async function startRetriedCases(): Promise<void> {
     const { admin } = world.aws;
     const names = ['denied', 'failed', 'stays', 'undeletable', 'updating'];
@@ -181,7 +182,8 @@ describe('refusals by AWS', () => {
       await world.ready('nosubnet');
     });
 
-    // test/simulation/failures.test.ts checks on a virtual clock when the controller retries a create beyond the quota.
+    // This test checks only that the retry succeeds. test/simulation/failures.test.ts checks on a virtual clock when
+    // the controller retries.
     it('beyond the quota end when another profile is deleted', async () => {
       const eks = await cluster('full');
       for (let index = 0; index < 9; index++) {
@@ -378,8 +380,8 @@ describe('refusals by AWS', () => {
     });
   });
 
-  // These tests deny a permission that every CreateFargateProfile call needs. So they run after the tests in which the
-  // controller retries creates.
+  // Every CreateFargateProfile call needs the permission that these tests deny. So they run after the tests in which
+  // the controller retries creations.
   describe('of any create by EKS', () => {
     it('for a missing permission to read the service-linked role of Fargate are reported', async () => {
       await cluster('slr');

@@ -35,8 +35,8 @@ const name = ProfileName.of('default_web');
 const sources = { clusterName, object: { team: 'a' }, controlPlane: {} };
 
 /**
- * A clock that shortens delays of 10 s and more, such as the deadline of an AWS call, to 0.5 s. Shorter delays do not
- * change.
+ * A clock that shortens delays of 10 s and more, such as the deadline of an AWS call, to 0.5 s, so that the test is
+ * fast.
  */
 const shortDeadlineClock: Clock = {
   ...systemClock,
@@ -62,7 +62,9 @@ const right = <A>(either: E.Either<unknown, A>): A => {
 
 interface Route {
   readonly transport: AwsTransport;
-  /** The URL of the AWS emulator; undefined when the transport does not use the network. */
+  /**
+   * The URL of the AWS emulator; undefined: the transport calls the emulator in the same process, without the network.
+   */
   readonly url?: string;
   close(): Promise<void>;
 }

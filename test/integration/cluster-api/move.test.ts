@@ -22,8 +22,8 @@ const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 const PROFILES = `${INFRASTRUCTURE}/awsfargateprofiles`;
 const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2/clusters';
 /**
- * Status fields of an AWSFargateProfile that `clusterctl move` drops and the manager of the target management cluster
- * restores.
+ * Status fields of an AWSFargateProfile that `clusterctl move` drops and that the manager of the target management
+ * cluster must restore.
  */
 const RESTORED_STATUS_FIELDS = [
   'account',
@@ -48,8 +48,8 @@ const MANAGER = {
 const inTools = (name: string): object =>
   fargateProfile(name, { clusterName: undefined, eksCluster: { name: TOOLS, region: REGION } });
 /**
- * The AWS account of the manager of the target management cluster in a test in which this manager has the wrong
- * credentials.
+ * An AWS account other than that of the test. In one test, the manager of the target management cluster has credentials
+ * of this wrong account.
  */
 const OTHER_ACCOUNT = '210987654321';
 
@@ -63,7 +63,7 @@ describe('clusterctl move between two management clusters', function () {
   let away: World;
   let cluster: ManagedCluster;
   let provider: MovableProvider;
-  /** The proxy between the manager of the management cluster `home` and the API server of this management cluster. */
+  /** The proxy between the API server and the manager of the management cluster `home`. */
   let proxy: HttpProxy;
 
   before(async function () {
@@ -92,34 +92,30 @@ describe('clusterctl move between two management clusters', function () {
     ),
   );
 
-  /**
-   * Moves the workload cluster to the given management cluster if a failed test has left it in the other management
-   * cluster.
-   */
+  /** Moves the workload cluster to the given management cluster, if a failed test has left it in the other one. */
   async function beginAt(world: World): Promise<void> {
     const other = world === home ? away : home;
     if ((await other.controlPlane.api.list(CLUSTERS)).items.length > 0) await move(other, world);
   }
 
   /**
-   * Moves the workload cluster to another management cluster. Returns the AWS calls of both managers from the start of
-   * the move on.
+   * Moves the workload cluster to another management cluster. Returns the AWS calls that both managers make from the
+   * start of the move.
    */
   async function move(from: World, to: World, how = provider.move): Promise<Calls> {
-    // `clusterctl move` drops the status of the Cluster, and moves a Cluster only if its status says that it is
-    // provisioned. So the test sets the status before each move.
+    // `clusterctl move` drops the status of the Cluster, and refuses to move a Cluster whose status does not say that
+    // it is provisioned. So the test sets the status before each move.
     await simulateCoreManager(from, cluster);
     const calls = callsFromNow(from.aws);
     await how(from.controlPlane, to.controlPlane);
     return calls;
   }
 
-  /** All Fargate profiles and roles in the AWS emulator. */
   const inAws = (): object => ({ profiles: home.aws.admin.profiles(), roles: home.aws.admin.roles() });
 
   /**
-   * Returns the facts about each AWSFargateProfile that must be equal before and after a move: its spec, its conditions
-   * without their times, and the status fields that the manager of the target restores.
+   * Returns the parts of each AWSFargateProfile that must be equal before and after a move: its spec, its conditions
+   * without times and messages, and the status fields that the manager of the target restores.
    */
   async function restoredStates(world: World, names: readonly string[]): Promise<readonly object[]> {
     const objects = await Promise.all(names.map((name) => world.ready(name)));
@@ -137,7 +133,8 @@ describe('clusterctl move between two management clusters', function () {
     const collect = async (): Promise<void> => {
       for await (const event of world.controlPlane.api.watch(PROFILES, {}, ending.signal)) events.push(event);
     };
-    // A failed test does not end this watch. The watch then fails when the API server stops.
+    // If the test fails, nothing ends this watch before the API server stops. The error of the watch must then not be
+    // an unhandled rejection.
     void collect().catch(() => undefined);
     return {
       versionsOf: (name) => events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name),
@@ -147,7 +144,10 @@ describe('clusterctl move between two management clusters', function () {
 
   describe('there and back', () => {
     const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked', 'in-eks'];
-    /** The objects that get no owner reference: Argo CD tracks the one, and no Cluster owns the other. */
+    /**
+     * The AWSFargateProfiles that get no owner reference: `tracked`, because Argo CD tracks it, and `in-eks`, because
+     * it names no Cluster.
+     */
     const ownerless = ['tracked', 'in-eks'];
     let initial: readonly object[];
 
@@ -183,7 +183,7 @@ describe('clusterctl move between two management clusters', function () {
           expect(metadata.ownerReferences?.map((owner) => owner.uid)).to.deep.equal(owners);
         }
         // The test waits until the manager of the target management cluster has compared each AWSFargateProfile with
-        // AWS three more times.
+        // AWS three more times, so that a wrong change would have happened.
         const looks = (name: string): number => calls.about(`default_${name}`).length;
         const atArrival = names.map(looks);
         await eventually(() => names.every((name, index) => looks(name) >= (atArrival[index] ?? 0) + 3), {
@@ -195,8 +195,8 @@ describe('clusterctl move between two management clusters', function () {
 
     it('makes objects that arrive before their Cluster wait for it, also objects that are being deleted', async () => {
       await beginAt(home);
-      // `clusterctl move` creates objects without an owner reference and Clusters concurrently, so these objects can
-      // arrive before their Cluster.
+      // `clusterctl move` creates objects without an owner reference at the same time as Clusters. So an
+      // AWSFargateProfile can arrive before its Cluster.
       const calls = callsFromNow(home.aws);
       await away.apply(
         fargateProfile('early', {}, { finalizers: [FINALIZER] }),
@@ -275,7 +275,10 @@ describe('clusterctl move between two management clusters', function () {
     const removeProfile = (name: string): void => home.aws.admin.removeProfile(inEks(name));
     const statusInAws = (name: string): string | undefined => home.awsView.profile(`default_${name}`)?.status;
     let held: Gate[] = [];
-    /** Creates a gate. If the test does not open the gate, a hook opens it after the test. */
+    /**
+     * Creates a gate, at which a test holds a request. A hook opens the gate after the test, if the test has failed to
+     * open it.
+     */
     const gate = (what: string): Gate => {
       const made = new Gate(what);
       held.push(made);
@@ -347,8 +350,8 @@ describe('clusterctl move between two management clusters', function () {
       });
       await away.apply(inTools('both'));
       await firstCreate.waitForArrival();
-      // The manager of the source is in the middle of its pass, and its next calls follow while the target makes its
-      // own.
+      // The manager of the source management cluster is in the middle of a reconcile. It makes its next AWS calls while
+      // the manager of the target makes its own.
       const moving = move(away, home);
       await eventually(async () => (await home.profile('both')) !== undefined);
       firstCreate.open();
@@ -376,9 +379,9 @@ describe('clusterctl move between two management clusters', function () {
       await away.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
 
       const arrivals = watchProfiles(home);
-      // The test holds the request with which the manager of the target management cluster deletes the
-      // AWSFargateProfile `slow` again. Meanwhile this manager reconciles the AWSFargateProfile `next`, whose Fargate
-      // profile EKS would refuse to delete because EKS is still deleting the Fargate profile of `slow`.
+      // The test holds the request with which the target's manager deletes the AWSFargateProfile `slow` again.
+      // Meanwhile this manager reconciles the AWSFargateProfile `next`. It must not call DeleteFargateProfile for
+      // `next`, because EKS is still deleting the Fargate profile of `slow`.
       const resumed = gate('the deletion of slow at the target');
       proxy.holdRequests(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);
@@ -393,9 +396,8 @@ describe('clusterctl move between two management clusters', function () {
       await home.gone('slow');
       await home.gone('next');
       arrivals.end();
-      // `clusterctl move` drops the deletionTimestamp of an AWSFargateProfile. The AWSFargateProfile arrives in the
-      // target management cluster with an annotation that requests its deletion, and the manager there deletes it
-      // again.
+      // `clusterctl move` drops the deletionTimestamp of an AWSFargateProfile. The object arrives in the target
+      // management cluster with an annotation that requests its deletion, and the manager there deletes it again.
       for (const name of ['slow', 'next']) {
         const seen = arrivals.versionsOf(name);
         expect(seen[0]?.metadata.deletionTimestamp).to.equal(undefined);
@@ -456,8 +458,9 @@ describe('clusterctl move between two management clusters', function () {
         await api.patch(path, [annotations], 'json');
         await api.delete(path);
       }
-      // When the manager has reconciled the AWSFargateProfile `meanwhile` from its creation to its deletion, the
-      // manager has also seen the earlier deletions of the AWSFargateProfile `taken` and of the control plane.
+      // The manager handles the watch events of a kind in order. When it has reconciled `meanwhile` from its creation
+      // to its deletion, it has also seen the earlier deletions of the AWSFargateProfile `taken` and of the control
+      // plane.
       await home.createEksCluster('other');
       await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
       await home.ready('meanwhile');

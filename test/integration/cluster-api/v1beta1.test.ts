@@ -9,7 +9,8 @@ import { OUR_CRD, clusterObject, clusterPath, fargateProfile, startWorld } from 
 const isCluster = (crd: CrdManifest): boolean => crd.metadata.name === 'clusters.cluster.x-k8s.io';
 
 /**
- * The CRD of an upgraded Cluster API: the API server serves v1beta2, and serves v1beta1 only if `isOldServed` is true.
+ * The CRD of Cluster after an upgrade of Cluster API: the API server serves v1beta2, and also v1beta1 if `isOldServed`
+ * is true.
  */
 const withServedVersions = (crd: CrdManifest, isOldServed: boolean): CrdManifest => ({
   ...crd,
@@ -74,8 +75,8 @@ describe('a Cluster API that serves Clusters only in v1beta1', () => {
 
   it('can be upgraded to v1beta2 without v1beta1: the profile is reconciled, with its owner reference updated', async () => {
     await applyCrds(world.controlPlane.api, withServedVersions(clusterCrd, false));
-    // The conversion webhook of Cluster API does not run here. So the test itself converts the control plane reference
-    // in the Cluster.
+    // The conversion webhook of Cluster API does not run in this test. So the test converts the control plane reference
+    // in the Cluster itself.
     const { metadata } = await world.controlPlane.api.patch(clusterPath('old'), {
       spec: {
         controlPlaneRef: {

@@ -17,8 +17,8 @@ const CRDS =
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
 /**
- * With this order of storage versions, objects that are stored as v1beta1 still exist when v1beta2 becomes the storage
- * version.
+ * The storage versions of the CRD in the order in which the tests use them. So objects that are stored as v1beta1 still
+ * exist when v1beta2 becomes the storage version.
  */
 const STORAGE_VERSIONS = ['v1beta1', 'v1beta2'];
 
@@ -32,7 +32,7 @@ const withFinalizer = (object: Draft): Draft => ({
   metadata: { ...object.metadata, finalizers: [FINALIZER] },
 });
 
-/** An object with the name `copy` and the spec of the given object. */
+/** Returns an object with the name `copy` and the spec of the given object. */
 const copyOf = ({ apiVersion, kind, spec }: RawObject): object => ({
   apiVersion,
   kind,
@@ -53,9 +53,9 @@ interface OldObject {
   readonly what: string;
   readonly name: string;
   readonly spec?: Fields;
-  /** The fields with which a user would correct the invalid object. */
+  /** The fields with which a user corrects the invalid object. */
   readonly fix: Fields;
-  /** The fields of a change after which the object is still invalid; undefined: the change adds a tag. */
+  /** The fields of a change that leaves the object invalid; undefined: the change adds a tag. */
   readonly other?: Fields;
 }
 
@@ -175,8 +175,8 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
       status: { ready: false, failureReason: 'x', conditions: [OLD_CONDITION, { ...OLD_CONDITION, type: 'Old' }] },
     });
     await applyCrds(api, OUR_CRD);
-    // The API server enforces the changed schema of a CRD shortly after it has accepted the CRD, so the test waits for
-    // a refusal.
+    // The API server enforces the changed schema of a CRD only some time after it has accepted the CRD. So the test
+    // waits until the API server refuses an object.
     await eventually(
       async () => {
         return causesOf(await create(profile('probe', { selectors: [] }))).length > 0;
@@ -290,7 +290,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
   });
 
   it('are documented by kubectl explain', async () => {
-    // The API server publishes the changed schema of a CRD shortly after it has begun to enforce the schema.
+    // The API server publishes the changed schema of a CRD only some time after it has begun to enforce the schema.
     await eventually(
       async () => {
         const { stdout } = await kubectl(controlPlane, ['explain', 'awsfp.spec.deletionPolicy']);

@@ -9,7 +9,7 @@ import { PROFILES, causesOf, profile } from './profiles.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Initial {
-  /** The name of the AWSFargateProfile; undefined: `foo`. */
+  /** The name of the AWSFargateProfile; default: `foo`. */
   readonly name?: string;
   readonly before: Fields;
   readonly status?: Fields;
@@ -19,8 +19,8 @@ interface Case extends Initial {
   readonly what: string;
   readonly change: Fields;
   /**
-   * The causes for which the API server refuses the change, each as `field: message`; undefined: the API server accepts
-   * the change.
+   * The reasons for which the API server refuses the change, each as `field: message`; undefined: the API server
+   * accepts the change.
    */
   readonly causes?: readonly string[];
 }
@@ -37,8 +37,8 @@ const POLICY = 'arn:aws:iam::aws:policy/ViewOnlyAccess';
 const OTHER_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
 
 /**
- * Changes of the spec that the API server refuses after the Fargate profile was provisioned. Until then, the API server
- * accepts these changes, so that users can correct mistakes.
+ * Changes of the spec that the API server refuses once the Fargate profile exists. Before that it accepts them, so that
+ * users can correct mistakes.
  */
 const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly string[] })[] = [
   {
@@ -178,7 +178,7 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly s
   },
 ];
 
-/** Changes of the spec that the API server accepts both before and after the Fargate profile was provisioned. */
+/** Changes of the spec that the API server accepts both before and after the Fargate profile exists. */
 const MUTABLE: readonly Case[] = [
   {
     what: 'changing the tags',
@@ -262,7 +262,6 @@ describe('validation of a change of an AWSFargateProfile', function () {
       contentType: 'application/merge-patch+json',
     });
 
-  /** Creates an AWSFargateProfile, calls `act` with its name, and then deletes the AWSFargateProfile. */
   const withObject = async (
     { name = 'foo', before: spec, status = {} }: Initial,
     provisioned: boolean,

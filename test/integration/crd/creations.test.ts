@@ -20,7 +20,8 @@ describe('validation of a new AWSFargateProfile', function () {
 
   for (const { what, spec, causes = [] } of CREATIONS) {
     it(`${causes.length === 0 ? 'accepts' : 'refuses'} ${what}`, async () => {
-      // The API server validates the fields of an object in a random order.
+      // The API server validates the fields of an object in a random order, so the test ignores the order of the
+      // causes.
       expect(causesOf(await create(profile('new', spec)))).to.have.members(causes);
     });
   }

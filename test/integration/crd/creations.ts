@@ -26,15 +26,15 @@ export interface Case {
   readonly what: string;
   readonly spec: Spec;
   /**
-   * The causes for which the API server refuses the object, each as `field: message`; undefined: the API server accepts
-   * the object.
+   * The reasons for which the API server refuses the object, each as `field: message`; undefined: the API server
+   * accepts the object.
    */
   readonly causes?: readonly string[];
 }
 
 /**
- * Test cases that create an AWSFargateProfile. Each case adds fields to a valid spec; a field that is `undefined` is
- * removed from the valid spec.
+ * Test cases that create an AWSFargateProfile. Each case replaces or adds fields of a valid spec. A field with the
+ * value `undefined` is removed from the valid spec.
  */
 export const CREATIONS: readonly Case[] = [
   { what: 'only the required fields', spec: {} },
@@ -323,14 +323,14 @@ export const CREATIONS: readonly Case[] = [
 ];
 
 /**
- * The cause that the API server adds when an object violates the structural schema, because the API server then does
- * not run the validation rules of the CRD.
+ * The cause that the API server adds to a refusal for a violation of the structural schema. It means that the API
+ * server has not run the validation rules of the CRD.
  */
 export const UNCHECKED =
   '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the ' +
   'existing errors to complete validation';
 
-/** Objects that violate the structural schema, with the causes in the words of the API server. */
+/** AWSFargateProfiles that violate the structural schema of the CRD, with the error messages of the API server. */
 export const MALFORMED: readonly Case[] = [
   {
     what: 'a number for a name',

@@ -13,7 +13,7 @@ const MESSAGE =
   'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them. The controller then continues on its own.';
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-system-manager';
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
-/** The time limit within which the manager notices a changed CRD. The manager reads the CRD every 15 s. */
+/** The time limit for the manager to notice a changed CRD. The manager reads the CRD every 15 s. */
 const WITHIN_CRD_CHECK = { timeoutMs: 40_000 };
 
 describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {
@@ -48,8 +48,8 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     return found;
   };
   /**
-   * Waits until the API server serves the schema of this project, or the foreign schema if `ours` is false. The API
-   * server serves a changed schema shortly after it has accepted the CRD.
+   * Waits until the API server serves the CRD's schema of this project, or that of Cluster API Provider AWS if `ours`
+   * is false. The API server serves a changed schema only some time after it has accepted the CRD.
    */
   const waitForSchema = (ours: boolean): Promise<boolean> =>
     eventually(async () => ((await object('living')).spec?.['roleARN'] !== undefined) === ours);
@@ -83,7 +83,7 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     );
     expect((await object('ending')).metadata.deletionTimestamp).to.equal(undefined);
     expect(calls.mutations()).to.deep.equal([]);
-    // Any write of the AWSFargateProfile would lose the fields that the foreign schema does not have.
+    // Any write of the AWSFargateProfile would lose the fields that the schema of Cluster API Provider AWS lacks.
     expect((await object('living')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
   });
 

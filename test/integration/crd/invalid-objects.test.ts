@@ -19,7 +19,7 @@ interface Case {
   readonly spec: object;
   readonly reason: string;
   readonly message: string;
-  /** The fields with which a user would correct the invalid object. */
+  /** The fields with which a user corrects the invalid object. */
   readonly fix: object;
 }
 
@@ -27,8 +27,8 @@ const numbered = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'value']));
 
 /**
- * Objects that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. The controller reads
- * these objects, and reports an error that the controller itself finds or that EKS returns.
+ * AWSFargateProfiles that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. They can
+ * exist from the time before this project's CRD was installed. The controller must report their errors.
  */
 const ACCEPTED_BY_CAPA: readonly Case[] = [
   {
@@ -137,9 +137,9 @@ interface UndecodableCase {
 }
 
 /**
- * Objects that the API server accepts only while the CRD has no schema, and that can remain stored after the schema is
- * applied. When a field has another type than the validation rules of the CRD expect, the API server refuses every
- * write of the object, including writes of its status.
+ * Objects that the API server accepts only while the CRD has no schema, and that stay stored when the schema is
+ * applied. In each, a field has another type than the validation rules expect. The API server refuses every write of
+ * such an object, even of its status.
  */
 const UNWRITABLE: readonly UndecodableCase[] = [
   { name: 'text-selectors', what: 'text for a list', spec: { selectors: 'all' }, message: 'spec.selectors: expected' },
@@ -156,7 +156,7 @@ const UNWRITABLE: readonly UndecodableCase[] = [
     message: 'spec.additionalTags: expected',
   },
 ];
-/** Returns the CRD with a schema for each version that accepts any object. */
+/** Returns the CRD with schemas that accept any object. */
 const withoutSchema = (crd: CrdManifest): CrdManifest => ({
   ...crd,
   spec: {

@@ -22,7 +22,7 @@ const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/r
 const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
-/** The time limit for changes that the manager notices only when it looks again after 15 s. */
+/** The time limit for changes that the manager notices only at its next check, up to 15 s later. */
 const WITHIN_POLL = { timeoutMs: 40_000 };
 
 describe('the keeper of the CRD, beside the real manifests of Cluster API Provider AWS', () => {
@@ -56,7 +56,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   const providerOf = ({ metadata }: RawObject): string | undefined => metadata.labels?.['cluster.x-k8s.io/provider'];
   const others = (): readonly string[] => capa.released.filter((name) => !OURS.test(name));
 
-  /** The restorations in the record of the keeper of the CRD, oldest first. */
+  /** Returns the restorations of the CRD that the manager has recorded in a ConfigMap, oldest first. */
   const restorations = async (): Promise<
     readonly { readonly dropped?: unknown; readonly lost?: readonly string[] }[]
   > => {
@@ -65,8 +65,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
   };
 
   /**
-   * Waits until three things are true: the API server has the CRD of this provider, no webhook for AWSFargateProfiles
-   * is left, and the keeper of the CRD has listed the objects that lost fields.
+   * Waits until the manager has restored the CRD: the API server has the CRD of this provider and no webhook of Cluster
+   * API Provider AWS for AWSFargateProfiles, and the manager has recorded which objects lost fields.
    */
   const restored = (): Promise<unknown> =>
     eventually(
@@ -79,7 +79,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       { what: 'the restoration', ...WITHIN_POLL },
     );
   /**
-   * The names and resourceVersions of the CRD and of the webhook configurations. Every write changes a resourceVersion.
+   * The names and resourceVersions of the CRD and of the webhook configurations. Every write changes a resourceVersion,
+   * so equal lists mean that the manager has written nothing.
    */
   const versions = async (): Promise<readonly unknown[]> =>
     (await capa.objects()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
@@ -208,8 +209,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
     );
     const used = await audit.used();
-    // The keeper of the CRD creates its record by server-side apply. For an apply that creates an object, the API
-    // server requires the permission `create` beside `patch`, and the audit log shows only `patch`.
+    // The manager creates the ConfigMap by server-side apply. For this the API server requires the permission `create`
+    // besides `patch`, but its audit log shows only `patch`.
     const granted = permissionsOf(rules).filter((each) => each !== 'create configmaps/capaf-crd-keeper');
     expect(granted.filter((each) => !used.has(each))).to.deep.equal([]);
     expect(await audit.forbidden()).to.deep.equal([]);

@@ -4,12 +4,15 @@ import type { ApiResponse } from '../../envtest/clients/api.ts';
 const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 export const OUR_CRD = file('config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml');
-/** The path of a reduced CRD of AWSFargateProfile as Cluster API Provider AWS declares it. */
+/**
+ * The path of the CRD of AWSFargateProfile as Cluster API Provider AWS declares it, reduced to the parts that matter
+ * for tests.
+ */
 export const CAPA_CRD = file('test/crds/capa/awsfargateprofiles.yaml');
 
 export const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
 
-/** An object as a test sends it to the API server, without the metadata that the API server adds. */
+/** An object that a test sends to the API server, without the metadata that the API server adds. */
 export interface Draft {
   readonly apiVersion: string;
   readonly kind: string;
@@ -18,8 +21,8 @@ export interface Draft {
 }
 
 /**
- * A valid AWSFargateProfile with the given fields in its spec. A field that is `undefined` is removed from the valid
- * spec.
+ * Returns a valid AWSFargateProfile with the given fields in its spec. A field with the value `undefined` is removed
+ * from the valid spec.
  */
 export const profile = (name: string, spec: object = {}): Draft => ({
   apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
@@ -34,9 +37,9 @@ interface Cause {
 }
 
 /**
- * Returns the causes for which the API server refuses an object, each as `field: message`; an empty list when the API
+ * Returns the reasons for which the API server refuses an object, each as `field: message`; an empty list if the API
  * server accepts the object.
- * @throws when the API server gives any other answer, for example a refusal without causes
+ * @throws if the API server gives any other answer, for example a refusal without causes
  */
 export const causesOf = ({ status, body }: ApiResponse): readonly string[] => {
   if (status < 300) return [];

@@ -12,15 +12,15 @@ import { eventually } from '../../support/eventually.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A part of the last line that a demo in the mode `stay` prints before it waits for Ctrl-C. */
+/** A part of the last line that a demo prints before it waits for Ctrl-C. */
 const STAYING = 'Ctrl-C ends everything';
 const SETTLES_WITHIN = { timeoutMs: 60_000 };
 
 interface RunningDemo {
-  /** The value of TMPDIR for the demo. All temporary files of the demo are in this folder. */
+  /** The value of TMPDIR for the demo, so that all temporary files of the demo are in this folder. */
   readonly folder: string;
   readonly exited: Promise<number | NodeJS.Signals | null>;
-  /** Returns what the demo has printed so far to stdout and stderr. */
+  /** Returns the text that the demo has printed so far to stdout and stderr. */
   readonly text: () => string;
   readonly kill: (signal: NodeJS.Signals) => void;
 }
@@ -63,7 +63,7 @@ async function linuxProcesses(): Promise<readonly Process[]> {
   return Promise.all(
     pids.map(async (pid) => ({
       pid: Number(pid),
-      // The file /proc/<pid>/cmdline does not exist when the process has exited meanwhile.
+      // A process that has exited meanwhile has no file /proc/<pid>/cmdline.
       command: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
     })),
   );
@@ -77,8 +77,8 @@ async function posixProcesses(): Promise<readonly Process[]> {
 const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
 
 /**
- * Expects that no process and no file of the demo is left. Finds the servers of the demo by the folder of the demo in
- * their command lines, and the AWS emulator by its URL.
+ * Expects that no process and no file of the demo is left. The servers of the demo have its folder in their command
+ * lines. The AWS emulator runs in the demo's own process, so the test asks its URL.
  */
 async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));
@@ -114,7 +114,7 @@ describe('the demo', function () {
   const readme = takeBlocks('README.md', import.meta.url);
 
   it('shows the creation and deletion of a profile and exits with 0', async () => {
-    // With ONCE=1 the demo ends instead of waiting for Ctrl-C.
+    // With ONCE=1 the demo ends by itself, without waiting for Ctrl-C.
     const command = readme.next('make demo');
     demo = await startDemo({ ONCE: '1', MAKEFLAGS: '' }, ['bash', '-euc', command]);
     expect(await demo.exited, demo.text()).to.equal(0);

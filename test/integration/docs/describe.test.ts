@@ -14,19 +14,19 @@ interface Phase {
   readonly arrange: (world: World, name: string) => Promise<void>;
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
-   * A part of the last Event that the controller writes before the test runs `kubectl describe`. The test waits for
-   * this Event.
+   * A part of the Event that the controller writes last in this situation. The test waits for this Event before it runs
+   * `kubectl describe`.
    */
   readonly event?: string;
-  /** Called after all tests, to remove what blocks the deletion of the AWSFargateProfile. */
+  /** Called after all tests, to remove the obstacle to the deletion of the AWSFargateProfile. */
   readonly release?: (world: World, name: string) => Promise<unknown>;
 }
 
 const eksNameOf = (name: string): string => `default_${name}-control-plane`;
 
 /**
- * Waits until the controller reports that EKS creates the Fargate profile, and then completes this create in the AWS
- * emulator.
+ * Waits until the controller reports that EKS is creating the Fargate profile, and then lets the AWS emulator complete
+ * the creation.
  */
 const endCreate = (world: World, name: string, cluster = name): Promise<void> =>
   world
@@ -174,8 +174,8 @@ const PHASES: readonly Phase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }, { annotations }));
     },
     until: ['Paused', 'True'],
-    // The AWSFargateProfile becomes Ready before its deletion. If it were deleted while EKS creates its Fargate
-    // profile, the deletion would wait about a minute for EKS.
+    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS would still be creating its Fargate
+    // profile, and the deletion would wait about a minute.
     release: async (world, name) => {
       await world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
       await world.ready(name);
@@ -207,8 +207,8 @@ const PHASES: readonly Phase[] = [
 describe('kubectl describe', () => {
   let world: World;
   before(async () => {
-    // The AWS emulator completes the creation or deletion of a Fargate profile only when a test tells it to. Until then
-    // the AWSFargateProfile stays in a phase such as Creating.
+    // The AWS emulator completes the creation or deletion of a Fargate profile only when a test says so. So an
+    // AWSFargateProfile stays in a situation such as Creating.
     world = await startWorld({ config: { eks: { createMs: HELD_MS, deleteMs: HELD_MS } } });
     await world.startManager();
   });
@@ -228,7 +228,7 @@ describe('kubectl describe', () => {
       await arrange(world, name);
       const [type, status, reason] = until;
       await world.condition(name, type, { status, ...(reason !== undefined && { reason }) });
-      // The controller writes an Event and the related conditions concurrently, so the test waits for both.
+      // The controller writes the Event and the conditions at the same time, so the test waits for both.
       if (event !== undefined) await world.event(name, event);
       await expectDescribed(world, name);
     });
@@ -236,8 +236,8 @@ describe('kubectl describe', () => {
 });
 
 /**
- * Registers a webhook that the API server has to call for each change of the control plane. The Service of this webhook
- * does not exist, so the API server refuses these changes.
+ * Registers a webhook that the API server must call for each change of the control plane, and whose Service does not
+ * exist. So the API server refuses these changes.
  */
 async function breakWebhookOf(world: World, cluster: string): Promise<void> {
   await createUnreachableWebhook(world, {

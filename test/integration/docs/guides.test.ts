@@ -115,7 +115,10 @@ describe('the guides', () => {
 
   const keyOf = ({ from, label, to }: Edge): string => `${from} → ${to}: ${label}`;
 
-  /** For each arrow of the diagram: whether the label of the arrow is true for the objects of the profile `shop`. */
+  /**
+   * Returns a check for each arrow of the diagram: whether the label of the arrow is true for the AWSFargateProfile
+   * `shop` and the objects and AWS resources around it.
+   */
   async function checksOfEdges(): Promise<ReadonlyMap<string, () => boolean>> {
     const { api } = world.controlPlane;
     const get = (path: string): Promise<{ readonly spec: Record<string, unknown> } & RawObject> => api.get(path);

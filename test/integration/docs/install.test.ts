@@ -32,8 +32,8 @@ interface Deployment {
   };
 }
 
-// The test follows the pages in this order, as one reader would, with the real make, clusterctl and kubectl. No kubelet
-// runs the Deployment, so the test starts the manager of the Deployment as the ServiceAccount of the Deployment.
+// The test follows the pages in this order, as a reader would, with the real make, clusterctl and kubectl. No kubelet
+// runs the Deployment. So the test starts the manager itself, as the ServiceAccount of the Deployment.
 describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md', function () {
   this.timeout(180_000);
   let world: World;
@@ -46,11 +46,12 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     const core = await coreRelease().catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
     world = await startWorld({ crds: [...capa, CERT_MANAGER], hasRbac: false });
-    // Each `clusterctl init` makes and deletes a namespace, and `clusterctl delete` waits until the deleted objects are
-    // gone. Both need the controllers of kube-controller-manager.
+    // Each `clusterctl init` creates and deletes a namespace, and `clusterctl delete` waits until the deleted objects
+    // are gone. Both need the controllers of kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
     clone = makeClone();
-    // Building the image takes minutes and needs packages of Debian. The tests in test/image build the image.
+    // The test does not build the image, because that takes minutes and needs Debian packages. The tests in test/image
+    // build it.
     const env = { RELEASE_FLAGS: '--no-container-image' };
     terminal = await openTerminal(world.controlPlane, { programs: { clusterctl }, directory: clone.directory, env });
     cpSync(core, join(terminal.home, CORE), { recursive: true });
@@ -70,8 +71,8 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   const uninstall = takeBlocks('docs/uninstall.md', import.meta.url);
 
   /**
-   * The configuration of clusterctl. A reader gets the release of Cluster API from the network, the test gets it from a
-   * directory.
+   * Returns the configuration file of clusterctl. A reader downloads the release of Cluster API; the test takes it from
+   * a directory.
    */
   function withCore({ providers = [], ...variables }: { readonly providers?: readonly object[] }): string {
     const url = `file://${terminal.home}/${CORE}/core-components.yaml`;
@@ -105,7 +106,7 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   });
 
   it('lead to a profile that becomes Ready, and show it', async () => {
-    // CAPA would create this EKS cluster for the control plane of the flavor.
+    // Cluster API Provider AWS would create this EKS cluster for the control plane of the cluster template.
     await world.createEksCluster('my-cluster', { region: 'eu-west-1' });
     expect(await terminal.run(quickStart.next('kubectl apply'))).to.match(/awsfargateprofile\S*\/web condition met/);
     expect(world.awsView.profile('default_web')?.status).to.equal('ACTIVE');

@@ -49,8 +49,8 @@ describe('docs/keiko.md', function () {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [OUR_CRD],
-      // With this plugin, the API server lets only some users set owner references that block the deletion of the
-      // owner.
+      // With this plugin, the API server lets only users with a certain permission set owner references that block the
+      // deletion of the owner. So the test notices if the manager lacks this permission.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     clone = makeClone();
@@ -81,7 +81,6 @@ describe('docs/keiko.md', function () {
     world.startManager({ flags: [...flags, `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/*`] });
   const run = (text: string): Promise<string> => terminal.run(guide.next(text));
 
-  /** Applies a manifest from a file, as a user does. */
   async function apply(content: string): Promise<string> {
     terminal.write('manifest.yaml', content);
     return terminal.run('kubectl apply --validate=strict -f ~/manifest.yaml');
@@ -110,13 +109,16 @@ describe('docs/keiko.md', function () {
     });
 
   const resources = () => ({ profiles: world.aws.admin.profiles(), roles: world.aws.admin.roles() });
-  /** The resources as they are after a take-over by the object. */
+  /**
+   * Returns the AWS resources with the tag that the manager adds to a Fargate profile when an AWSFargateProfile takes
+   * it over.
+   */
   const withOwnerTag = ({ profiles, roles }: ReturnType<typeof resources>, owner: string) => ({
     profiles: profiles.map(({ tags, ...profile }) => ({ ...profile, tags: { ...tags, [OWNER_TAG]: owner } })),
     roles,
   });
 
-  /** Creates an InstanceGroup and what keiko makes of it in AWS. */
+  /** Creates an InstanceGroup, and in AWS the role and the Fargate profile that keiko would create for it. */
   async function createAsKeiko(name: string, profileName: string): Promise<void> {
     const { admin } = world.aws;
     const roleName = `${profileName}-role`;

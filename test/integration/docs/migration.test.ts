@@ -46,7 +46,8 @@ describe('docs/migration-from-capa.md', function () {
     const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
     world = await startWorld({ crds: [CERT_MANAGER], hasRbac: false });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
-    // clusterctl makes and deletes a namespace at each `init`.
+    // Each `clusterctl init` creates and deletes a namespace, which needs the namespace controller of
+    // kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
     terminal = await openTerminal(world.controlPlane, { programs: { clusterctl } });
     const repository = createCapaRepository(join(terminal.home, 'releases'), capa);
@@ -91,7 +92,7 @@ describe('docs/migration-from-capa.md', function () {
     writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
     const { code, stderr } = await world.kubectl(['apply', '--server-side', '--force-conflicts', '-k', overlay]);
     expect(code, stderr).to.equal(0);
-    // No kubelet runs the Deployment, so the test starts the manager.
+    // No kubelet runs the Deployment, so the test starts the manager itself.
     await world.startManager({
       flags: ['--manage-crd=true'],
     });
@@ -158,8 +159,8 @@ describe('docs/migration-from-capa.md', function () {
     expect((await capa.webhooks()).filter((name) => OURS.test(name))).to.have.length(2);
     const roles = await world.controlPlane.api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);
-    // CAPA can take the object over again: its webhooks accept an update of the object, and the profile and the role
-    // have the tag by which CAPA's controller recognizes its resources.
+    // Cluster API Provider AWS can take the AWSFargateProfile over again. Its webhooks accept an update of the object.
+    // The Fargate profile and the role have the tag by which its controller recognizes its resources.
     const web = (await world.profile('web')) ?? expect.fail('the profile is gone');
     expect(web.metadata.finalizers).to.deep.equal([FINALIZER]);
     expect(web.spec).to.deep.include({ clusterName: CLUSTER, profileName: 'default_web', roleName: ROLE });
@@ -169,7 +170,7 @@ describe('docs/migration-from-capa.md', function () {
       expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
     expect(operationsOf(calls)).to.deep.equal([]);
 
-    // The test deletes the resources that CAPA would delete.
+    // Cluster API Provider AWS would now delete these resources. The simulator does not, so the test deletes them.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
     world.aws.admin.removeRole({ name: ROLE });

@@ -59,7 +59,7 @@ describe('the README and docs/install.md', () => {
   it('have commands that run a manager from source, and a manifest that becomes Ready unchanged', async () => {
     await world.createEksCluster('my-cluster');
     const [healthPort, diagnosticsPort] = await freePorts(2);
-    // A test takes free ports, because tests on the same machine run at the same time.
+    // The default ports may be in use by another test on the same machine, so the test takes free ports.
     const ports = `--health-addr 127.0.0.1:${healthPort} --diagnostics-address 127.0.0.1:${diagnosticsPort}`;
     const stop = terminal.start(`${install.next('make build').trimEnd()} ${ports}`);
     try {

@@ -33,7 +33,7 @@ describe('identities', () => {
 
   /**
    * Creates an EKS cluster whose AWSManagedControlPlane refers to the given identity, and an AWSFargateProfile with the
-   * same name as the cluster.
+   * name of the cluster.
    */
   async function profileOf(name: string, kind: string, identityName: string, options: EksClusterOptions = {}) {
     await world.createEksCluster(name, { identityRef: { kind, name: identityName }, ...options });
@@ -52,8 +52,8 @@ describe('identities', () => {
   const sessionsOf = (roleArn: string) =>
     world.aws.admin.principals().filter(({ session }) => session?.roleArn === roleArn);
 
-  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. So the test
-  // cases wait long and run concurrently.
+  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. Each of these
+  // tests waits long for that, so they run at the same time.
   describe('whose correction is noticed after a delay', () => {
     const alongside = sideBySide();
 
@@ -106,8 +106,7 @@ describe('identities', () => {
       });
       const third = world.aws.admin.putRole({ name: 'third', account: THIRD, trustPolicy: trustPolicyFor(second.arn) });
       await world.apply(
-        // The durationSeconds of 7,200 exceed the maximum of one hour that AWS allows for the session of a chained
-        // role.
+        // AWS allows at most one hour for the session of a chained role, so the 7,200 seconds are too long.
         identity(ROLE_IDENTITY, 'third', {
           roleARN: third.arn,
           durationSeconds: 7_200,
@@ -273,7 +272,7 @@ describe('identities', () => {
         'The source identities form a loop: AWSClusterRoleIdentity "snake", then AWSClusterRoleIdentity "tail", then ' +
           'AWSClusterRoleIdentity "snake". Change spec.sourceIdentityRef of one of these identities. The controller then continues on its own.',
       );
-      // Nothing was created in AWS for this object, so its deletion does not wait for credentials.
+      // The manager has created nothing in AWS for this object, so the deletion of the object needs no credentials.
       await world.apply(fargateProfile('never-begun', { clusterName: 'loop' }));
       await waitForRefusal('never-begun', 'IdentityLoop');
       await remove('never-begun');
@@ -353,7 +352,7 @@ describe('identities', () => {
           /^AWSClusterControllerIdentity "default" does not allow namespace "default": /,
         );
       }
-      // Cluster API Provider AWS, too, creates the AWSClusterControllerIdentity `default` with a null list and an empty
+      // Cluster API Provider AWS creates the AWSClusterControllerIdentity `default` with the same null list and empty
       // selector in spec.allowedNamespaces.
       await world.apply(identity(CONTROLLER_IDENTITY, 'default', { allowedNamespaces: { list: null, selector: {} } }));
       await world.ready('inner');
@@ -416,8 +415,8 @@ describe('identities', () => {
     const [session] = sessionsOf(arn);
     const token = session?.session?.token ?? '';
     expect(token).to.have.length.above(40);
-    // AWS refuses calls with a removed key or an expired session. So the test also checks the output about such
-    // refusals.
+    // AWS refuses calls with a removed key or an expired session. The test causes such refusals, to check that their
+    // messages contain no secret either.
     world.aws.admin.removeKey(keys);
     world.aws.admin.expireSessions();
     await world.patch('secretive', { spec: { additionalTags: { look: 'again' } } });

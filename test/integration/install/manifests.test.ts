@@ -17,10 +17,13 @@ const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
   fileURLToPath(new URL(`../../crds/monitoring/${name}.yaml`, import.meta.url)),
 );
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
-/** The kinds without a namespace that `clusterctl delete` and `clusterctl upgrade` delete whatever their name is. */
+/**
+ * The cluster-scoped kinds of which `clusterctl delete` and `clusterctl upgrade` delete all objects of the provider,
+ * whatever their names are.
+ */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 
-/** The flags that the documentation of a component tells the user to add. */
+/** The flags that the documentation of a component tells the user to add to the manager. */
 const FLAGS_TO_ADD: Readonly<Record<string, readonly string[]>> = {
   'instance-groups': ['--allow-eks-cluster=default=123456789012/eu-west-1/*'],
 };
@@ -43,7 +46,10 @@ interface Manifest {
   };
 }
 
-/** The manifests that a user can install: config/default alone, with each component, and with all components. */
+/**
+ * The combinations of manifests that a user can install: config/default alone, with each component, and with all
+ * components.
+ */
 const VARIANTS: readonly (readonly [name: string, components: readonly string[]])[] = [
   ['config/default', []],
   ...COMPONENTS.map((component) => [`config/default with ${component}`, [component]] as const),

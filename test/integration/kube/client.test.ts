@@ -61,8 +61,8 @@ describe('the Kubernetes client with a real API server', function () {
   it('uses at most two connections for sequential requests', async () => {
     const before = connected.proxy.accepted;
     for (let i = 0; i < 100; i++) await connected.client.list(widgets, { signal });
-    // The client can send a request before the connection of its previous request is back in the connection pool. So
-    // the client may open a second connection.
+    // The client can send a request before the connection of its previous request is back in the connection pool. So it
+    // may open a second connection.
     expect(connected.proxy.accepted - before).to.be.at.most(2);
   });
 
@@ -118,8 +118,7 @@ describe('the Kubernetes client with a real API server', function () {
       const { api } = controlPlane;
       await api.post('/api/v1/namespaces', { metadata: { name: 'leaving' } });
       const widget = await newWidget('late', 'leaving');
-      // The Kubernetes control plane of the tests has no namespace controller, so a deleted namespace stays in phase
-      // Terminating.
+      // No namespace controller runs in this test, so a deleted namespace stays in phase Terminating.
       await api.delete('/api/v1/namespaces/leaving');
       const logger = await whileWriting((writer) => {
         writer.record(widget, 'Normal', 'Tested', 'too late');

@@ -21,11 +21,14 @@ export interface Connected {
   readonly proxy: TcpProxy;
   /** The method and path of each request that the client has made so far, e.g. `GET /api/v1/…`. */
   readonly requests: string[];
-  /** The requests whose response has begun: the client has the status and the headers. A watch is open then. */
+  /**
+   * The requests for which the client has received the status and the headers. For a watch this means that the watch is
+   * open.
+   */
   readonly answered: string[];
   /**
-   * A function that gets each request before the client sends the request. The client sends the request when the
-   * promise that this function returns resolves.
+   * Called with each request before the client sends it. The client sends the request when the returned promise
+   * resolves, so a test can delay the request.
    */
   before: (request: TransportRequest) => Promise<void>;
   close(): Promise<void>;

@@ -9,8 +9,8 @@ const CRD =
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team/awsfargateprofiles';
 
 /**
- * Creates an object of each kind that tests create, and changes the namespace `default`, which the API server creates
- * itself.
+ * Creates an object of each kind that tests create, and also changes an object that the API server has created itself:
+ * the namespace `default`.
  */
 async function leaveObjects({ api }: ControlPlane): Promise<void> {
   const metadata = { name: 'left', namespace: 'team' };

@@ -95,7 +95,10 @@ describe('a Reflector with a real API server', function () {
       await controlPlane.api.delete(`${pathOf(plural)}/${metadata.name}`);
   };
 
-  /** Holds the request with which the reflector compares versions after an interrupted watch. */
+  /**
+   * Holds the request with which the reflector, after an interrupted watch, asks whether the API server has newer
+   * versions.
+   */
   function holdComparison(): Gate {
     const gate = new Gate('the comparison of the reflector');
     connected.before = async ({ path }) => {
@@ -110,7 +113,7 @@ describe('a Reflector with a real API server', function () {
     const { store, shows, changes } = startReflector('widgets');
     await store.whenSynced(AbortSignal.timeout(30_000));
     await shows('a');
-    // A change that arrives shows that the watch is open.
+    // When the store shows this object, its watch is open.
     await create('widgets', 'seen');
     await shows('a', 'seen');
     const comparison = holdComparison();
@@ -210,8 +213,8 @@ describe('a Reflector with a real API server', function () {
     };
     const { shows, logger, changes } = startReflector('widgets', newerClient);
     await shows('a');
-    // The test waits until the response of the watch has begun. If the connection is cut earlier, the watch does not
-    // count as interrupted, and the reflector lists at once.
+    // The test cuts the connection only after the response of the watch has begun. If it cut the connection earlier,
+    // the reflector would list all objects at once, without first asking for the newest version.
     await eventually(() => expect(connected.answered.filter(isWatch)).to.have.length(1));
     await create('widgets', 'b');
     connected.proxy.cut();
@@ -243,7 +246,7 @@ describe('a Reflector with a real API server', function () {
 
     await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
     await create('gadgets', 'a');
-    // While the API server does not serve a kind, the reflector looks for the kind every 10 to 30 s.
+    // While the API server does not serve a kind, the reflector asks for the kind every 10 to 30 s.
     await eventually(() => store.synced, { timeoutMs: 60_000 });
     await shows('a');
 

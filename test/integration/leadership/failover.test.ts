@@ -9,7 +9,7 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 const LEASE_MS = 4_000;
-/** The Lease and its Events are in the namespace of the manager. */
+/** The namespace of the manager, which also has the Lease and the Events about it. */
 const OF_MANAGER = { namespace: 'capaf-system' };
 const FLAGS = [
   '--leader-elect-lease-duration',
@@ -18,14 +18,15 @@ const FLAGS = [
   '2500ms',
   '--leader-elect-retry-period',
   '250ms',
-  // The short sync period makes the leader call AWS constantly.
+  // With the short sync period, the leader calls AWS all the time.
   '--sync-period',
   '500ms',
 ];
 
 /**
- * IAM allows ten policies for a role; one of them is the EKS policy. The manager attaches the policies in a series of
- * AWS calls, without requests to the API server between them.
+ * The number of policies that the manager attaches to a role besides the policy for pod execution roles. IAM allows ten
+ * policies for a role. The manager attaches them in a series of AWS calls, without requests to the API server between
+ * them.
  */
 const POLICIES = 9;
 
@@ -35,7 +36,7 @@ describe('leader election of two managers', function () {
   let lease: LeaseHistory;
   /** All managers that the tests of this file have started. */
   const contenders: Candidate[] = [];
-  /** The manager that holds the Lease. `follower` is the manager that waits for the Lease. */
+  /** `leader` holds the Lease, and `follower` waits for the Lease. */
   let leader: Candidate;
   let follower: Candidate;
 
@@ -57,8 +58,8 @@ describe('leader election of two managers', function () {
   }
 
   /**
-   * Waits until the manager `follower` holds the Lease. Returns the last version of the Lease whose holder is the old
-   * leader, and the first version whose holder is the new leader.
+   * Waits until `follower` holds the Lease. Returns the last version of the Lease with the old leader as its holder,
+   * and the first version with the new leader.
    */
   async function waitForSuccession(): Promise<{ readonly last: LeaseVersion; readonly first: LeaseVersion }> {
     const first = await lease.waitForHolder(follower.identity);
@@ -71,8 +72,8 @@ describe('leader election of two managers', function () {
     Array.from({ length: POLICIES }, (_, index) => world.aws.admin.putPolicy({ name: `policy-${index}` }));
 
   /**
-   * Calls `act` when AWS has carried out the nth call of `operation` by the leader. The leader gets the answer to this
-   * AWS call after `act` has finished.
+   * Calls `act` when AWS has executed the nth call of `operation` by the leader. The leader gets the answer to this AWS
+   * call only after `act` has finished.
    */
   function afterCallOfLeader(operation: string, nth: number, act: () => Promise<unknown>): Promise<void> {
     const { accessKeyId } = leader;
@@ -93,8 +94,8 @@ describe('leader election of two managers', function () {
   const mutations = (calls: readonly CallRecord[]): readonly CallRecord[] => calls.filter(({ mutates }) => mutates);
 
   /**
-   * The CreateFargateProfile and CreateRole calls for the given names that AWS has carried out, whichever manager has
-   * sent them, in alphabetical order.
+   * The successful CreateFargateProfile and CreateRole calls of all managers for the given names, in alphabetical
+   * order.
    */
   const createsOf = (...names: readonly string[]): readonly string[] =>
     world.aws.log
@@ -162,8 +163,8 @@ describe('leader election of two managers', function () {
     await waitForSuccession();
     await world.ready('frozen');
     expect(createsOf('frozen')).to.deep.equal(oneCreateEach('frozen'));
-    // The thawed manager was frozen while it waited for the answer to an AttachRolePolicy call. At that time, it still
-    // had to attach six policies.
+    // The thawed manager (resumed with SIGCONT) had been frozen (suspended with SIGSTOP) while it waited for the answer
+    // to an AttachRolePolicy call. At that time, it still had to attach six policies.
     thawed.manager.kill('SIGCONT');
     const { code } = await world.waitForManagerExit(thawed.manager);
     expect(code).to.equal(1);
@@ -173,16 +174,16 @@ describe('leader election of two managers', function () {
   });
 
   it('after the leader is frozen between two calls and thawed without a network: it changes nothing and exits', async () => {
-    // The manager `four` becomes the leader in this test and loses its connection to the API server in the next test.
-    // Its renew deadline is so long that, near the end of the Lease, only the check of the Lease before each AWS change
-    // prevents AWS changes.
+    // The manager `four` becomes the leader in this test, and loses its connection to the API server in the next test.
+    // Its renew deadline is almost as long as the Lease. So shortly before the Lease ends, only the manager's check of
+    // the Lease before each AWS change prevents a change.
     follower = await addContender('four', ['--leader-elect-renew-deadline', '3800ms']);
     await world.apply(fargateProfile('stale', { clusterName: 'dev', additionalTags: { team: 'before' } }));
     await world.ready('stale');
 
     await eventually(() => leader.calls().every(({ status }) => status !== undefined), { what: 'no call under way' });
     await suspendManager(leader.manager);
-    // From now on, no answer of the API server reaches the suspended manager, not even an answer that is already on the
+    // From now on, no answer of the API server reaches the suspended manager, not even an answer that is already on its
     // way.
     leader.proxy.refuse();
     const since = lastSeq();
@@ -191,7 +192,7 @@ describe('leader election of two managers', function () {
     await world.patch('stale', { spec: { additionalTags: { team: 'after' } } });
     await eventually(() => world.awsView.profile('default_stale')?.tags['team'] === 'after', { what: 'the other tag' });
 
-    // Until its renew deadline, the thawed manager relies on its own clock and on a stale version of the
+    // Until its renew deadline, the thawed manager relies on its own clock and on an outdated version of the
     // AWSFargateProfile.
     thawed.manager.kill('SIGCONT');
     const { code } = await world.waitForManagerExit(thawed.manager);
@@ -199,7 +200,8 @@ describe('leader election of two managers', function () {
     expect(thawed.manager.tail()).to.contain(
       '"Manager failed" err="leader election lost: the lease could not be renewed in time',
     );
-    // Whether the thawed manager reads from AWS before it exits depends on which of its timers fires first.
+    // The thawed manager may still read from AWS before it exits, depending on which of its timers fires first. So the
+    // test checks only that it changes nothing.
     expect(mutations(thawed.calls(since))).to.deep.equal([]);
     expect(world.awsView.profile('default_stale')?.tags).to.include({ team: 'after' });
   });

@@ -8,12 +8,13 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /**
- * The maximum time during a rollout from the SIGTERM to the old leader until the first AWS change of the new leader.
+ * The longest allowed time in a rollout from the SIGTERM to the old leader until the first AWS change of the new
+ * leader, in milliseconds.
  */
 const HANDOVER_MS = 2_000;
 /**
- * A follower that only polls the Lease in its retry period (2 to 4.4 s) would meet the time limit by chance in about
- * half of the rounds, so the test needs several rounds.
+ * How often the test replaces the leader. A follower that polls the Lease only in its retry period (2 to 4.4 s) would
+ * meet the time limit by chance about every second time.
  */
 const ROUNDS = 4;
 

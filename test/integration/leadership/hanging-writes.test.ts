@@ -7,9 +7,14 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 const LEASE_MS = 6_000;
-/** More objects than the manager has connections to the API server. */
+/**
+ * The number of AWSFargateProfiles. It is larger than the number of connections that the manager has to the API server.
+ */
 const OBJECTS = 80;
-/** The minimum number of connections that the watches of the manager leave for its workers. */
+/**
+ * The number of writes that the test lets hang. At least this many connections remain for writes, because the manager's
+ * watches occupy the other connections.
+ */
 const OCCUPIED = 50;
 
 describe('a leader whose writes all hang, as in a webhook without an answer', function () {
@@ -57,7 +62,8 @@ describe('a leader whose writes all hang, as in a webhook without an answer', fu
     );
     expect(lease.versions.at(-1)?.transitions).to.equal(0);
 
-    // The writes that add the finalizer are still held, so the objects are gone at once.
+    // The test still holds the requests that add the finalizers. So the AWSFargateProfiles have no finalizer, and are
+    // gone at once.
     for (const name of names) await world.delete(name);
     gate.open();
   });

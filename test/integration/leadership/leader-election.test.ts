@@ -15,8 +15,8 @@ import { connectThroughProxy, type Connected } from '../kube/connect.ts';
 const TIMINGS = { leaseDuration: 3_000, renewDeadline: 1_500, retryPeriod: 300 };
 
 /**
- * A participant of the leader election with its own connection to the API server. Its only worker records whether this
- * participant leads.
+ * A participant of the leader election with its own connection to the API server. While it leads, it runs one worker,
+ * which records that it leads.
  */
 interface Contender {
   readonly connected: Connected;

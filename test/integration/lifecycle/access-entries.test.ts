@@ -8,8 +8,9 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /**
- * How long EKS takes for a change, in milliseconds. IAM gives times in whole seconds, so a role that is made again has
- * a later time than the access entry of the former role only if the deletion takes longer than a second.
+ * How long EKS takes for a creation or deletion, in milliseconds. IAM gives times in whole seconds. So only a deletion
+ * of more than a second gives a role that is created again a later creation time than the access entry of the former
+ * role.
  */
 const SLOW = { createMs: 300, deleteMs: 1_300 };
 

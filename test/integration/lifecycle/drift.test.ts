@@ -37,10 +37,6 @@ describe('drift in AWS', () => {
     await world.finish();
   });
 
-  /**
-   * Creates an EKS cluster and an AWSFargateProfile in it, both with the given name, and waits until the
-   * AWSFargateProfile is Ready.
-   */
   async function readyProfile(name: string, spec: object = {}): Promise<{ profile: ProfileView; role: RoleView }> {
     await world.createEksCluster(name);
     await world.apply(fargateProfile(name, { clusterName: name, ...spec }));
@@ -61,8 +57,7 @@ describe('drift in AWS', () => {
   }
 
   /**
-   * Waits until the controller, from this call on, has compared the AWSFargateProfile with AWS the given number of
-   * times.
+   * Waits until the controller has compared the AWSFargateProfile with AWS the given number of times since this call.
    */
   async function resyncs(name: string, count: number): Promise<void> {
     const calls = callsFromNow(world.aws);
@@ -258,8 +253,8 @@ describe('drift in AWS', () => {
     it('a resync makes three AWS calls for each object and the next resync one, and both write nothing anywhere', async () => {
       const names = ['still-a', 'still-b', 'still-c'];
       await Promise.all(names.map((name) => readyProfile(name)));
-      // The controller also resyncs the AWSFargateProfiles of earlier tests, so the test compares only the state of
-      // these three AWSFargateProfiles.
+      // The controller also resyncs the AWSFargateProfiles of earlier tests. So the test compares only the state of its
+      // own three AWSFargateProfiles.
       const state = async (): Promise<unknown> => ({
         objects: await Promise.all(names.map((name) => world.profile(name))),
         clusters: await Promise.all(names.map((name) => world.controlPlane.api.get(clusterPath(name)))),
@@ -274,10 +269,10 @@ describe('drift in AWS', () => {
         return counts.reduce((sum, count) => sum + count, 0);
       };
       // A watch event of a Cluster or control plane would trigger a reconcile in addition to the resyncs. So the test
-      // waits until no such event is pending.
+      // first waits until the manager has handled all earlier events.
       await waitForCacheSync(world);
-      // The controller may still be writing the status of AWSFargateProfiles of earlier tests. So the test waits until
-      // two resyncs pass without a write.
+      // The controller may still be writing the status of AWSFargateProfiles of earlier tests. So the test waits for
+      // two resyncs without a write.
       let writesBefore = -1;
       await eventually(
         async () => {

@@ -10,10 +10,10 @@ import { CAPA_CRD } from '../crd/profiles.ts';
 
 const ALLOWED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/tools*`;
 const roleOf = (name: string, cluster = 'tools'): string => `${cluster}-default_${name}_fargate`;
-/** The time limit within which the manager notices a changed CRD. The manager reads the CRD every 15 s. */
+/** The time limit for the manager to notice a changed CRD. The manager reads the CRD every 15 s. */
 const WITHIN_CRD_CHECK = { timeoutMs: 40_000 };
 
-// The API server serves neither the kinds of Cluster API nor those of Cluster API Provider AWS.
+// In these tests, the API server serves neither the kinds of Cluster API nor those of Cluster API Provider AWS.
 describe('an AWSFargateProfile in an EKS cluster that Cluster API does not manage', () => {
   let world: World;
   before(async () => {

@@ -11,9 +11,7 @@ const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 const LOGS_POLICY = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 
-/**
- * The trust policy that AWS documents for a pod execution role, with the condition against the confused-deputy problem.
- */
+/** The trust policy that AWS documents for a pod execution role. Its condition prevents the confused-deputy problem. */
 const trustFor = (eksCluster: string): unknown => ({
   Version: '2012-10-17',
   Statement: [
@@ -349,9 +347,10 @@ describe('the lifecycle of an AWSFargateProfile', () => {
       const { metadata } = await world.ready('rest');
       const calls = callsFromNow(world.aws);
       await world.stopManager();
-      // A resync during this test would call AWS, so the manager gets a sync period that is longer than the test.
+      // A resync during this test would call AWS, so the sync period is longer than the test.
       await world.startManager({ flags: ['--sync-period', '100h'] });
-      // When another AWSFargateProfile becomes Ready, the restarted manager is known to reconcile.
+      // The restarted manager starts to reconcile after an unknown time. When it has made another AWSFargateProfile
+      // Ready, it has also had the time to call AWS for `rest`.
       await world.createEksCluster('after');
       await world.apply(fargateProfile('after', { clusterName: 'after' }));
       await world.ready('after');

@@ -23,7 +23,8 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
   });
   after(() => world.finish());
 
-  // This hook unpauses the Cluster and the AWSFargateProfile, so that a failed test does not fail the next tests.
+  // After a failed test, the Cluster and the AWSFargateProfile may still be paused. This hook unpauses them, so that
+  // the next tests do not fail too.
   afterEach(async () => {
     await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused: null } });
     await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
@@ -33,8 +34,8 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     ((await world.profile(name)) as RawObject).metadata;
 
   /**
-   * Waits until the controller has restored the metadata of the AWSFargateProfile, and checks that the controller made
-   * no mutating AWS call meanwhile.
+   * Waits until the controller has restored the metadata of the AWSFargateProfile, and checks that it has changed
+   * nothing in AWS meanwhile.
    */
   async function expectRestored(name = 'web'): Promise<void> {
     await eventually(async () => {
@@ -73,7 +74,7 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     await pause(true);
     await world.condition('web', 'Paused', { status: 'True' });
     await world.patch('web', { metadata: { ownerReferences: null, finalizers: null, labels: null } });
-    // The new annotation changes the message of the Paused condition. The changed message shows that the controller has
+    // The new annotation changes the message of the Paused condition. The new message shows that the controller has
     // also seen the earlier patch, which removed the metadata.
     await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
     await eventually(async () => {
@@ -158,12 +159,12 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     await world.controlPlane.api.delete(clusterPath('ending'));
     await waitForCacheSync(world);
     await world.patch('ending', { metadata: { ownerReferences: null, labels: { [LABEL]: null } } });
-    // The controller restores the label and the owner reference in the same write. So when the label is back, the
-    // controller has decided not to restore the owner reference.
+    // The controller restores the label and the owner reference in the same write. So when the label is back without
+    // the owner reference, the controller has decided not to restore the owner reference.
     await eventually(async () => expect((await metadataOf('ending')).labels?.[LABEL]).to.equal('ending'));
     expect((await metadataOf('ending')).ownerReferences).to.equal(undefined);
-    // The AWSFargateProfile is deleted before its Cluster. Without its Cluster, the deletion would wait 30 s, because
-    // `clusterctl move` may be moving the Cluster.
+    // The AWSFargateProfile is deleted before its Cluster. If the Cluster were missing, the deletion would wait 30 s,
+    // because `clusterctl move` may be moving the Cluster.
     await world.delete('ending');
     await world.gone('ending');
     await world.controlPlane.api.patch(clusterPath('ending'), { metadata: { finalizers: null } });

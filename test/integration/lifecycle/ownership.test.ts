@@ -349,8 +349,8 @@ describe('ownership of Fargate profiles and roles', () => {
             expect(status?.['initialization']).to.deep.equal({ provisioned: true });
             return true;
           });
-          // The controller adds its tags. It also adds the confused-deputy condition to the trust policy, because the
-          // trust policy that Cluster API Provider AWS creates does not have this condition.
+          // The controller adds its tags. It also adds the confused-deputy condition to the trust policy, because
+          // Cluster API Provider AWS creates trust policies without this condition.
           expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
           const found = world.awsView.profile(profile.name);
           expect(found).to.deep.equal({

@@ -12,8 +12,8 @@ const PAUSED = 'cluster.x-k8s.io/paused';
 const BY_CLUSTER = 'Cluster spec.paused is set to true';
 const BY_ANNOTATION = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
 
-// test/simulation/pause.test.ts checks on a virtual clock that the controller reconciles an AWSFargateProfile at once
-// when its pause ends.
+// These tests check that a paused AWSFargateProfile is left alone. test/simulation/pause.test.ts checks on a virtual
+// clock that the controller continues at once when the pause ends.
 describe('an AWSFargateProfile', () => {
   let world: World;
   before(async () => {
@@ -28,7 +28,7 @@ describe('an AWSFargateProfile', () => {
   const annotate = (name: string, value: string | null): Promise<void> =>
     world.patch(name, { metadata: { annotations: { [PAUSED]: value } } });
 
-  /** Waits until the Paused condition is True with the given message. */
+  /** Waits until the Paused condition is True with exactly this message. */
   async function paused(name: string, message: string): Promise<RawObject> {
     const object = await eventually(
       async () => {
@@ -72,7 +72,7 @@ describe('an AWSFargateProfile', () => {
       pause: (object: string, on: boolean) => annotate(object, on ? 'true' : null),
       message: BY_ANNOTATION,
     },
-    // The pause annotation pauses an object whatever the value of the annotation is, even if the value is `false`.
+    // The pause annotation pauses an object whatever its value is, even with the value `false`.
     {
       how: 'its annotation with the value false',
       name: 'still-by-false',
@@ -217,8 +217,8 @@ describe('an AWSFargateProfile', () => {
       await world.ready(name);
       const calls = callsFromNow(world.aws);
       const forget = world.aws.onCall(async ({ operation }, phase) => {
-        // ListInstanceProfilesForRole is the last AWS read before the controller detaches the policies of the role. The
-        // controller gets the answer to this call only after the test has paused the AWSFargateProfile.
+        // ListInstanceProfilesForRole is the last AWS call before the controller detaches the policies of the role. The
+        // controller gets the answer only after the test has paused the AWSFargateProfile.
         const isLast =
           operation === 'ListInstanceProfilesForRole' && world.awsView.profile(`default_${name}`) === undefined;
         if (phase === 'after' && isLast) {

@@ -30,8 +30,8 @@ describe('retention, tags and eventual consistency', () => {
     await world.finish();
   });
 
-  // This hook resets the permissions and the duration of creates in the AWS emulator, so that a failed test does not
-  // fail the next tests.
+  // A failed test may leave the AWS emulator with other permissions or another duration of creations. This hook resets
+  // them, so that the next tests do not fail too.
   afterEach(() => {
     world.aws.admin.allow();
     world.aws.admin.setConfig({ eks: { createMs: 300 } });
@@ -103,8 +103,8 @@ describe('retention, tags and eventual consistency', () => {
       await applyWithCluster('mirrored', { deletionPolicy: 'Retain' });
       const retained = await world.ready('mirrored');
       expect(retained.metadata.annotations).to.have.property(RETAIN);
-      // This patch has the same effect as a CRD without the field spec.deletionPolicy: the API server removes the field
-      // from the object.
+      // A CRD without the field spec.deletionPolicy makes the API server drop this field from the object. The patch has
+      // the same effect.
       await world.patch('mirrored', { spec: { deletionPolicy: null } });
       await triggerReconcile(world, 'mirrored');
       const calls = callsFromNow(world.aws);
@@ -262,7 +262,7 @@ describe('credentials of another account', () => {
     const { name: cluster } = await world.createEksCluster('prod');
     await world.apply(fargateProfile('web'), fargateProfile('leaving'));
     await Promise.all([world.ready('web'), world.ready('leaving')]);
-    // In the other AWS account, an EKS cluster and a Fargate profile exist with the same names and tags.
+    // The other AWS account has an EKS cluster and a Fargate profile with the same names and tags.
     const [original] = world.aws.admin.profiles().filter(({ name }) => name === 'default_web');
     world.aws.admin.createCluster({ name: cluster, account: OTHER_ACCOUNT });
     const theirs = world.aws.admin.putProfile({

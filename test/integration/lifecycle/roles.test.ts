@@ -56,7 +56,7 @@ describe('the pod execution role', () => {
   }
 
   /**
-   * Calls `doIt` when AWS receives the first call of `operation`. AWS carries out this call after `doIt` has finished.
+   * Calls `doIt` when AWS receives the first call of `operation`. AWS executes the call only after `doIt` has finished.
    */
   function onceBefore(operation: string, doIt: (call: CallRecord) => Promise<void>): () => void {
     let isDone = false;
@@ -68,8 +68,8 @@ describe('the pod execution role', () => {
   }
 
   describe('shared by several AWSFargateProfiles that name it', () => {
-    // This hook resets the duration of deletions in the AWS emulator, so that a failed test does not fail the next
-    // tests.
+    // A failed test may leave the AWS emulator with another duration of deletions. This hook resets it, so that the
+    // next tests do not fail too.
     afterEach(() => world.aws.admin.setConfig({ eks: { deleteMs: 300 } }));
 
     it('is created once for three concurrent objects with the tags of all, and deleted with the last object', async () => {
@@ -137,9 +137,9 @@ describe('the pod execution role', () => {
     it('is deleted when all objects that share it are deleted at once, in any order', async () => {
       const names = ['exit-a', 'exit-b', 'exit-c', 'exit-d'];
       const { name: cluster } = await world.createEksCluster('exit');
-      // The Fargate profile of another owner is in status CREATING, so EKS creates no other Fargate profile in this EKS
-      // cluster. The AWSFargateProfiles then have a role but no Fargate profile whose deletion would have to wait for
-      // its turn.
+      // While this Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS
+      // cluster. So the AWSFargateProfiles of this test have a role, but no Fargate profile whose deletion would take
+      // time.
       world.aws.admin.putProfile({
         cluster,
         name: 'theirs',
@@ -293,7 +293,7 @@ describe('the pod execution role', () => {
       expect(operationsOf(calls)).to.deep.equal(['DeleteFargateProfile']);
       expect(roleOf('borrowed-pods')).to.deep.equal(role);
       // The controller has kept the role, because the Fargate profile of another owner uses it. A new AWSFargateProfile
-      // that names the role makes the controller manage the role again.
+      // names the role, so that the controller manages the role again and deletes it in the end.
       world.aws.admin.removeProfile({ cluster, name: 'theirs' });
       await applyProfile('lender', { clusterName: 'borrowed', roleName: 'borrowed-pods' });
       await ready('lender');

@@ -23,8 +23,8 @@ const lifecycle = (calls: Calls): readonly string[] =>
     .map(({ operation, nouns, errorCode = '' }) => `${operation} ${nouns['fargateProfileName']}${errorCode}`);
 
 /**
- * EKS cannot change a Fargate profile. The immutable fields of an AWSFargateProfile can change until its Fargate
- * profile was ACTIVE once with the current spec.
+ * EKS cannot change an existing Fargate profile. So the fields of the spec that define it are immutable as soon as the
+ * Fargate profile has been ACTIVE with the current spec. Before that, users can change them.
  */
 describe('changes of the spec', () => {
   let world: World;
@@ -34,7 +34,8 @@ describe('changes of the spec', () => {
   });
   after(() => world.finish());
 
-  // This hook resets the duration of creates in the AWS emulator, so that a failed test does not fail the next tests.
+  // A failed test may leave the AWS emulator with another duration of creations. This hook resets it, so that the next
+  // tests do not fail too.
   afterEach(() => setCreateMs(CREATE_MS));
 
   function profileOf(name: string): ProfileView {
@@ -52,12 +53,13 @@ describe('changes of the spec', () => {
   }
 
   /**
-   * Sets how long EKS takes for later creates of a Fargate profile. A create that is already running keeps its
+   * Sets how long EKS takes to create a Fargate profile from now on. A creation that has already begun keeps its
    * duration.
    */
   const setCreateMs = (createMs: number): void => world.aws.admin.setConfig({ eks: { createMs } });
   /**
-   * Completes the create of a Fargate profile in EKS. `name` is the name of both the AWSFargateProfile and its Cluster.
+   * Completes the creation of a Fargate profile in EKS. `name` is the name of both the AWSFargateProfile and its
+   * Cluster.
    */
   const endCreate = (name: string): void =>
     world.aws.admin.setProfile({ cluster: `default_${name}-control-plane`, name: `default_${name}`, status: 'ACTIVE' });
@@ -73,7 +75,7 @@ describe('changes of the spec', () => {
   const isProvisioned = ({ status }: RawObject): boolean =>
     (status?.['initialization'] as { provisioned?: boolean } | undefined)?.provisioned === true;
 
-  /** Collects the versions of an AWSFargateProfile that a watch delivers from this call on. */
+  /** Collects the versions of an AWSFargateProfile that a watch sends after this call. */
   function versionsOf(name: string): { readonly seen: readonly RawObject[]; stop(): Promise<void> } {
     const stopping = new AbortController();
     const seen: RawObject[] = [];
@@ -92,8 +94,7 @@ describe('changes of the spec', () => {
   }
 
   /**
-   * Expects that `isRight` returns true for each version whose Ready condition is True for the current generation of
-   * the AWSFargateProfile.
+   * Expects `isRight` to return true for each version of an AWSFargateProfile that is Ready for its current generation.
    */
   const neverReadyWithout = (versions: readonly RawObject[], isRight: (object: RawObject) => boolean): void => {
     for (const object of versions) {
@@ -152,7 +153,7 @@ describe('changes of the spec', () => {
     it('between the create call and the write of status: the created profile and role are deleted', async () => {
       const watched = versionsOf('racer');
       const calls = callsFromNow(world.aws);
-      // The test changes the spec when EKS has carried out the create and the controller has not yet received the
+      // The test changes the spec after EKS has executed CreateFargateProfile, and before the controller gets the
       // answer.
       const forget = world.aws.onCall(async ({ operation, nouns }: CallRecord, phase) => {
         if (operation !== 'CreateFargateProfile' || phase !== 'after' || nouns['fargateProfileName'] !== 'before')
@@ -216,8 +217,8 @@ describe('changes of the spec', () => {
       await world.condition('second-try', 'Ready', { status: 'False', reason: 'CreateFailed' });
       world.aws.admin.clearPlannedFailures();
       const calls = callsFromNow(world.aws);
-      // test/simulation/failures.test.ts checks on a virtual clock that a changed spec ends the backoff after a failed
-      // create.
+      // This test checks the result of the changed spec. test/simulation/failures.test.ts checks on a virtual clock
+      // that the change also ends the backoff after a failed creation.
       await world.patch('second-try', { spec: { subnetIDs: [first] } });
       await eventually(() => lifecycle(calls).length > 0);
       await world.ready('second-try');
@@ -228,8 +229,8 @@ describe('changes of the spec', () => {
     it('of the role: another path replaces the role, boundary and policies change in place', async () => {
       const [tight, tighter] = ['tight', 'tighter'].map((name) => world.aws.admin.putPolicy({ name }));
       const policy = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
-      // The Fargate profile of another owner is in status CREATING, so EKS creates no other Fargate profile in this EKS
-      // cluster. The AWSFargateProfile then has a role but no Fargate profile yet.
+      // While this Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS
+      // cluster. So the AWSFargateProfile has a role but no Fargate profile yet.
       const { name: cluster } = await world.createEksCluster('tailored');
       world.aws.admin.putProfile({
         cluster,
@@ -339,8 +340,8 @@ describe('changes of the spec', () => {
     });
   });
 
-  // The API server accepts this change, because the computed name, which Cluster API Provider AWS writes into the spec,
-  // ends like this name.
+  // spec.profileName is immutable, but the API server accepts the removal of a name that ends in `_<metadata.name>`: it
+  // may be the computed default name, which Cluster API Provider AWS writes into the spec.
   it('that remove a profile name which ends in the name of the object keep the live profile', async () => {
     await applyWithCluster('kept', { profileName: 'shared_kept' });
     await world.ready('kept');

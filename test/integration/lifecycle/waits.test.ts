@@ -32,7 +32,8 @@ describe('an AWSFargateProfile that waits', () => {
     await world.finish();
   });
 
-  // This hook resets the duration of creates in the AWS emulator, so that a failed test does not fail the next tests.
+  // A failed test may leave the AWS emulator with another duration of creations. This hook resets it, so that the next
+  // tests do not fail too.
   afterEach(() => world.aws.admin.setConfig({ eks: { createMs: 300 } }));
 
   const start = (name: string, spec: object = {}, metadata: object = {}): Promise<void> =>
@@ -104,8 +105,8 @@ describe('an AWSFargateProfile that waits', () => {
       await start('upgrading');
       const before = await world.ready('upgrading');
       await world.setControlPlaneReady('upgrading', false);
-      // The watch of control planes delivers the new tag after the change of the readiness. When the tag is in AWS, the
-      // controller has seen both changes.
+      // The watch of control planes delivers the new tag after the change of the readiness. So when the tag is in AWS,
+      // the controller has seen both changes.
       await world.controlPlane.api.patch(controlPlanePath('upgrading'), { spec: { additionalTags: { seen: 'yes' } } });
       await eventually(() => world.awsView.profile('default_upgrading')?.tags['seen'] === 'yes');
       await world.patch('upgrading', { spec: { additionalTags: { during: 'upgrade' } } });
@@ -194,7 +195,7 @@ describe('an AWSFargateProfile that waits', () => {
       await world.createEksCluster('queue');
       const calls = callsFromNow(world.aws);
       const names = ['one', 'two', 'three', 'four'];
-      // EKS completes the first create only after the other three AWSFargateProfiles have reported that they wait.
+      // EKS completes the first creation only after the other three AWSFargateProfiles have reported that they wait.
       world.aws.admin.setConfig({ eks: { createMs: HELD_MS } });
       await Promise.all(names.map((name) => start(name, { clusterName: 'queue' })));
       const waited = (): readonly string[] =>
@@ -204,8 +205,8 @@ describe('an AWSFargateProfile that waits', () => {
             .some((words) => words.startsWith('EKS changes only one Fargate profile of a cluster at a time')),
         );
       await eventually(() => expect(waited()).to.have.lengthOf(3), { timeoutMs: 30_000 });
-      // Three AWSFargateProfiles can report that they wait before the controller has sent the create of the fourth one.
-      // So the test also waits for this create.
+      // Three AWSFargateProfiles can report that they wait before the controller has called CreateFargateProfile for
+      // the fourth. So the test also waits for this call.
       const creating = await eventually(() => {
         const all = world.aws.admin.profiles().filter(({ status: is }) => is === 'CREATING');
         expect(all).to.have.lengthOf(1);

@@ -23,14 +23,15 @@ describe('a refusal by the API server', () => {
     world = await startWorld();
     await world.startManager();
     await Promise.all([world.createEksCluster('prod'), world.createEksCluster('other')]);
-    // The tests write to this paused AWSFargateProfile to find out whether the API server refuses writes.
+    // The tests write to this paused AWSFargateProfile to find out whether the API server refuses writes. The manager
+    // does not write to it.
     await world.apply(fargateProfile('probe', {}, { annotations: { 'cluster.x-k8s.io/paused': '' } }));
     await world.condition('probe', 'Paused', { status: 'True' });
   });
   after(async () => {
     await world.patch('probe', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
-    // The AWSFargateProfile becomes Ready before its deletion. If it were deleted while EKS creates its Fargate
-    // profile, the deletion would wait about a minute for EKS.
+    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS would still be creating its Fargate
+    // profile, and the deletion would wait about a minute.
     await world.ready('probe');
     await world.finish();
   });

@@ -89,7 +89,7 @@ clusters: [{ name: c, cluster: { server: "https://127.0.0.1:1" } }]
 users: [{ name: u, user: { token: t } }]
 `;
 
-/** Invalid kubeconfigs, each with the part of the error message that follows the file name. */
+/** Invalid kubeconfigs, each with the part of the manager's error message after the file name. */
 const KUBECONFIGS: readonly (readonly [what: string, text: string, message: string])[] = [
   ['that is empty', '', 'not a kubeconfig: expected a map at the top'],
   ['that is binary', '\0\u0001\u0002', 'not a kubeconfig: expected a map at the top'],
@@ -251,8 +251,8 @@ describe('the manager in a bad environment', () => {
   });
 
   describe('before CRDs are installed', () => {
-    // A restarted API server forbids requests until it has read the roles, and one of the tests restarts the API
-    // server.
+    // One of these tests restarts the API server. Until a restarted API server has read the RBAC roles, it forbids
+    // requests of the manager, so the test allows that.
     before(() => world.startManager({ waitUntilReady: false, mayBeForbidden: true }));
 
     it('runs, is not ready, and reports that AWSFargateProfiles are not served', async () => {

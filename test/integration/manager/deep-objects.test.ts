@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { World } from '../../world/world.ts';
 import { clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
-/** The API server accepts JSON up to a depth of 10000. */
+/** The depth of the nested JSON. The API server accepts JSON up to a depth of 10,000. */
 const DEPTH = 9_000;
 
 describe('an object that is nested deeper than a recursion can follow', () => {
@@ -16,7 +16,10 @@ describe('an object that is nested deeper than a recursion can follow', () => {
   });
   after(() => world.finish());
 
-  /** Creates a Cluster with a deep value, as text: `JSON.stringify` is a recursion too. */
+  /**
+   * Creates a Cluster with a deeply nested value. The test builds its JSON as text, because `JSON.stringify` is
+   * recursive and would fail.
+   */
   async function createDeepCluster(name: string): Promise<void> {
     const marker = 'here';
     const object = JSON.stringify({ ...clusterObject(name), spec: { topology: { variables: marker } } });

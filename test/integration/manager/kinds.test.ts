@@ -20,8 +20,8 @@ const CLUSTERS = 'clusters.cluster.x-k8s.io';
 const CONTROL_PLANES = 'awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io';
 const PROFILES = 'awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 /**
- * While the API server does not serve a kind, the controller looks for the kind again after increasing delays of up to
- * 30 s.
+ * The time limit for the manager to notice that the API server serves a kind. While a kind is not served, the manager
+ * asks for it after increasing delays of up to 30 s.
  */
 const DISCOVERY = { timeoutMs: 60_000 };
 
@@ -84,8 +84,8 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const upgraded = crdOf(CLUSTERS);
     const served = upgraded.spec.versions.map((version) => ({ ...version, served: version.name === 'v1beta2' }));
     await install({ ...upgraded, spec: { ...upgraded.spec, versions: served } });
-    // The conversion webhook of Cluster API does not run here. So the test itself converts the control plane reference
-    // in the Cluster.
+    // The conversion webhook of Cluster API does not run in this test. So the test converts the control plane reference
+    // in the Cluster itself.
     const { spec } = clusterObject('prod') as { spec: { controlPlaneRef: object } };
     const controlPlaneRef = { apiVersion: null, namespace: null, ...spec.controlPlaneRef };
     await world.controlPlane.api.patch(clusterPath('prod'), { spec: { controlPlaneRef } });
@@ -155,7 +155,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const pause = async (paused: boolean): Promise<void> =>
       void (await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused } }));
     const calls = callsFromNow(world.aws);
-    // The Cluster is paused, so that the controller does not restore the control plane finalizer that the test removes.
+    // While the Cluster is paused, the controller does not restore the control plane finalizer that the test removes.
     await pause(true);
     await world.condition('web', 'Paused', { status: 'True' });
     await world.controlPlane.api.patch(controlPlanePath('prod'), { metadata: { finalizers: null } });

@@ -28,7 +28,8 @@ describe('the permissions of config/rbac', () => {
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
-      // With this plugin, the API server lets only some users change owner references.
+      // With this plugin, the API server lets only users with a certain permission set owner references that block the
+      // deletion of the owner. So the test notices if the manager lacks this permission.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     stranger = createOtherClient(world);
@@ -57,7 +58,8 @@ describe('the permissions of config/rbac', () => {
     });
 
   /**
-   * The manager restores the tag twice. It counts the second event with the first one, instead of making another event.
+   * Removes an AWS tag twice, so that the manager restores it twice and records the same Event again. For the second
+   * Event, the manager patches the first one, which needs the permission `patch events`.
    */
   async function removeTagTwice(): Promise<void> {
     const profile = () => world.awsView.profile('default_web') ?? expect.fail('EKS has no profile default_web');

@@ -127,7 +127,6 @@ describe('the manager with only the permissions of config/rbac', () => {
     after(() => rmSync(directory, { recursive: true, force: true }));
     const page = takeBlocks('docs/observability.md', import.meta.url);
 
-    /** Runs kubectl with arguments that are separated by spaces. Returns what it prints. */
     async function kubectl(args: string): Promise<string> {
       const { code, stdout, stderr } = await world.kubectl(args.split(/\s+/));
       expect(code, `kubectl ${args}: ${stderr}`).to.equal(0);
@@ -147,13 +146,14 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(metrics.body).to.match(/^rest_client_requests_total\{/m);
       const names = [...metrics.body.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name);
       const documented = documentedMetrics().map(({ name }) => name);
-      // docs/metrics.md lists few of prom-client's metrics of the process.
+      // docs/metrics.md lists only some of the process metrics of the library prom-client.
       const isListed = (name: string): boolean => documented.includes(name) || !/^(process|nodejs)_/.test(name);
       expect(names.filter(isListed)).to.have.members(documented);
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);
-      // The last test waits until the manager serves with this certificate.
+      // The manager reads its certificate anew from time to time. The last test waits until the manager serves with
+      // this new certificate.
       writeCertificate(secondPair);
     });
 

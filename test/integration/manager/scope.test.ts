@@ -60,8 +60,8 @@ describe('the scope of a manager', () => {
     it('keeps a role that an object of another namespace uses, although its cache has no objects of other namespaces', async () => {
       const share = { roleName: 'team-pods' };
       await world.apply(fargateProfile('theirs', share, { namespace: 'team-b', finalizers: [FINALIZER] }));
-      // This patch does what a manager of the namespace team-b would have done, if a control plane there named the same
-      // EKS cluster: it writes the AWS location to the status.
+      // If a control plane in the namespace team-b named the same EKS cluster, a manager of team-b would write its AWS
+      // location to the status. The patch writes it, because no such manager runs.
       const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: 'team-a_prod-control-plane' };
       await world.controlPlane.api.patch(`${pathOf('theirs', 'team-b')}/status`, { status });
       await world.apply(fargateProfile('ours', share, { namespace: 'team-a' }));
@@ -84,7 +84,8 @@ describe('the scope of a manager', () => {
       );
 
     before(async () => {
-      // A manager with --watch-filter reads all Clusters and control planes, so these objects need no filter label.
+      // A manager with --watch-filter reads all Clusters and control planes, so these objects need no watch-filter
+      // label.
       await world.createEksCluster('filtered');
       await world.startManager({ flags: ['--watch-filter', 'blue'] });
     });
@@ -105,8 +106,8 @@ describe('the scope of a manager', () => {
       await world.patch('moving', { metadata: { labels: { [FILTER]: 'green' } } });
       const calls = callsFromNow(world.aws);
       await world.delete('moving');
-      // When the manager has reconciled the AWSFargateProfile `meanwhile` from its creation to its deletion, the
-      // manager has also seen the earlier changes of the AWSFargateProfile `moving`.
+      // The manager handles watch events in order. When it has reconciled the AWSFargateProfile `meanwhile` from its
+      // creation to its deletion, it has also seen the earlier changes of `moving`.
       await world.apply(labelled('meanwhile', 'blue'));
       await world.ready('meanwhile');
       await world.delete('meanwhile');
@@ -131,7 +132,8 @@ describe('the scope of a manager', () => {
       expect((await world.controlPlane.api.get(controlPlanePath('filtered'))).metadata.finalizers).to.deep.equal([
         GUARD,
       ]);
-      // After `shares-green` gets the filter label of the manager, the manager also reconciles this AWSFargateProfile.
+      // The manager now also reconciles `shares-green`, because this AWSFargateProfile gets the manager's watch-filter
+      // label.
       await world.patch('shares-green', { metadata: { labels: { [FILTER]: 'blue' } } });
       await world.ready('shares-green');
       await world.delete('shares-green');

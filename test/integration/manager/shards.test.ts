@@ -15,7 +15,7 @@ import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../..
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;
 const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
-/** Arguments of the Deployment that do not fit a test: two managers of one machine need different ports. */
+/** Arguments of the Deployments that a test must replace, because two managers on one machine need different ports. */
 const OF_THE_POD = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
 
 interface Deployment {
@@ -30,7 +30,10 @@ interface Deployment {
   };
 }
 
-/** An AWSFargateProfile of a shard. Its name is the name of the shard, a hyphen and any text. */
+/**
+ * Returns the manifest of an AWSFargateProfile for one of the managers. The part of the name before the hyphen becomes
+ * the watch-filter label, which selects the manager.
+ */
 const profileOf = (name: string, spec: object = {}): object =>
   fargateProfile(name, { clusterName: 'shared', ...spec }, { labels: { [FILTER]: name.split('-')[0] } });
 
@@ -42,7 +45,7 @@ describe('the two managers of config/sharding', () => {
   before(async () => {
     world = await startWorld({ config: QUICK_EKS });
     terminal = await openTerminal(world.controlPlane, { directory: ROOT });
-    // Objects that are older than the managers.
+    // The test creates these objects before the managers start.
     await world.createNamespace('team-a');
     await world.apply(fargateProfile('orphan'), fargateProfile('old', {}, { namespace: 'team-a' }));
     await terminal.run(page.next('kubectl apply'));
@@ -82,7 +85,8 @@ describe('the two managers of config/sharding', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members(
       SHARDS.map((shard) => `capaf-leader-election.filter-${shard}`),
     );
-    // EKS accepts each creation once. It may refuse a creation while the other manager's profile is being created.
+    // EKS accepts each creation once. It may refuse a creation while it is creating a Fargate profile for the other
+    // manager.
     const creations = profileMutations(calls);
     expect(creations.filter((creation) => !creation.endsWith('ResourceInUseException'))).to.have.members(
       names.map((name) => `Create default_${name}`),
@@ -131,7 +135,7 @@ describe('the two managers of config/sharding', () => {
     const { api } = world.controlPlane;
     const path = controlPlanePath('shared');
     const finalizersOf = async () => (await api.get(path)).metadata.finalizers ?? [];
-    // The finalizers of Cluster API and of Cluster API Provider AWS.
+    // Cluster API and Cluster API Provider AWS, which do not run in this test, would set these finalizers.
     await api.patch(clusterPath('shared'), { metadata: { finalizers: ['cluster.cluster.x-k8s.io'] } });
     await api.patch(path, { metadata: { finalizers: [...(await finalizersOf()), CAPA_FINALIZER] } });
     await api.delete(clusterPath('shared'));

@@ -59,8 +59,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
     seen.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === 'WaitingForSibling'));
 
   /**
-   * The names of the Fargate profiles in the order of the cluster queue, which is the queue of profile changes of one
-   * EKS cluster: the oldest AWSFargateProfile comes first, and AWSFargateProfiles of the same age are ordered by name.
+   * The names of the Fargate profiles in the order in which the manager lets EKS create them. The oldest
+   * AWSFargateProfile comes first, and AWSFargateProfiles of the same age are ordered by name.
    */
   const queueOrder = (objects: readonly RawObject[]): readonly string[] =>
     objects
@@ -71,8 +71,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       )
       .map(({ metadata }) => `default_${metadata.name}`);
 
-  // test/simulation/lifecycle.test.ts checks on a virtual clock how much time the cluster queue adds to the time that
-  // EKS needs.
+  // These tests check the order. test/simulation/lifecycle.test.ts checks on a virtual clock how much time the waiting
+  // adds to the time that EKS needs.
   alongside(
     'creates and deletes ten concurrent objects in order, without a refusal or a Warning, and each object names the object ahead',
     async () => {
@@ -86,7 +86,7 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       const objects = await Promise.all(names.map(async (name) => (await world.profile(name)) ?? expect.fail(name)));
       const [first, ...rest] = profileMutations(calls);
       // The controller can create a Fargate profile before its watch has delivered all ten AWSFargateProfiles. So the
-      // first create can be for any of the ten.
+      // first creation can be for any of the ten.
       expect(rest).to.deep.equal(
         queueOrder(objects)
           .map((name) => `Create ${name}`)
@@ -97,8 +97,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       await waitUntilGone(names);
       await watched.stop();
       expect(calls.failures()).to.deep.equal([]);
-      // Each profile takes seven calls that change AWS. Creation: CreateRole, AttachRolePolicy, CreateFargateProfile.
-      // Deletion: DeleteFargateProfile, DeleteAccessEntry, DetachRolePolicy, DeleteRole.
+      // Each AWSFargateProfile takes seven calls that change AWS. Creation: CreateRole, AttachRolePolicy,
+      // CreateFargateProfile. Deletion: DeleteFargateProfile, DeleteAccessEntry, DetachRolePolicy, DeleteRole.
       expect(calls.mutations()).to.have.length(10 * 7);
       expect(await warningsOf(names)).to.deep.equal([]);
 
@@ -127,7 +127,7 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
     const calls = callsFromNow(world.aws, 'backoff');
     await start('backoff', 'backoff-a');
     await waitUntilCreating('backoff-a');
-    // The create of `backoff-a` fails only after `backoff-b` and `backoff-c` wait in the cluster queue.
+    // The creation of `backoff-a` fails only after `backoff-b` and `backoff-c` wait for it.
     world.aws.admin.setProfile({ ...first, status: 'CREATING' });
     await start('backoff', 'backoff-b', 'backoff-c');
     await waitUntilQueued('backoff-b', 'backoff-c');
@@ -210,7 +210,7 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
         const { name } = await world.createEksCluster('aftermath');
         await start('aftermath', 'aftermath');
         await waitUntilReady(['aftermath']);
-        // The test changes the settings of this EKS cluster only, because other tests run concurrently.
+        // The test changes the settings of this EKS cluster only, because other tests run at the same time.
         world.aws.admin.setCluster({ name, updateInProgressMs: 10_000, refuses: ['delete', 'deleteCluster'] });
         await world.delete('aftermath');
         await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });

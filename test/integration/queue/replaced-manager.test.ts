@@ -29,7 +29,6 @@ describe('the cluster queue after the manager is killed', () => {
     name: `default_${object}`,
   });
 
-  /** Waits until the AWSFargateProfile has the given value in status.profileStatus. */
   async function waitForProfileStatus(object: string, status: 'CREATING' | 'DELETING'): Promise<void> {
     await eventually(async () => (await world.profile(object))?.status?.['profileStatus'] === status, {
       what: `${object} ${status}`,
@@ -38,7 +37,7 @@ describe('the cluster queue after the manager is killed', () => {
   }
 
   /**
-   * Kills the manager, starts its successor, and waits until the successor has read the Fargate profile of the
+   * Kills the manager, starts a new one, and waits until the new manager has read the Fargate profile of the
    * AWSFargateProfile.
    */
   async function replaceManager(object: string): Promise<void> {
@@ -105,7 +104,7 @@ describe('the cluster queue after the manager is killed', () => {
     const calls = callsFromNow(world.aws);
     const { manager } = world;
     let taken: string | undefined;
-    // The test kills the manager after EKS has accepted the create and before the manager gets the answer.
+    // The test kills the manager after EKS has accepted CreateFargateProfile, and before the manager gets the answer.
     const forget = world.aws.onCall(async ({ operation, applied, nouns }, phase) => {
       if (phase !== 'after' || !applied || operation !== 'CreateFargateProfile' || taken !== undefined) return;
       taken = nouns['fargateProfileName']?.replace('default_', '') ?? '';
@@ -125,8 +124,8 @@ describe('the cluster queue after the manager is killed', () => {
     expect(creates.filter((line) => !line.includes('Exception')).toSorted()).to.deep.equal(
       names.map((name) => `Create default_${name}`),
     );
-    // The new manager can send the create of a Fargate profile before it sees that EKS is still creating another
-    // Fargate profile. EKS then refuses the call and names that other Fargate profile.
+    // The new manager can call CreateFargateProfile before it sees that EKS is still creating another Fargate profile.
+    // EKS then refuses the call, and its error names the other Fargate profile.
     expect(creates.length - names.length, 'refused creates').to.be.at.most(1);
     expect(await warningsOf(names)).to.deep.equal([]);
   });

@@ -34,8 +34,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
   });
   after(() => world.finish());
 
-  // Each test runs twice: with the control plane finalizer, and without it because another controller has removed it.
-  // The results are the same.
+  // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it, as if another
+  // controller had removed it. The results must be the same.
   for (const guard of ['kept', 'stripped'] as const)
     describe(`with the control plane finalizer ${guard}`, () => {
       const nameFor = (what: string): string => `${what}-${guard}`;
@@ -49,12 +49,13 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
       it('deletes the objects that name the EKS cluster in spec.eksCluster, with profiles and roles', async () => {
         const profiles = ['joined', 'joined-by-account'].map(nameFor);
         const name = nameFor('joining');
-        // At first the EKS cluster has no control plane, so the object may name it in spec.eksCluster.
+        // Before the control plane of the EKS cluster exists, an AWSFargateProfile may name the EKS cluster in
+        // spec.eksCluster.
         const { eksName } = managedCluster(name, 'default');
         const { subnets } = world.aws.admin.createCluster({ name: eksName, region: REGION });
         const inEks = (profile: string, spec: object = {}): object =>
           fargateProfile(profile, { clusterName: undefined, eksCluster: { name: eksName, region: REGION, ...spec } });
-        // The other identity belongs to the same AWS account.
+        // The AWSClusterStaticIdentity belongs to the same AWS account as the manager's own credentials.
         await createStaticIdentity(world, name, ACCOUNT);
         await world.apply(
           inEks(nameFor('joined')),
@@ -153,8 +154,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
         world.aws.admin.removeCluster({ name: cluster.eksName });
         const calls = callsFromNow(world.aws);
-        // In the case in which the control plane finalizer is removed, this delay makes the Cluster disappear before
-        // the role.
+        // If the control plane finalizer has been removed, this delay lets the Cluster disappear before the role.
         world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
         await clusterApi.delete(cluster.clusterPath);
         await loseGuard(cluster);
@@ -224,8 +224,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');
     expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
 
-    // A GitOps tool, or the deletion of the namespace, deletes an object during the drain. If the controller removed
-    // its finalizer now, no object would say later which profile blocks the deletion of the EKS cluster.
+    // During the drain of the nodes, a GitOps tool or the deletion of the namespace may delete an AWSFargateProfile. If
+    // the controller removed the finalizer now, no object would say later which Fargate profile blocks the deletion of
+    // the EKS cluster.
     await world.delete('pruned');
     await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
     expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');

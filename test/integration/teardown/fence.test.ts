@@ -26,12 +26,12 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../operations.ts';
 
-/** A finalizer that a test adds to an object to keep the object in the API server after a client has deleted it. */
+/** A finalizer with which a test keeps an object in the API server after its deletion. */
 const TEST_FINALIZER = 'test.example/kept';
 
 /**
- * A create of a Fargate profile and the teardown of its EKS cluster happen at the same time. Each test delays a step of
- * the create until the teardown has reached a certain step, or a step of the teardown until the create has.
+ * A creation of a Fargate profile and the deletion of its whole cluster happen at the same time. Each test delays a
+ * step of the one until the other has reached a certain step.
  */
 describe('a create that coincides with a cluster teardown', function () {
   let world: World;
@@ -64,8 +64,8 @@ describe('a create that coincides with a cluster teardown', function () {
     ended: () => Promise<unknown>,
   ): Promise<void> {
     const guard = holdRequest('PATCH', cluster.controlPlanePath);
-    // The test holds the request with which the controller deletes the AWSFargateProfile. The deletion changes the
-    // object, and this change alone would stop the reconcile that is about to create the Fargate profile.
+    // The test holds the request with which the controller deletes the AWSFargateProfile. Otherwise the deletion would
+    // change the object, and this change alone would stop the reconcile that is about to create the Fargate profile.
     const deletion = holdRequest('DELETE', pathOf(profile, cluster.namespace));
     const calls = callsFromNow(world.aws);
     try {
@@ -90,14 +90,14 @@ describe('a create that coincides with a cluster teardown', function () {
   describe('before the control plane finalizer is set', () => {
     it('is not made for a control plane that is being deleted', async () => {
       const cluster = await createManagedCluster(world, 'leaving');
-      // The simulator of CAPA adds its finalizer with a patch of the whole list of finalizers. Such a patch could
-      // remove the finalizer of the test again.
+      // The simulator of Cluster API Provider AWS adds its finalizer with a patch of the whole list of finalizers. If
+      // the test added its finalizer earlier, this patch could remove it again.
       await eventually(async () => (await finalizersOf(world, cluster.controlPlanePath)).includes(CAPA_FINALIZER), {
         what: 'the finalizer of Cluster API Provider AWS',
       });
       await addFinalizer(world, cluster.controlPlanePath, TEST_FINALIZER);
-      // The test holds the DeleteCluster call. While the EKS cluster exists, only the controller's check of the control
-      // plane can prevent the create.
+      // The test holds the DeleteCluster call, so that EKS itself would still accept the creation. Then only the
+      // controller's check of the control plane can prevent it.
       const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
       await expectNoCreate(cluster, 'too-late', () => waitUntilDeleting(world, cluster.controlPlanePath)).finally(() =>
         end.open(),
@@ -111,8 +111,7 @@ describe('a create that coincides with a cluster teardown', function () {
 
     it('is not made for a missing control plane', async () => {
       const cluster = await createManagedCluster(world, 'left');
-      // The finalizer keeps the Cluster, because without the Cluster the garbage collector would delete the
-      // AWSFargateProfile.
+      // The finalizer keeps the Cluster. Without the Cluster, the garbage collector would delete the AWSFargateProfile.
       await addFinalizer(world, cluster.clusterPath, TEST_FINALIZER);
       await expectNoCreate(cluster, 'much-too-late', () => clusterApi.gone(cluster.controlPlanePath));
       await removeFinalizers(world, cluster.clusterPath, TEST_FINALIZER);
@@ -121,7 +120,8 @@ describe('a create that coincides with a cluster teardown', function () {
   });
 
   describe('while EKS receives the create', () => {
-    // Each test runs twice: with the control plane finalizer and without it. In both cases, nothing is left in AWS.
+    // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it. In both
+    // cases, nothing is left in AWS.
     for (const guard of ['kept', 'stripped'] as const) {
       it(`carried out by EKS but unanswered, is undone before the cluster is deleted (finalizer ${guard})`, async () => {
         const cluster = await createManagedCluster(world, `answered-late-${guard}`);

@@ -34,13 +34,14 @@ describe('objects that block a cluster teardown', function () {
   });
   after(() => world.finish());
 
-  // This hook resets the duration of deletions in the AWS emulator, so that a failed test does not fail the next tests.
+  // A failed test may leave the AWS emulator with another duration of deletions. This hook resets it, so that the next
+  // tests do not fail too.
   afterEach(() => world.aws.admin.setConfig({ eks: { deleteMs: 300 } }));
 
   describe('a profile with deletionPolicy Retain', () => {
     /**
-     * Deletes a Cluster with two AWSFargateProfiles, one of which has deletionPolicy Retain, and waits until only the
-     * retained AWSFargateProfile is left.
+     * Deletes a Cluster with two AWSFargateProfiles, one of which has deletionPolicy Retain. Waits until only this one
+     * is left.
      */
     async function blockTeardown(name: string): Promise<{ cluster: ManagedCluster; object: RawObject; calls: Calls }> {
       const cluster = await createClusterWithProfiles(world, name, [`${name}-other`]);
@@ -70,8 +71,8 @@ describe('objects that block a cluster teardown', function () {
       expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
       expect(operationsOf(calls)).to.deep.equal([]);
 
-      // The message of the Stalled condition lists several ways to end the block. This patch is the first of these
-      // ways.
+      // The message of the condition Stalled lists several ways to let the deletion of the Cluster continue. This patch
+      // is the first of them.
       await world.patch('ways-kept', { spec: { deletionPolicy: 'Delete' } });
       await expectAllGone(world, clusterApi, cluster, ['ways-kept']);
     });
@@ -89,7 +90,8 @@ describe('objects that block a cluster teardown', function () {
     it('is abandoned when its finalizer is removed: the control plane finalizer goes, and EKS refuses to delete the cluster', async () => {
       const { cluster, calls } = await blockTeardown('abandoned');
       await world.delete('abandoned-kept');
-      // A retained Fargate profile also blocks the teardown while its AWSFargateProfile is being deleted.
+      // A retained Fargate profile also blocks the deletion of the EKS cluster while its AWSFargateProfile is being
+      // deleted.
       await world.condition('abandoned-kept', 'Deleting', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
       await world.patch('abandoned-kept', { metadata: { finalizers: null } });
       await world.gone('abandoned-kept');
@@ -107,7 +109,7 @@ describe('objects that block a cluster teardown', function () {
     it('does not block the teardown when nothing exists for it in AWS', async () => {
       const cluster = await createClusterWithProfiles(world, 'hardly', []);
       await world.stopManager();
-      // The test creates the state that is left when a manager is killed immediately after it has set the finalizers.
+      // The test creates the state that a manager leaves when it is killed right after it has set the finalizers.
       await world.apply(fargateProfile('hardly', { clusterName: 'hardly', ...RETAIN }, { finalizers: [FINALIZER] }));
       const before = await finalizersOf(world, cluster.controlPlanePath);
       await world.controlPlane.api.patch(cluster.controlPlanePath, {
@@ -123,8 +125,8 @@ describe('objects that block a cluster teardown', function () {
 
   it('an object that Git applies again during the teardown gets no finalizer, reports the teardown, and does not block it', async () => {
     const cluster = await createClusterWithProfiles(world, 'gitops', ['gitops-1', 'gitops-2']);
-    // EKS takes 2 s for a deletion. So when the first AWSFargateProfile no longer exists, the test can apply it again
-    // before the second AWSFargateProfile is deleted.
+    // EKS takes 2 s for a deletion. So when the first AWSFargateProfile is gone, the test can apply it again before the
+    // second one is gone.
     world.aws.admin.setConfig({ eks: { deleteMs: 2_000 } });
     await clusterApi.delete(cluster.clusterPath);
     const names = ['gitops-1', 'gitops-2'] as const;
@@ -191,8 +193,8 @@ describe('objects that block a cluster teardown', function () {
       const finalizersIn = (cluster: ManagedCluster | undefined): Promise<readonly string[]> =>
         finalizersOf(world, String(cluster?.controlPlanePath));
       await eventually(async () => expect(await finalizersIn(living)).not.to.include(CONTROL_PLANE_FINALIZER));
-      // Cluster API Provider AWS may already have removed the control plane, if it saw the deletion of the control
-      // plane while the Cluster still existed.
+      // The control plane may already be gone: if the simulated Cluster API Provider AWS saw its deletion while the
+      // Cluster still existed, it has removed the control plane.
       const { api } = world.controlPlane;
       await eventually(
         async () =>

@@ -2,8 +2,8 @@ import { sampleKillPoints } from '../../teardown/kill-points.ts';
 import { describeTeardownKills } from '../../teardown/report.ts';
 
 /**
- * The number of kill points that the test adds to those before and after each mutating AWS call. The added kill points
- * are spread evenly over all AWS calls.
+ * The number of moments for a kill of the manager that the test adds to those before and after each AWS call that
+ * changes AWS. They are spread evenly over all AWS calls.
  */
 const READS = 4;
 

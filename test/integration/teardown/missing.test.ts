@@ -23,11 +23,11 @@ import { fargateProfile, startWorld } from '../../world/world.ts';
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
 const HELD = 'test.example/held';
 /**
- * How long the controller changes nothing in AWS after a Cluster has disappeared, because `clusterctl move` may be
- * moving the Cluster to another management cluster.
+ * The time for which the controller changes nothing in AWS after a Cluster has disappeared, in milliseconds. It waits
+ * because `clusterctl move` may be moving the Cluster to another management cluster.
  */
 const VANISHED_MS = 30_000;
-/** Shortens the delay between the start of the manager and the reconciles of Ready AWSFargateProfiles. */
+/** A short sync period, so that a new manager soon reconciles AWSFargateProfiles that are already Ready. */
 const SOON_AFTER_START = { flags: ['--sync-period', '1s'] };
 
 describe('a cluster teardown with missing objects', function () {
@@ -42,7 +42,7 @@ describe('a cluster teardown with missing objects', function () {
   });
   after(() => world.finish());
 
-  /** Deletes an object, removes its finalizers, and waits until the object no longer exists. */
+  /** Deletes an object, removes its finalizers, and waits until the object is gone. */
   async function deleteAndFinalize(path: string): Promise<void> {
     await clusterApi.delete(path);
     await waitUntilDeleting(world, path);
@@ -141,7 +141,7 @@ describe('a cluster teardown with missing objects', function () {
         expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CAPA_FINALIZER]);
       });
       // Cluster API Provider AWS does not delete the EKS cluster of a control plane whose Cluster no longer exists. The
-      // user has to delete this EKS cluster.
+      // user must delete the EKS cluster, as the test does.
       await removeFinalizers(world, cluster.controlPlanePath, CAPA_FINALIZER);
       await clusterApi.gone(cluster.controlPlanePath);
       world.aws.admin.removeCluster({ name: cluster.eksName });

@@ -31,8 +31,8 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
       expect(messageOf(stalled, 'Stalled')).to.contain('of kind KubeadmControlPlane');
     }
     const calls = callsFromNow(world.aws);
-    // The Cluster no longer refers to this control plane, so the deletion of the control plane must not start a
-    // teardown.
+    // The Cluster no longer refers to this control plane, so the deletion of the control plane must not make the
+    // controller delete the AWSFargateProfiles.
     await world.controlPlane.api.patch(controlPlanePath('prod'), {
       metadata: { finalizers: [CONTROL_PLANE_FINALIZER, HELD] },
     });
@@ -54,8 +54,8 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
     expect(world.awsView.profile('default_web')).to.equal(undefined);
     expect(world.awsView.role('prod-default_web_fargate')).to.equal(undefined);
 
-    // After the Cluster is deleted, the retained Fargate profile and the control plane finalizer still exist. The
-    // controller does not change an AWSFargateProfile that has no AWS resources.
+    // While the Cluster is being deleted, the retained Fargate profile and the control plane finalizer still exist. The
+    // AWSFargateProfile `newcomer` has nothing in AWS, so the controller has set no finalizer on it.
     expect((await world.profile('kept'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(world.awsView.profile('default_kept')?.status).to.equal('ACTIVE');
     expect((await world.profile('newcomer'))?.metadata.finalizers).to.equal(undefined);
@@ -88,7 +88,8 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
     expect((await world.profile('passenger'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(world.awsView.profile('default_passenger')?.status).to.equal('ACTIVE');
 
-    // Without the annotation of clusterctl, the Cluster is not being moved, so its deletion is a real deletion.
+    // Without the annotation of clusterctl, the Cluster is not being moved, so the controller treats its deletion as a
+    // real one.
     await world.controlPlane.api.patch(clusterPath('moving'), {
       metadata: { annotations: { [DELETE_FOR_MOVE]: null } },
     });

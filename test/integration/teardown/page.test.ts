@@ -31,8 +31,8 @@ const RECORDED = {
 };
 
 /**
- * The names that docs/teardown.md uses. On this page, the Fargate profile that EKS deletes first is called `api`, and
- * the other Fargate profile is called `web`.
+ * The names in the diagram of docs/teardown.md for the agents and objects of the test. The page calls the Fargate
+ * profile that EKS deletes first `api`, and the other one `web`.
  */
 const castOf = (first: string, second: string): DiagramParticipants => ({
   agents: {
@@ -53,7 +53,6 @@ const castOf = (first: string, second: string): DiagramParticipants => ({
   },
 });
 
-/** The table rows below a heading of docs/teardown.md, each as a list of its cells. */
 function tableBelow(heading: string): readonly (readonly string[])[] {
   const section = page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   return section
@@ -79,8 +78,8 @@ describe('docs/teardown.md', function () {
     await world.startManager();
     const cluster = await createClusterWithProfiles(world, 'prod', ['api', 'web']);
     world.aws.onCall(async ({ operation }, phase) => {
-      // This wait makes the order of requests deterministic. Otherwise a retried DeleteCluster call could succeed
-      // before the role is deleted, as docs/teardown.md explains.
+      // This wait makes the order of requests deterministic. Without it, a retried DeleteCluster call could succeed
+      // before the manager deletes the role, as docs/teardown.md explains.
       if (phase === 'before' && operation === 'DeleteCluster' && world.aws.admin.profiles().length === 0)
         await eventually(
           async () => !(await finalizersOf(world, cluster.controlPlanePath)).includes(CONTROL_PLANE_FINALIZER),
@@ -121,7 +120,8 @@ describe('docs/teardown.md', function () {
     const rows = tableBelow('What the objects say meanwhile');
     expect(rows).to.have.length(3);
     for (const [kind, type, reason, message = ''] of rows) {
-      // On the page docs/teardown.md, EKS deletes the profile `api` first, and `…` in a message stands for any text.
+      // docs/teardown.md calls the Fargate profile that EKS deletes first `api`. A `…` in a message stands for any
+      // text.
       const parts = message.replace('default_api', `default_${order[0]}`).split('…');
       const isIt = (words = ''): boolean => words.startsWith(parts[0] ?? '') && words.endsWith(parts.at(-1) ?? '');
       const isSaid = audit.some(
