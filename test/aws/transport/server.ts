@@ -52,7 +52,8 @@ export async function startServer(
 
 async function serve(emulator: Emulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
-  // A URL object would normalise the path, so the code splits the request target by hand.
+  // The path of a request can contain a percent-encoded ARN, and a URL object would normalise the path. So the code
+  // splits the request target by hand.
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);

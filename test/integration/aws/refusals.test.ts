@@ -63,8 +63,8 @@ describe('refusals by AWS', () => {
     name: string,
     { reason, part, words, event }: { reason: string; part: string; words: string; event: string },
   ): Promise<void> {
-    // The history contains the first version of the object with this reason. A later version would be Stalled too,
-    // because a permission has been missing for two minutes.
+    // The history returns the first version of the object with this reason. In that version a missing permission is not
+    // Stalled yet, because it becomes Stalled only after two minutes.
     const object = await history.waitForCondition(name, 'Ready', { status: 'False', reason });
     const isStalled = reason !== 'AccessDenied';
     expect(summaryOf(object)).to.deep.equal(isStalled ? stalled(reason) : waiting(reason));

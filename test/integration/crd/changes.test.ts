@@ -37,8 +37,8 @@ const POLICY = 'arn:aws:iam::aws:policy/ViewOnlyAccess';
 const OTHER_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
 
 /**
- * Changes of the spec that the API server refuses once the Fargate profile exists. Before that it accepts them, so that
- * users can correct mistakes.
+ * Changes of the spec that the API server refuses once `status.initialization.provisioned` is true. Before that it
+ * accepts them, so that users can correct mistakes.
  */
 const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly string[] })[] = [
   {
@@ -178,7 +178,9 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly s
   },
 ];
 
-/** Changes of the spec that the API server accepts both before and after the Fargate profile exists. */
+/**
+ * Changes of the spec that the API server accepts both before and after `status.initialization.provisioned` is true.
+ */
 const MUTABLE: readonly Case[] = [
   {
     what: 'changing the tags',

@@ -77,8 +77,8 @@ async function posixProcesses(): Promise<readonly Process[]> {
 const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
 
 /**
- * Expects that no process and no file of the demo is left. The servers of the demo have its folder in their command
- * lines. The AWS emulator runs in the demo's own process, so the test asks its URL.
+ * Expects that no process and no file of the demo is left. The test finds the processes of the demo by the folder of
+ * the demo in their command lines. The AWS emulator's command line lacks it, so the test asks the emulator's URL.
  */
 async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));

@@ -18,8 +18,8 @@ const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
 );
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /**
- * The cluster-scoped kinds of which `clusterctl delete` and `clusterctl upgrade` delete all objects of the provider,
- * whatever their names are.
+ * Cluster-scoped kinds whose objects `clusterctl delete` and `clusterctl upgrade` delete whatever their names are.
+ * Objects of other cluster-scoped kinds are deleted only if their names begin with the namespace of the provider.
  */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 

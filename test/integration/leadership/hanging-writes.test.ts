@@ -12,8 +12,8 @@ const LEASE_MS = 6_000;
  */
 const OBJECTS = 80;
 /**
- * The number of writes that the test lets hang. At least this many connections remain for writes, because the manager's
- * watches occupy the other connections.
+ * The number of writes that hang before the test continues. The manager has at least this many connections for writes,
+ * besides those of its watches.
  */
 const OCCUPIED = 50;
 

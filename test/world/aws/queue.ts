@@ -45,7 +45,10 @@ export interface ProfileQueue {
 const ENDLESS_MS = 3_600_000;
 const TIMEOUT = { timeoutMs: 90_000 };
 
-/** @param world returns the test environment, which the test creates later than this queue */
+/**
+ * @param world returns the test environment; a function, because the test file calls `profileQueueOf` before it has
+ * started its environment
+ */
 export function profileQueueOf(world: () => World): ProfileQueue {
   const each = async (names: readonly string[], wait: (name: string) => Promise<unknown>): Promise<void> => {
     await Promise.all(names.map(wait));
