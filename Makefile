@@ -10,7 +10,8 @@ SHELL := /bin/bash
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-# Node.js caches compiled code here: each test file and each manager is a process that loads the same sources or bundle.
+# Node.js caches compiled code in this folder, because each test file and each manager is a process that loads the same
+# sources.
 export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
@@ -23,7 +24,7 @@ INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integrat
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
-# More flags of hack/release.ts. A test leaves out the image, which takes minutes.
+# Additional flags of hack/release.ts. A test sets --no-container-image, because the build of the image takes minutes.
 RELEASE_FLAGS ?=
 # A copy of the lock file from which node_modules was installed. If package-lock.json is newer and differs, npm ci runs.
 INSTALLED := node_modules/.installed-lock.json

@@ -183,7 +183,7 @@ const isReason = (text: string): text is ReasonName => text in REASONS;
 const example = <R extends ReasonName>(reason: R): Reason<R> => newReason(reason, EXAMPLES[reason]);
 const plain = (text: string): string => text.replaceAll('*', '\\*').replaceAll('<', '&lt;');
 
-/** A section for a reason, so that a runbook can link to it. */
+/** Returns the Markdown section of a reason, to which runbooks can link. */
 const section = (reason: ReasonName): string => {
   const shown: Reason = example(reason);
   const part = partOf(shown);

@@ -4,7 +4,6 @@ import type { EventLoopMonitor } from '../pkg/env/event-loop.ts';
 import { NO_DELAYS } from '../pkg/env/event-loop.ts';
 import { registerEventLoopMetrics } from '../pkg/runtime/event-loop-metrics.ts';
 
-/** A metric of the manager. */
 export interface DocumentedMetric {
   readonly name: string;
   readonly type: string;
@@ -12,7 +11,7 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/** The generator reads the names and help texts of metrics, and no values. */
+/** An event loop monitor without measurements, because the generator reads only the names and help texts of metrics. */
 const NO_MONITOR: EventLoopMonitor = { takeDelays: () => NO_DELAYS };
 
 /** The metrics that the manager registers, sorted by name. */
@@ -26,7 +25,7 @@ export function documentedMetrics(): readonly DocumentedMetric[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** prom-client's types hide the label names of a metric. */
+/** Returns the label names of a metric, which the types of prom-client do not declare. */
 function labelsOf(metric: object): readonly string[] {
   const labels: unknown = 'labelNames' in metric ? metric.labelNames : [];
   return Array.isArray(labels) ? labels.map(String) : [];

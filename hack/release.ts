@@ -1,5 +1,6 @@
-// Writes the files of a release: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
-// DIRECTORY] The flag --no-container-image leaves the image out. Building the image takes most of the time.
+// Writes the files of a release. Usage: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
+// DIRECTORY] [--no-container-image]
+// With --no-container-image, the release lacks the image, whose build takes most of the time.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +56,7 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 for (const [name, content] of Object.entries(files)) writeFileSync(join(out, name), content);
 copyFileSync(join(root, 'metadata.yaml'), join(out, 'metadata.yaml'));
-// infrastructure-components.yaml does not have these permissions, because the manager needs them only for --manage-crd.
+// The manager needs these permissions only for --manage-crd, so infrastructure-components.yaml does not have them.
 copyFileSync(join(root, 'config/components/crd-keeper/rbac.yaml'), join(out, 'crd-keeper-rbac.yaml'));
 for (const name of TEMPLATES) copyFileSync(join(root, 'templates', name), join(out, name));
 writeFileSync(join(out, CHECKSUMS), checksumsOf(out));

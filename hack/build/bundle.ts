@@ -30,14 +30,15 @@ if (__major < 22 || (__major === 22 && __minor < 19)) {
 }`;
 
 /**
- * Code at the start of the bundle that defines require(): CommonJS packages in the bundle call it for Node's own
- * modules, and an ES module has none.
+ * Code at the start of the bundle that defines require(). CommonJS packages in the bundle load modules of Node.js with
+ * require(), which ES modules such as the bundle do not have.
  */
 const makeRequire = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);`;
 
 /**
- * The path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not say so.
+ * Matches the path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not
+ * say so.
  */
 const WITHOUT_SIDE_EFFECTS = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 

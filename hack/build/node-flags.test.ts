@@ -19,7 +19,10 @@ const CHURN = `
   console.log(JSON.stringify([young, v8.getHeapStatistics().total_heap_size].map((bytes) => bytes / 2 ** 20)));
 `;
 
-/** A script that runs a function until TurboFan has compiled it, at most 2 s. The script prints 1 if TurboFan has. */
+/**
+ * A script that runs a JavaScript function for at most 2 s, until V8's optimizing compiler TurboFan has compiled it.
+ * The script prints 1 if TurboFan has compiled the function, otherwise 0.
+ */
 const HEAT = `
   const TURBOFANNED = 1 << 6; // the bit of V8's OptimizationStatus (src/runtime/runtime.h)
   const sum = (upTo) => { let all = 0; for (let i = 0; i < upTo; i++) all += i % 7; return all; };
@@ -29,8 +32,9 @@ const HEAT = `
 `;
 
 /**
- * A script that runs a WebAssembly loop until V8's TurboFan has compiled it, at most 2 s. The script prints two
- * numbers, 0 or 1: whether Liftoff and TurboFan have compiled the loop.
+ * A script that runs a WebAssembly loop for at most 2 s, until V8's optimizing compiler TurboFan has compiled it. The
+ * script prints two numbers: 1 if V8's baseline compiler Liftoff has compiled the loop, and 1 if TurboFan has,
+ * otherwise 0.
  */
 const HEAT_WASM = `
   const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';

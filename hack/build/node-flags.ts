@@ -14,5 +14,8 @@ export const NODE_FLAGS: readonly string[] = [
   '--no-wasm-dynamic-tiering',
 ];
 
-/** The first line of `dist/manager.mjs`. With it, the file is a program that finds Node.js in the path. */
+/**
+ * The first line of `dist/manager.mjs`. It makes the file an executable program, which runs with the Node.js in the
+ * PATH.
+ */
 export const HASHBANG = `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`;

@@ -33,7 +33,10 @@ export function isPermissive(expression: string): boolean {
     .some((choice) => choice.split(/\s+AND\s+/).every((licence) => PERMISSIVE.has(licence.replace(/^\(|\)$/g, ''))));
 }
 
-/** The directories of the packages to which the files in `inputs` belong, sorted. `inputs` are relative to `root`. */
+/**
+ * Returns the directories of the packages to which the files in `inputs` belong, sorted. `inputs` are relative to
+ * `root`.
+ */
 export function packageDirectories(root: string, inputs: readonly string[]): readonly string[] {
   const directories = inputs
     .map((input) => input.replaceAll('\\', '/'))
@@ -62,8 +65,8 @@ function readManifest(directory: string): {
 const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicense']);
 
 /**
- * The texts of a package's licence files. If the package has none: the text of Apache-2.0 if that is its licence, or a
- * note that no notice is required.
+ * Returns the texts of a package's licence files. For a package without licence files, returns the text of Apache-2.0
+ * if that is its licence, or a note if its licence requires no notice.
  */
 function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
   const own = readdirSync(directory)

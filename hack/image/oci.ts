@@ -6,7 +6,7 @@ import { tar } from './tar.ts';
 
 /** A layer of an image: https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md */
 export interface Layer {
-  /** What the layer is, for `history`. */
+  /** The description of the layer in the `history` of the image configuration. */
   readonly comment: string;
   /** The digest of the uncompressed archive. */
   readonly diffId: string;
@@ -33,7 +33,7 @@ interface Descriptor {
   readonly size: number;
 }
 
-/** Archives of the same sources must have the same bytes, so no time of a build is in an image. */
+/** The creation time of every image. It is constant, so that the same sources give the same bytes. */
 const CREATED = '1970-01-01T00:00:00Z';
 const MEDIA_TYPE = 'application/vnd.oci.image';
 

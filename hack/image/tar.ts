@@ -11,8 +11,8 @@ const TYPE = { file: '0', symlink: '2', directory: '5' } as const;
 const DIRECTORY_MODE = 0o755;
 
 /**
- * Returns a tar archive (POSIX ustar) of the entries, and of the directories above them. All belong to root, and have
- * the time 0. The order of the entries does not matter, so the same entries always give the same bytes.
+ * Returns a tar archive (POSIX ustar) of the entries, and of the directories above them. All entries belong to root and
+ * have the time 0. The archive is sorted by path, so that the same entries always give the same bytes.
  */
 export function tar(entries: readonly Entry[]): Buffer {
   const all = new Map<string, Entry>();

@@ -66,8 +66,8 @@ const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.incl
 const sharedHelpers = (from: string): readonly string[] => (from.startsWith('controllers') ? ['controllers'] : []);
 
 /**
- * Why the file `importer` may not import `specifier`; `undefined` if it may. `importer` is relative to the root of the
- * repository, with forward slashes. Imports of packages are always allowed.
+ * Returns why the file `importer` may not import `specifier`; `undefined` if it may. `importer` is relative to the root
+ * of the repository, with forward slashes. Imports of packages are always allowed.
  */
 export function wrongArrow(importer: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;

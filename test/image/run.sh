@@ -1,5 +1,6 @@
 # Runs the command of an unpacked image as a container runtime does: on a read-only root, as user 65532, without
-# capabilities, as the first process of its own namespaces. Usage: unshare … sh run.sh ROOT VARIABLE=VALUE… -- COMMAND ARGUMENT…
+# capabilities, as the first process of its own namespaces.
+# Usage: unshare … sh run.sh ROOT VARIABLE=VALUE… -- COMMAND ARGUMENT…
 set -eu
 root=$1
 shift

@@ -1,5 +1,6 @@
 -- The conditions follow kstatus: https://pkg.go.dev/sigs.k8s.io/cli-utils/pkg/kstatus
--- Stalled is True only if a user must act. Everything else that is not Ready ends on its own, so that it must not fail a sync.
+-- Stalled is True only if a user must act. An object with another problem becomes Ready on its own, so that it must
+-- not fail a sync.
 local health = { status = "Progressing", message = "Waiting for the controller" }
 local status = obj.status
 if status == nil or status.conditions == nil then
