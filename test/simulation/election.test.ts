@@ -14,7 +14,7 @@ const NAMES = ['a', 'b', 'c'];
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
 const HOUR: Ms = 60 * MINUTE;
-/** The leader changes AWS only while its lease is valid for at least this much longer. */
+/** The leader changes AWS only while its Lease is valid for at least this further time. */
 const MARGIN: Ms = 2 * SECOND;
 
 const LEASE_PATH = '/leases/capaf-leader-election';
@@ -56,7 +56,8 @@ describe('leader election', () => {
     expect(countActions(world, other), 'actions of the other manager').to.equal(0);
     world.delete('a');
     await world.clock.advance(5 * SECOND);
-    // A manager that stops aborts its open requests, and `problems` would list an aborted write as a problem.
+    // A manager that stops aborts its open requests, and the check at the end of the test would report an aborted
+    // write. So the test first waits until no write is open.
     await world.until('no open write', () => world.writes.every(({ status }) => status !== undefined));
     await world.stop(leader);
     const ended = world.clock.now();
@@ -111,8 +112,8 @@ describe('leader election', () => {
     });
     world.apply('a');
     await world.clock.advance(5 * SECOND);
-    // The answer to the leader's status patch, which announces the create call to AWS, arrives just before the lease
-    // expires. So the leader does not send the create call. Then it renews its lease.
+    // The leader records in the status that it is about to call CreateFargateProfile. The answer to this patch arrives
+    // just before the lease expires, so the leader does not make the call. Then it renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();
     await world.until('the end of the pass', () => leader.logger.said('Pass dropped').length > 0, SECOND);

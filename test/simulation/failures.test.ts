@@ -27,7 +27,10 @@ function recordCondition(world: SimulatedWorld, name: string, type: string): rea
   return history;
 }
 
-/** Returns the time from the end of each attempt to the beginning of the next one. */
+/**
+ * Returns the pauses between the manager's attempts at an AWS operation: the time from the end of each attempt to the
+ * beginning of the next one.
+ */
 const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
   ends.flatMap((end) => {
     const next = begins.find((begin) => begin > end);

@@ -8,7 +8,7 @@ import { applyTo, countWithReason, createTenantCluster, isTenantReady, tenantPro
 
 const CREATE: Ms = MINUTE;
 const DELETE: Ms = MINUTE;
-/** An AWSFargateProfile may take longer by this factor because of another tenant's AWSFargateProfiles. */
+/** The factor by which another tenant's AWSFargateProfiles may at most delay an AWSFargateProfile. */
 const TOLERANCE = 1.2;
 const DEAD_REGION = 'ap-south-1';
 const HEALTHY: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
@@ -90,7 +90,8 @@ describe('500 objects of one tenant in a region that does not answer', () => {
     world.start();
     applyDeadObjects(world);
     const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
-    // Ten workers each wait ten seconds for an answer of AWS, so 500 AWSFargateProfiles take 500 seconds.
+    // Each of the manager's ten workers waits ten seconds for an answer of AWS, so 500 AWSFargateProfiles take 500
+    // seconds.
     expect(told).to.be.at.most(600 * SECOND);
   }).timeout(60_000);
 });

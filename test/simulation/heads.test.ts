@@ -24,7 +24,7 @@ function applyToAll(world: SimulatedWorld, profilesEach: number): void {
   }
 }
 
-/** Waits until EKS has received CreateFargateProfile for each of the clusters, and returns how long that took. */
+/** Waits until EKS has received CreateFargateProfile for each of the given clusters, and returns how long that took. */
 async function timeOfFirstCreates(world: SimulatedWorld, clusters: readonly TenantCluster[]): Promise<Ms> {
   const since = world.elapsed;
   const isCreated = ({ namespace, name }: TenantCluster): boolean =>

@@ -251,7 +251,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
     // The garbage collector of Kubernetes would remove the owner reference and its own finalizer from the
-    // AWSFargateProfile. The simulation has none, so the test does this.
+    // AWSFargateProfile. The simulation has no garbage collector, so the test removes them.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);

@@ -12,7 +12,10 @@ const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 
 /** The largest difference between a manager's wall clock and the right time in these tests. */
 const LARGEST_SKEW: Ms = 60 * MINUTE;
-/** Short times of creations and deletions in EKS, so that more restarts of the manager happen during one. */
+/**
+ * Short times of creations and deletions in EKS, so that a random restart of the manager often happens while one is
+ * running.
+ */
 const QUICK: ConfigPatch = { eks: { createMs: [10 * SECOND, 30 * SECOND], deleteMs: [5 * SECOND, 20 * SECOND] } };
 /** Short times of creations and deletions in EKS, and an IAM that shows its changes only after seconds. */
 const LAGGING: ConfigPatch = {

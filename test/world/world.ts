@@ -63,7 +63,10 @@ export interface WaitOptions {
 
 export interface StartWorldOptions {
   readonly config?: ConfigPatch;
-  /** The CRDs that the API server serves; default: those of `WITH_CRDS`. */
+  /**
+   * The CRDs that the API server serves; default: the CRD of AWSFargateProfile and simplified CRDs of other kinds
+   * (`WITH_CRDS`).
+   */
   readonly crds?: readonly (string | CrdManifest)[];
   /**
    * Whether the manager's service account exists and has its RBAC permissions; default: true. If false, `crds` is

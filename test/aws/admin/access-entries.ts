@@ -18,7 +18,7 @@ interface Finders {
 }
 
 /**
- * Marks the access entries of a principal as foreign, so that the check for resources that the product has left behind
+ * Marks the access entries of a principal as foreign, so that the check for resources that the manager has left behind
  * ignores them.
  */
 export function disownAccessEntries(account: EmulatedAccount, principalArn: string): void {

@@ -99,8 +99,8 @@ export interface ProfileRequest extends AwsLocation {
   readonly status?: EmulatedProfileStatus;
   readonly issues?: readonly ProfileIssue[];
   /**
-   * Whether the profile belongs to the test and not to the product; default: true. The check for resources that the
-   * product has left behind ignores profiles of the test.
+   * Whether the profile belongs to the test and not to the manager; default: true. The check for resources that the
+   * manager has left behind ignores profiles of the test.
    */
   readonly foreign?: boolean;
   /**
@@ -137,8 +137,8 @@ export interface RoleRequest extends AwsLocation {
   readonly permissionsBoundary?: string;
   readonly maxSessionDuration?: number;
   /**
-   * Whether the role belongs to the test and not to the product; default: true. The check for resources that the
-   * product has left behind ignores roles of the test.
+   * Whether the role belongs to the test and not to the manager; default: true. The check for resources that the
+   * manager has left behind ignores roles of the test.
    */
   readonly foreign?: boolean;
 }
@@ -321,7 +321,7 @@ export function createAdmin(emulator: Emulator) {
     },
     /**
      * Removes an IAM role at once, even if policies are attached to it. The access entries of the role stay, as in AWS.
-     * They become foreign, so that the check for resources that the product has left behind ignores them.
+     * They become foreign, so that the check for resources that the manager has left behind ignores them.
      */
     removeRole: (which: AwsLocation & { name: string }): void => {
       const { account } = regionOf(which);

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the Fargate profiles, roles, clusters and access entries that the product has created and not deleted.
+ * Lists the Fargate profiles, roles, clusters and access entries that the manager has created and not deleted.
  * Resources of tests and of other AWS users are marked as `foreign` and not listed. An access entry that EKS has made
- * for a role of the product counts as a resource of the product.
+ * for a role of the manager counts as a resource of the manager.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [
@@ -16,7 +16,7 @@ export function leftovers(aws: AwsView): readonly string[] {
 }
 
 /**
- * Expects that the product has left nothing in the emulated AWS. `admin` has the admin functions of the AWS emulator,
+ * Expects that the manager has left nothing in the emulated AWS. `admin` has the admin functions of the AWS emulator,
  * in the same process or over HTTP.
  */
 export async function expectNothingLeft(admin: { readonly snapshot: () => AwsView | Promise<AwsView> }): Promise<void> {

@@ -15,8 +15,8 @@ const profileCreateChecks = [
 export type ProfileCreateCheck = (typeof profileCreateChecks)[number];
 
 /**
- * Settings of the AWS emulator. For behaviour that AWS does not document, tests run with several values of a setting,
- * to show that the product does not depend on the default.
+ * Settings of the AWS emulator. For behaviour that AWS does not document, tests change the setting, to show that the
+ * manager does not depend on the default.
  */
 export interface Config {
   readonly eks: {

@@ -29,8 +29,8 @@ export interface EmulatedProfile {
   readonly subnets: readonly string[];
   readonly selectors: readonly ProfileSelector[];
   /**
-   * Whether a test or another AWS user, and not the product, created the Fargate profile. The check for resources that
-   * the product has left behind ignores a foreign profile.
+   * Whether a test or another AWS user, and not the manager, created the Fargate profile. The check for resources that
+   * the manager has left behind ignores a foreign profile.
    */
   readonly foreign: boolean;
   status: EmulatedProfileStatus;
@@ -67,7 +67,7 @@ export interface EmulatedAccessEntry {
   readonly createdAt: number;
   readonly modifiedAt: number;
   /**
-   * Whether the access entry belongs to a test or to a role of a test. The check for resources that the product has
+   * Whether the access entry belongs to a test or to a role of a test. The check for resources that the manager has
    * left behind ignores a foreign entry.
    */
   readonly foreign: boolean;

@@ -31,8 +31,8 @@ export async function startServer(
       response.end(`emulator failed: ${message}`);
     });
   });
-  // The default of Node.js is 5 s. The manager and the tests keep connections open between requests that can be many
-  // seconds apart.
+  // Node.js closes an idle connection after 5 s by default. The manager and the tests keep connections open between
+  // requests that can be many seconds apart.
   server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -42,8 +42,8 @@ describe('an asynchronous failure of EKS', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
-    // A control plane that becomes ready would trigger another reconcile of its AWSFargateProfiles. So these EKS
-    // clusters are created before the manager starts.
+    // The EKS clusters in UNKNOWN_ERROR_CLUSTERS are created before the manager starts. Otherwise their control planes
+    // would become ready later and trigger another reconcile of the AWSFargateProfiles.
     for (const name of UNKNOWN_ERROR_CLUSTERS) await world.createEksCluster(name);
     await world.startManager();
   });

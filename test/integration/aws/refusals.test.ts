@@ -85,8 +85,8 @@ describe('refusals by AWS', () => {
     await world.ready(`${name}-neighbour`);
   }
 
-  // The controller retries the refused AWS calls of these cases only after 10 s or more. So the cases start before the
-  // first test of this file, and later tests check their results.
+  // Starts the cases in which the controller retries a refused AWS call only after 10 s or more. They start before the
+  // first test of this file, so that the time passes while other tests run. Later tests check their results.
   async function startRetriedCases(): Promise<void> {
     const { admin } = world.aws;
     const names = ['denied', 'failed', 'stays', 'undeletable', 'updating'];
@@ -182,8 +182,8 @@ describe('refusals by AWS', () => {
       await world.ready('nosubnet');
     });
 
-    // This test checks only that the retry succeeds. test/simulation/failures.test.ts checks on a virtual clock when
-    // the controller retries.
+    // The controller retries a creation that exceeded the quota of EKS. This test checks that the retry succeeds;
+    // test/simulation/failures.test.ts checks on a virtual clock when it happens.
     it('beyond the quota end when another profile is deleted', async () => {
       const eks = await cluster('full');
       for (let index = 0; index < 9; index++) {
@@ -380,7 +380,7 @@ describe('refusals by AWS', () => {
     });
   });
 
-  // Every CreateFargateProfile call needs the permission that these tests deny. So they run after the tests in which
+  // The tests below deny a permission that every CreateFargateProfile call needs. So they run after the tests in which
   // the controller retries creations.
   describe('of any create by EKS', () => {
     it('for a missing permission to read the service-linked role of Fargate are reported', async () => {

@@ -133,8 +133,8 @@ describe('clusterctl move between two management clusters', function () {
     const collect = async (): Promise<void> => {
       for await (const event of world.controlPlane.api.watch(PROFILES, {}, ending.signal)) events.push(event);
     };
-    // If the test fails, nothing ends this watch before the API server stops. The error of the watch must then not be
-    // an unhandled rejection.
+    // If a test fails, this watch ends only with an error when the API server stops. The error must not be an unhandled
+    // rejection.
     void collect().catch(() => undefined);
     return {
       versionsOf: (name) => events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name),
@@ -183,7 +183,7 @@ describe('clusterctl move between two management clusters', function () {
           expect(metadata.ownerReferences?.map((owner) => owner.uid)).to.deep.equal(owners);
         }
         // The test waits until the manager of the target management cluster has compared each AWSFargateProfile with
-        // AWS three more times, so that a wrong change would have happened.
+        // AWS three more times. Only then does it check that nothing has changed in AWS.
         const looks = (name: string): number => calls.about(`default_${name}`).length;
         const atArrival = names.map(looks);
         await eventually(() => names.every((name, index) => looks(name) >= (atArrival[index] ?? 0) + 3), {

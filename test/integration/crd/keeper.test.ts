@@ -22,7 +22,10 @@ const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/r
 const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
-/** The time limit for changes that the manager notices only at its next check, up to 15 s later. */
+/**
+ * The time limit for changes of the CRD or its webhooks that the manager notices only at its next check, up to 15 s
+ * later.
+ */
 const WITHIN_POLL = { timeoutMs: 40_000 };
 
 describe('the keeper of the CRD, beside the real manifests of Cluster API Provider AWS', () => {
@@ -209,8 +212,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
     );
     const used = await audit.used();
-    // The manager creates the ConfigMap by server-side apply. For this the API server requires the permission `create`
-    // besides `patch`, but its audit log shows only `patch`.
+    // The manager creates the ConfigMap with its record by server-side apply. For this the API server requires the
+    // permission `create` besides `patch`, but its audit log shows only `patch`.
     const granted = permissionsOf(rules).filter((each) => each !== 'create configmaps/capaf-crd-keeper');
     expect(granted.filter((each) => !used.has(each))).to.deep.equal([]);
     expect(await audit.forbidden()).to.deep.equal([]);

@@ -77,8 +77,9 @@ async function posixProcesses(): Promise<readonly Process[]> {
 const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
 
 /**
- * Expects that no process and no file of the demo is left. The test finds the processes of the demo by the folder of
- * the demo in their command lines. The AWS emulator's command line lacks it, so the test asks the emulator's URL.
+ * Expects that no process and no file of the demo is left. The test finds the processes of the demo by the demo's
+ * folder in their command lines. The AWS emulator's command line lacks it, so the test checks that the emulator's URL
+ * no longer answers.
  */
 async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));

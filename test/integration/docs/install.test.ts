@@ -106,7 +106,8 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   });
 
   it('lead to a profile that becomes Ready, and show it', async () => {
-    // Cluster API Provider AWS would create this EKS cluster for the control plane of the cluster template.
+    // Cluster API Provider AWS, which does not run in this test, would create the EKS cluster for the control plane of
+    // the cluster template. So the test creates it.
     await world.createEksCluster('my-cluster', { region: 'eu-west-1' });
     expect(await terminal.run(quickStart.next('kubectl apply'))).to.match(/awsfargateprofile\S*\/web condition met/);
     expect(world.awsView.profile('default_web')?.status).to.equal('ACTIVE');

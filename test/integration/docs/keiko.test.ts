@@ -49,8 +49,8 @@ describe('docs/keiko.md', function () {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [OUR_CRD],
-      // With this plugin, the API server lets only users with a certain permission set owner references that block the
-      // deletion of the owner. So the test notices if the manager lacks this permission.
+      // With the plugin OwnerReferencesPermissionEnforcement, only users with a certain permission can set owner
+      // references that block the deletion of the owner. So the test notices if the manager lacks this permission.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     clone = makeClone();

@@ -170,7 +170,8 @@ describe('docs/migration-from-capa.md', function () {
       expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
     expect(operationsOf(calls)).to.deep.equal([]);
 
-    // Cluster API Provider AWS would now delete these resources. The simulator does not, so the test deletes them.
+    // Cluster API Provider AWS would now delete the Fargate profile and the role of the AWSFargateProfile. Its
+    // simulator does not, so the test deletes them.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
     world.aws.admin.removeRole({ name: ROLE });

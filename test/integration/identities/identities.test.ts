@@ -106,7 +106,8 @@ describe('identities', () => {
       });
       const third = world.aws.admin.putRole({ name: 'third', account: THIRD, trustPolicy: trustPolicyFor(second.arn) });
       await world.apply(
-        // AWS allows at most one hour for the session of a chained role, so the 7,200 seconds are too long.
+        // AWS allows at most one hour for the session of a role that another role assumes. The durationSeconds of 7,200
+        // exceed it, and the controller must cope with that.
         identity(ROLE_IDENTITY, 'third', {
           roleARN: third.arn,
           durationSeconds: 7_200,

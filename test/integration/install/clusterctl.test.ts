@@ -190,7 +190,8 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await eventually(async () => (await clusterScoped()).length === 0, { what: 'the deletion of the CRD' });
       const { admin } = world.aws;
       const left = [...admin.profiles(), ...admin.roles()].map(({ name }) => name);
-      // EKS creates this service-linked role with the first Fargate profile of an account, and does not delete it.
+      // EKS creates this service-linked role of Fargate with the first Fargate profile of an account, and does not
+      // delete it.
       expect(left).to.deep.equal(['AWSServiceRoleForAmazonEKSForFargate']);
       await eventually(async () => !(await world.controlPlane.api.exists('/api/v1/namespaces/capaf-system')), {
         what: 'the deletion of the namespace and of everything in it',

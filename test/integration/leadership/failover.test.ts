@@ -9,7 +9,7 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 const LEASE_MS = 4_000;
-/** The namespace of the manager, which also has the Lease and the Events about it. */
+/** The namespace of the manager. The Lease and the Events about the Lease are in it, too. */
 const OF_MANAGER = { namespace: 'capaf-system' };
 const FLAGS = [
   '--leader-elect-lease-duration',

@@ -350,7 +350,7 @@ describe('the lifecycle of an AWSFargateProfile', () => {
       // A resync during this test would call AWS, so the sync period is longer than the test.
       await world.startManager({ flags: ['--sync-period', '100h'] });
       // The restarted manager starts to reconcile after an unknown time. When it has made another AWSFargateProfile
-      // Ready, it has also had the time to call AWS for `rest`.
+      // Ready, it has also had the time to call AWS for the AWSFargateProfile `rest`.
       await world.createEksCluster('after');
       await world.apply(fargateProfile('after', { clusterName: 'after' }));
       await world.ready('after');

@@ -137,9 +137,8 @@ describe('the pod execution role', () => {
     it('is deleted when all objects that share it are deleted at once, in any order', async () => {
       const names = ['exit-a', 'exit-b', 'exit-c', 'exit-d'];
       const { name: cluster } = await world.createEksCluster('exit');
-      // While this Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS
-      // cluster. So the AWSFargateProfiles of this test have a role, but no Fargate profile whose deletion would take
-      // time.
+      // While a Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS cluster.
+      // So the AWSFargateProfiles of this test have a role, but no Fargate profile whose deletion would take time.
       world.aws.admin.putProfile({
         cluster,
         name: 'theirs',

@@ -229,8 +229,8 @@ describe('changes of the spec', () => {
     it('of the role: another path replaces the role, boundary and policies change in place', async () => {
       const [tight, tighter] = ['tight', 'tighter'].map((name) => world.aws.admin.putPolicy({ name }));
       const policy = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
-      // While this Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS
-      // cluster. So the AWSFargateProfile has a role but no Fargate profile yet.
+      // While a Fargate profile of another owner is CREATING, EKS creates no other Fargate profile in the EKS cluster.
+      // So the AWSFargateProfile of this test has a role but no Fargate profile yet.
       const { name: cluster } = await world.createEksCluster('tailored');
       world.aws.admin.putProfile({
         cluster,

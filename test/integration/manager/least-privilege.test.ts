@@ -28,8 +28,8 @@ describe('the permissions of config/rbac', () => {
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
-      // With this plugin, a user of the API server needs further permissions to change owner references. So the test
-      // notices if the manager lacks them.
+      // With the plugin OwnerReferencesPermissionEnforcement, a user of the API server needs further permissions to
+      // change owner references. So the test notices if the manager lacks them.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     stranger = createOtherClient(world);

@@ -146,14 +146,15 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(metrics.body).to.match(/^rest_client_requests_total\{/m);
       const names = [...metrics.body.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name);
       const documented = documentedMetrics().map(({ name }) => name);
-      // docs/metrics.md lists only some of the process metrics of the library prom-client.
+      // docs/metrics.md lists only some of the process metrics of the library prom-client, so the test ignores the
+      // others.
       const isListed = (name: string): boolean => documented.includes(name) || !/^(process|nodejs)_/.test(name);
       expect(names.filter(isListed)).to.have.members(documented);
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);
-      // The manager reads its certificate anew from time to time. The last test waits until the manager serves with
-      // this new certificate.
+      // This replaces the certificate file of the manager. The last test waits until the manager serves with the new
+      // certificate.
       writeCertificate(secondPair);
     });
 

@@ -84,8 +84,8 @@ describe('the scope of a manager', () => {
       );
 
     before(async () => {
-      // A manager with --watch-filter reads all Clusters and control planes, so these objects need no watch-filter
-      // label.
+      // A manager with --watch-filter reads all Clusters and control planes. So the Cluster and the control plane of
+      // this test need no watch-filter label.
       await world.createEksCluster('filtered');
       await world.startManager({ flags: ['--watch-filter', 'blue'] });
     });

@@ -15,7 +15,10 @@ import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../..
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;
 const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
-/** Arguments of the Deployments that a test must replace, because two managers on one machine need different ports. */
+/**
+ * Command line arguments of the manager's Deployments that a test must replace, because two managers on one machine
+ * need different ports.
+ */
 const OF_THE_POD = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
 
 interface Deployment {
@@ -45,7 +48,8 @@ describe('the two managers of config/sharding', () => {
   before(async () => {
     world = await startWorld({ config: QUICK_EKS });
     terminal = await openTerminal(world.controlPlane, { directory: ROOT });
-    // The test creates these objects before the managers start.
+    // These AWSFargateProfiles exist before the managers start, because a manager must also handle objects that are
+    // older than itself.
     await world.createNamespace('team-a');
     await world.apply(fargateProfile('orphan'), fargateProfile('old', {}, { namespace: 'team-a' }));
     await terminal.run(page.next('kubectl apply'));

@@ -71,8 +71,8 @@ describe('objects that block a cluster teardown', function () {
       expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
       expect(operationsOf(calls)).to.deep.equal([]);
 
-      // The message of the condition Stalled lists several ways to let the deletion of the Cluster continue. This patch
-      // is the first of them.
+      // The message of the condition Stalled lists several ways to let the deletion of the Cluster continue. The test
+      // uses the first: it sets deletionPolicy to Delete.
       await world.patch('ways-kept', { spec: { deletionPolicy: 'Delete' } });
       await expectAllGone(world, clusterApi, cluster, ['ways-kept']);
     });
@@ -109,7 +109,8 @@ describe('objects that block a cluster teardown', function () {
     it('does not block the teardown when nothing exists for it in AWS', async () => {
       const cluster = await createClusterWithProfiles(world, 'hardly', []);
       await world.stopManager();
-      // The test creates the state that a manager leaves when it is killed right after it has set the finalizers.
+      // The test creates the state that a manager leaves when it is killed right after it has set its finalizers on an
+      // AWSFargateProfile and on the control plane.
       await world.apply(fargateProfile('hardly', { clusterName: 'hardly', ...RETAIN }, { finalizers: [FINALIZER] }));
       const before = await finalizersOf(world, cluster.controlPlanePath);
       await world.controlPlane.api.patch(cluster.controlPlanePath, {

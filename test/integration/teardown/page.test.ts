@@ -78,8 +78,9 @@ describe('docs/teardown.md', function () {
     await world.startManager();
     const cluster = await createClusterWithProfiles(world, 'prod', ['api', 'web']);
     world.aws.onCall(async ({ operation }, phase) => {
-      // This wait makes the order of requests deterministic. Without it, a retried DeleteCluster call could succeed
-      // before the manager deletes the role, as docs/teardown.md explains.
+      // The test delays DeleteCluster until the manager has removed the control plane finalizer, so that the order of
+      // requests is always the same. Otherwise a retried DeleteCluster could succeed before the manager deletes the
+      // role, as docs/teardown.md explains.
       if (phase === 'before' && operation === 'DeleteCluster' && world.aws.admin.profiles().length === 0)
         await eventually(
           async () => !(await finalizersOf(world, cluster.controlPlanePath)).includes(CONTROL_PLANE_FINALIZER),

@@ -5,7 +5,10 @@ import { expect } from 'chai';
 import { runWithDisturbances } from './disturbed-run.ts';
 
 const PRINT_TRACE = fileURLToPath(new URL('print-trace.ts', import.meta.url));
-/** The largest output in bytes that the test accepts from the new process. The output has some hundred kilobytes. */
+/**
+ * The largest output in bytes that the test accepts from the process that prints the trace of a simulation. A trace has
+ * some hundred kilobytes.
+ */
 const MOST_OUTPUT = 10_000_000;
 
 const linesOf = (trace: string): readonly string[] => trace.split('\n');

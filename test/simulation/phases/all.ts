@@ -9,7 +9,10 @@ import type { Phase } from './phase.ts';
 import { PROFILES } from './profile.ts';
 import { ROLES } from './role.ts';
 
-/** All phases, by the title of their group. */
+/**
+ * The situations of an AWSFargateProfile (`Phase`) whose `kubectl describe` output the tests compare, by the title of
+ * their group.
+ */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'before the first AWS call': BEFORE_AWS,
   'without usable credentials': CREDENTIALS,

@@ -42,7 +42,7 @@ async function withoutStatus(world: SimulatedWorld, spec: object): Promise<void>
   world.start();
 }
 
-/** Situations that concern the Fargate profile in EKS. */
+/** Situations of an AWSFargateProfile that concern its Fargate profile in EKS. */
 export const PROFILES: readonly Phase[] = [
   {
     name: 'health-issues-while-ready',

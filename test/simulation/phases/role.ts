@@ -39,7 +39,7 @@ function renewAccessEntry(world: SimulatedWorld, role: string): void {
   patchWeb(world, { metadata: { annotations: { [ACCESS_ENTRY_RENEWED_ANNOTATION]: id } } });
 }
 
-/** Situations that concern the pod execution role in IAM. */
+/** Situations of an AWSFargateProfile that concern its pod execution role in IAM. */
 export const ROLES: readonly Phase[] = [
   {
     name: 'role-not-owned',

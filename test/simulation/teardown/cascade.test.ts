@@ -13,7 +13,7 @@ describe('the profiles of a deleted cluster', () => {
     await world.startWithReady(...NAMES);
     deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
     // A change of the Cluster makes the manager reconcile again before its watch shows that the AWSFargateProfiles are
-    // being deleted.
+    // being deleted. Even so, it must record only one event for each of them.
     await world.until('the first event', () => world.objects('events').some(isCascadeEvent));
     world.patch('clusters', 'prod', { metadata: { labels: { changed: 'meanwhile' } } });
     await world.gone(...NAMES);

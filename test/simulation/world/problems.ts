@@ -75,7 +75,7 @@ export function findActionsAfterExit({ managers, writes, aws, startedAt }: Simul
   });
 }
 
-/** The largest number of characters that an error message shows of one line of the trace. */
+/** The largest number of characters with which an error message shows one request of a manager. */
 const LONGEST_LINE = 300;
 
 /**

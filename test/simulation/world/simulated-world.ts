@@ -72,9 +72,9 @@ export class SimulatedWorld {
   readonly managers: SimulatedManager[] = [];
   /** Called after AWS or the API server has executed a change for a manager, and before the manager gets the answer. */
   onChange: () => void = () => {};
-  /** The AWS endpoints that the next managers get. */
+  /** The AWS endpoints of the managers that the test starts from now on. */
   endpoints: Endpoints = AWS_ENDPOINTS;
-  /** The AWS region that the next managers get; undefined: they do not know their region. */
+  /** The AWS region of the managers that the test starts from now on; undefined: they do not know their region. */
   awsRegion: string | undefined;
   /** The random numbers of the test. They do not depend on the managers, which have generators of their own. */
   readonly random: SeededRandom;

@@ -42,7 +42,7 @@ export interface ClusterApi {
 /**
  * Starts the real core manager of Cluster API, the real kube-controller-manager with its garbage collector and
  * namespace controller, and the simulator of Cluster API Provider AWS. Skips the test if a binary is missing.
- * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: the same account for all
+ * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: the account of the manager
  */
 export async function startClusterApi(
   world: World,

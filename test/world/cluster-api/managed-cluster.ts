@@ -9,7 +9,7 @@ export interface ManagedClusterOptions {
   readonly namespace?: string;
   /** The status of the EKS cluster in AWS; default: `ACTIVE`. */
   readonly eksStatus?: ClusterStatus;
-  /** The AWS account that has the EKS cluster; default: `ACCOUNT`. */
+  /** The AWS account that has the EKS cluster; default: the account of the manager. */
   readonly account?: string;
   readonly identityRef?: { readonly kind: string; readonly name: string };
   /** The EKS cluster, if the test has already created it. */

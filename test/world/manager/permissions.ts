@@ -61,7 +61,7 @@ export async function auditPermissions(user: string): Promise<PermissionAudit> {
   };
   await writeFile(policyPath, JSON.stringify(policy));
   const read = async (): Promise<readonly Entry[]> => {
-    // The API server may be writing the last line.
+    // The API server may still be writing the last line of the log, so the test does not read this line.
     const lines = (await readFile(logPath, 'utf8')).split('\n').slice(0, -1);
     return lines.map((line) => JSON.parse(line) as Entry).filter(({ objectRef }) => objectRef !== undefined);
   };

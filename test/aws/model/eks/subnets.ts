@@ -29,7 +29,7 @@ export function checkSubnets(
   const used = eks.emptySubnets === 'refuse' ? named : subnetsToUse(named, cluster, context.region);
   if (named.length === 0) checkChoicePermissions(context, members);
   if (used.length === 0) {
-    // AWS does not document this error message.
+    // AWS does not document the error message for a Fargate profile without subnets.
     throw eksErrors.invalidParameter('Fargate Profile requires at least one private subnet.', members);
   }
   for (const id of used) {
@@ -39,7 +39,7 @@ export function checkSubnets(
       throw eksErrors.invalidParameter(`The subnet ID '${id}' does not exist`, members);
     }
     if (subnet.vpcId !== cluster.vpcId) {
-      // AWS does not document this error message.
+      // AWS does not document the error message for a subnet of another VPC.
       throw eksErrors.invalidParameter(`Subnet ${id} is not in the VPC of cluster ${cluster.name}`, members);
     }
     if (subnet.isPublic) {
@@ -60,7 +60,8 @@ export function checkSubnets(
  */
 function checkChoicePermissions({ mayCaller }: Context, members: Readonly<Record<string, string>>): void {
   for (const action of ['ec2:DescribeSubnets', 'ec2:DescribeRouteTables']) {
-    // The issue quotes this error message. AWS does not document the type of the error.
+    // The error message is from https://github.com/aws/aws-cdk/issues/7614. AWS does not document the type of the
+    // error.
     if (!mayCaller(action)) {
       throw eksErrors.invalidRequest(`Missing permissions for ${action}`, members);
     }

@@ -120,7 +120,8 @@ function holds(condition: Condition, context: AssumeRequest['context']): boolean
     return positive !== undefined && !condition.values.some((value) => positive(value, actual));
   }
   const compare = operators[operator];
-  // An unknown operator makes the condition false, so that a test with an operator that this code lacks fails.
+  // An operator that this code does not know makes the condition false, so that a test that uses such an operator
+  // fails.
   return compare !== undefined && condition.values.some((value) => compare(value, actual));
 }
 

@@ -22,7 +22,7 @@ export interface Principal {
   readonly account: string;
   readonly partition: string;
   /**
-   * Whether the principal is another AWS user and not the product. The check for resources that the product has left
+   * Whether the principal is another AWS user and not the manager. The check for resources that the manager has left
    * behind ignores the resources of such a user.
    */
   readonly foreign: boolean;
