@@ -19,8 +19,8 @@ import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
 /**
- * How many Clusters are reconciled at the same time. Few clusters are torn down at once, and a pass is a few requests
- * to the API server.
+ * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile is a few
+ * requests to the API server.
  */
 const CONCURRENCY = 2;
 
@@ -41,8 +41,8 @@ export interface ClusterTeardownControllerOptions {
 }
 
 /**
- * The controller that deletes the profiles of a cluster that is torn down, and keeps the control plane until the
- * profiles are gone.
+ * Returns the controller that deletes the AWSFargateProfiles of a cluster that is being deleted, and keeps the control
+ * plane until they are gone.
  */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
@@ -75,8 +75,8 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
 }
 
 /**
- * Enqueues the Cluster after each change of a profile, a Cluster or a control plane, because a teardown may wait for
- * this change. A pass with nothing to do reads caches only.
+ * Enqueues the Cluster after each change of an AWSFargateProfile, a Cluster or a control plane, because the deletion of
+ * a cluster may wait for this change. A reconcile with nothing to do reads caches only.
  */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>

@@ -13,29 +13,33 @@ import {
   isRetained,
 } from '../shared/object-state.ts';
 
-/** The objects that decide whether a cluster is torn down. */
+/** The objects that decide whether a cluster is being deleted. */
 export interface ClusterState {
   readonly cluster: Cluster | undefined;
-  /** The AWSManagedControlPlane of the Cluster; `undefined` if the Cluster names none, or one of another kind. */
+  /**
+   * The AWSManagedControlPlane of the Cluster. `undefined` if the Cluster names no control plane, or a control plane of
+   * another kind.
+   */
   readonly controlPlane: AWSManagedControlPlane | undefined;
 }
 
 /** The AWSManagedControlPlanes of one Cluster. */
 export interface ControlPlanes {
   /**
-   * The control plane that the Cluster names. If the Cluster no longer exists: a control plane that the Cluster owned.
+   * The control plane that the Cluster names. If the Cluster no longer exists, this is a control plane that the Cluster
+   * owned.
    */
   readonly current: KubeObject | undefined;
-  /** All control planes that the Cluster owns, without the current one. */
+  /** All other control planes that the Cluster owns. */
   readonly former: readonly KubeObject[];
 }
 
 /**
- * Whether the profiles of the cluster are to be deleted now. Cluster API deletes the control plane after it has drained
- * the workers, so the deletion of the control plane decides. Only if there is no control plane, the deletion of the
- * Cluster decides.
+ * Whether the AWSFargateProfiles of the cluster must be deleted now. Cluster API deletes the control plane after it has
+ * drained the workers, so the deletion of the control plane decides. Only if there is no control plane, the deletion of
+ * the Cluster decides.
  *
- * A paused Cluster is not torn down. A deletion by `clusterctl move` is no teardown.
+ * The result is false while the Cluster is paused, and for a deletion by `clusterctl move`.
  */
 export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean {
   if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
@@ -44,8 +48,9 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * The profiles that a teardown deletes: those with this controller's finalizer. A profile without the finalizer has
- * nothing in AWS: a GitOps tool has created it again during the teardown, and would create it again after a deletion.
+ * Returns the AWSFargateProfiles to delete when their cluster is deleted: those with this controller's finalizer. An
+ * AWSFargateProfile without the finalizer has nothing in AWS. A GitOps tool has created it again during the deletion of
+ * the cluster, and would create it again after a deletion.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -61,21 +66,21 @@ const isDeletable = (profile: AWSFargateProfile): boolean =>
   !hasPausedAnnotation(profile) &&
   !isRetained(profile);
 
-/** The kind and key of the object whose deletion started the teardown. */
+/** Returns kind and key of the object whose deletion started the deletion of the cluster. */
 export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): string =>
   current === undefined ? `${CLUSTER_KIND} ${keyText(cluster)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(current))}`;
 
-/** What a pass does with the control plane finalizer of one control plane. */
+/** A change of this controller's finalizer on one control plane. */
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';
 }
 
 /**
- * Plans where to add and remove the control plane finalizer. The current control plane has this finalizer exactly while
- * a profile of the cluster has the profile finalizer. Former control planes do not get the control plane finalizer, and
- * lose it when no profile has the profile finalizer any more. While the Cluster is paused, all finalizers stay as they
- * are.
+ * Decides which control planes need this controller's finalizer. The current control plane needs it exactly while an
+ * AWSFargateProfile of the cluster has the finalizer of AWSFargateProfiles. Former control planes do not get the
+ * finalizer, and lose it when no such AWSFargateProfile is left. While the Cluster is paused, all finalizers stay as
+ * they are.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

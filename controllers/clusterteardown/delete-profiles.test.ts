@@ -23,7 +23,7 @@ describe('a teardown', () => {
     const words =
       'DeletedWithCluster: The controller deletes this AWSFargateProfile, because AWSManagedControlPlane team-a/prod-control-plane is being deleted';
     expect(teardown.events).to.have.members([`web ${words}`, `batch ${words}`]);
-    // At this point the cache does not show the deletions yet.
+    // The cache does not show the deletions yet, so the second reconcile deletes the same objects again.
     await teardown.reconcile();
     expect(teardown.events).to.have.length(2);
   });

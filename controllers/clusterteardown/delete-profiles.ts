@@ -26,7 +26,7 @@ import {
 
 export interface ProfileDeleterOptions {
   readonly client: KubeClient;
-  /** The version in which Clusters are read; `undefined` while the API server serves no Clusters. */
+  /** The API version in which Clusters are read; `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
   readonly schema: Pick<ServedSchema, 'check'>;
   readonly leadership: Leadership;
@@ -34,29 +34,32 @@ export interface ProfileDeleterOptions {
 }
 
 /**
- * The maximum number of profiles that one pass deletes. Each deletion takes three requests, so a pass ends within
- * seconds. Otherwise one large cluster would occupy a worker of this controller, and the teardowns of other clusters
- * would wait.
+ * The maximum number of AWSFargateProfiles that one reconcile deletes. Each deletion takes three requests, so a
+ * reconcile ends within seconds. Otherwise one large cluster would occupy a worker of this controller, and the deletion
+ * of other clusters would wait.
  */
 const BATCH = 50;
 
-/** A round tries to delete each profile of a Cluster once. With many profiles, a round takes several passes. */
+/**
+ * The progress of a round, which tries to delete each AWSFargateProfile of a Cluster once. With many
+ * AWSFargateProfiles, a round takes several reconciles.
+ */
 interface Round {
-  /** The name of the last profile that was tried. */
+  /** The name of the last AWSFargateProfile that was tried. */
   readonly last: string;
-  /** The time at which the next round begins. A pass that could not delete a profile replaces it. */
+  /** The requeue after the round. If an AWSFargateProfile could not be deleted, it makes the next round start soon. */
   readonly requeue: Requeue;
 }
 
-/** Deletes AWSFargateProfile objects of clusters that are torn down, with one Event per profile. */
+/** Deletes the AWSFargateProfiles of clusters that are being deleted, with one Event for each. */
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
   /**
-   * Key of the Cluster → uids of the profiles for which the Event about the deletion was recorded. The uids of a
-   * Cluster are forgotten when none of its profiles is left to delete.
+   * For each Cluster key: the uids of the AWSFargateProfiles for which the Event about the deletion was recorded. The
+   * uids are forgotten when the Cluster has no AWSFargateProfile left to delete.
    */
   private readonly recorded = new Map<string, Set<string>>();
-  /** Key of the Cluster → the unfinished round over its profiles. */
+  /** For each Cluster key: the unfinished round over its AWSFargateProfiles. */
   private readonly rounds = new Map<string, Round>();
 
   constructor(options: ProfileDeleterOptions) {
@@ -64,9 +67,9 @@ export class ProfileDeleter {
   }
 
   /**
-   * Deletes the profiles by name, in batches: one per pass. If the API server rejects the deletion of one
-   * profile, the other profiles are still deleted.
-   * Returns Left with the requeue if the pass must end. `cause` is the object whose deletion started the teardown.
+   * Deletes the AWSFargateProfiles in the order of their names, one batch for each reconcile. If the API server rejects
+   * the deletion of one, the others are still deleted. Returns Left with the requeue if the reconcile must end. `cause`
+   * is the object whose deletion started the deletion of the cluster.
    */
   async deleteProfiles(
     cluster: ObjectKey,
@@ -79,8 +82,9 @@ export class ProfileDeleter {
       this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
-    // Under a foreign CRD the API server removes spec.deletionPolicy, so a profile with deletionPolicy Retain may look
-    // as if it could be deleted. A CRD that cannot be read may be a foreign one.
+    // Under the CRD of another provider, the API server removes spec.deletionPolicy, so an AWSFargateProfile with
+    // deletionPolicy Retain may look as if it could be deleted. A CRD that cannot be read may come from another
+    // provider.
     const schema = await this.options.schema.check(context.signal);
     if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
@@ -90,8 +94,8 @@ export class ProfileDeleter {
       .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     let requeue = round?.requeue ?? DONE;
     for (const profile of left.slice(0, BATCH)) {
-      // Without a valid lease nothing is deleted, because a deletion cannot be undone and the caches of a former leader
-      // may be outdated.
+      // Without a valid leader lease nothing is deleted, because a deletion cannot be undone and the caches of a former
+      // leader may be outdated.
       if (this.options.leadership.remaining() <= 0) return E.left(LEASE_EXPIRED);
       const attempt = await catchRejection(() => this.deleteProfile(cluster, profile, cause, context));
       if (attempt === 'done') continue;
@@ -101,8 +105,8 @@ export class ProfileDeleter {
     const next = left[BATCH];
     if (next === undefined) {
       this.rounds.delete(keyText(cluster));
-      // A profile that this pass has left out may have become deletable since the round began, for example after a
-      // pause.
+      // This reconcile has skipped the AWSFargateProfiles of earlier batches. Some of them may have become deletable
+      // since, for example after a pause.
       return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
     }
     this.rounds.set(keyText(cluster), { last: left[BATCH - 1]?.metadata.name ?? '', requeue });
@@ -131,8 +135,8 @@ export class ProfileDeleter {
   }
 
   /**
-   * Records the Event about the deletion of a profile once. The next pass may delete the profile again, because the
-   * cache does not show the deletion yet.
+   * Records the Event about the deletion of an AWSFargateProfile once. The next reconcile may delete it again, because
+   * the cache does not show the deletion yet.
    */
   private recordEventOnce(cluster: ObjectKey, { metadata }: AWSFargateProfile, cause: string): void {
     const key = keyText(cluster);
@@ -146,7 +150,7 @@ export class ProfileDeleter {
 }
 
 /**
- * Runs a task, and returns the rejection instead of the result if the API server rejects its request. Other errors are
+ * Runs a task. If the API server rejects its request, the rejection is returned instead of a result. Other errors are
  * thrown.
  */
 async function catchRejection<A>(task: () => Promise<A>): Promise<A | ApiRejection> {

@@ -27,7 +27,7 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
   readonly accounts?: ControlPlaneAccounts;
 }
 
-/** The facts on which one pass decides, read from the caches. */
+/** The facts on which one reconcile of a Cluster decides, read from the caches. */
 interface TeardownInputs {
   readonly key: ObjectKey;
   readonly state: ClusterState;
@@ -38,7 +38,10 @@ interface TeardownInputs {
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
-/** Reconciles one Cluster: caches → deletion of profiles → control plane finalizer. */
+/**
+ * Reconciles one Cluster: it reads the caches, deletes AWSFargateProfiles, and then adds or removes this controller's
+ * finalizer on the control plane.
+ */
 export class TeardownReconciler {
   private readonly options: TeardownOptions;
   private readonly profileDeleter: ProfileDeleter;
@@ -63,8 +66,9 @@ export class TeardownReconciler {
   };
 
   /**
-   * Learns the account of the control plane if a profile names an EKS cluster with the same name and another identity.
-   * Returns whether the caller must read the inputs again.
+   * Finds the AWS account of the control plane if this account decides whether an AWSFargateProfile is in its EKS
+   * cluster. That is so if spec.eksCluster has the same name and another identity. Returns whether the inputs must be
+   * read again.
    */
   private async learnAccount({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -95,8 +99,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Reads the inputs of a pass from the caches. Returns Left with the requeue if a kind has not been listed yet or an
-   * object cannot be decoded: the pass must end.
+   * Reads the facts for a reconcile from the caches. Returns Left with the requeue if a kind has not been listed yet or
+   * an object cannot be decoded: then the reconcile must end.
    */
   private readInputs(key: ObjectKey): Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
@@ -117,7 +121,7 @@ export class TeardownReconciler {
     return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
-  /** The AWSFargateProfiles that name the EKS cluster of the control plane in spec.eksCluster. */
+  /** Returns the AWSFargateProfiles whose spec.eksCluster names the EKS cluster of the control plane. */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
     joins: typeof joinsControlPlane,
@@ -131,8 +135,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them: a control
-   * plane that is unknown must not count as absent, because then the profiles would be deleted before the workers are
+   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache cannot tell. An unknown control
+   * plane must not count as absent, because then the AWSFargateProfiles would be deleted before the workers are
    * drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
@@ -153,8 +157,8 @@ export class TeardownReconciler {
 }
 
 /**
- * Whether the profile joins the control plane if both are in one account. A profile without an account has nothing in
- * AWS.
+ * Whether the AWSFargateProfile is in the control plane's EKS cluster only if both have the same AWS account. An
+ * AWSFargateProfile without account in status has nothing in AWS, so the question does not matter for it.
  */
 const joinsInOneAccount: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
@@ -169,15 +173,13 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/**
- * The profiles that can be decoded. The controller of AWSFargateProfiles reports the profiles that cannot be decoded.
- */
+/** Returns the AWSFargateProfiles that can be decoded. The controller of AWSFargateProfiles reports the others. */
 const decodedOf = (entries: readonly TypedEntry<AWSFargateProfile>[]): readonly AWSFargateProfile[] =>
   entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []));
 
 /**
- * The decoded object. Returns Left with a terminal error if the object cannot be decoded: only a change of the object
- * helps, and its watch event starts the next pass.
+ * Returns the decoded object. Returns Left with a terminal error if the object cannot be decoded. Then only a change of
+ * the object helps, and its watch event starts the next reconcile.
  */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);

@@ -3,8 +3,8 @@ import type { Requeue } from '../../pkg/runtime/types.ts';
 export const DONE: Requeue = { kind: 'done' };
 
 /**
- * The requeue after the API server has rejected a request: a user or an operator has to act, and the next pass tries
- * again.
+ * The requeue after the API server has rejected a request. A user or an operator has to act, and the next reconcile
+ * tries again.
  */
 export const API_REJECTED: Requeue = {
   kind: 'after',
@@ -14,16 +14,17 @@ export const API_REJECTED: Requeue = {
 
 /**
  * The requeue after the API server has shown a pause or a change that the caches do not show yet. Usually a watch event
- * starts the next pass earlier.
+ * starts the next reconcile earlier.
  */
 export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profile may not be deleted now' };
 
 /**
- * The requeue after one batch of the profiles of a large cluster, so that other Clusters have their turn in between.
+ * The requeue after one batch of the AWSFargateProfiles of a large cluster, so that other Clusters are reconciled in
+ * between.
  */
 export const NEXT_BATCH: Requeue = { kind: 'after', delay: 0, reason: 'the cluster has more profiles to delete' };
 
-/** The requeue after the last batch, if the cache still shows profiles of an earlier batch. */
+/** The requeue after the last batch of AWSFargateProfiles, if the cache still shows some of an earlier batch. */
 export const NEXT_ROUND: Requeue = { kind: 'after', delay: 2_000, reason: 'the cache does not show all deletions yet' };
 
 export const LEFT_TO_OTHERS: Requeue = {
@@ -33,8 +34,8 @@ export const LEFT_TO_OTHERS: Requeue = {
 };
 
 /**
- * The requeue while a profile that only the API server shows keeps the finalizer of a control plane that is being
- * deleted. No watch event tells this manager when a manager with another watch filter has deleted the profile.
+ * The requeue while an AWSFargateProfile that is not in the cache keeps the finalizer of a control plane that is being
+ * deleted. No watch event tells this manager when a manager with another watch filter has deleted it.
  */
 export const PROFILE_LEFT: Requeue = {
   kind: 'after',

@@ -29,32 +29,32 @@ export interface FinalizerSyncOptions extends JoinFacts {
   readonly clock: Clock;
 }
 
-/** A profile because of which a control plane keeps its finalizer. */
+/** An AWSFargateProfile because of which a control plane keeps its finalizer. */
 interface AwaitedProfile {
   readonly uid: string | undefined;
-  /** The monotonic time since which the control plane keeps its finalizer because of this profile. */
+  /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
   readonly since: Ms;
 }
 
 /**
- * How long a manager waits for a profile that another manager is deleting before it records an event about the profile.
- * EKS deletes the profiles of a cluster one after the other, each in about two minutes.
+ * How long a manager waits for an AWSFargateProfile that another manager is deleting before it records an event. EKS
+ * deletes the Fargate profiles of a cluster one after the other, each in about two minutes.
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /**
- * How long a manager waits for a profile that is not being deleted before it records an event about the profile. The
- * cache of this manager may be behind the API server, or another manager may begin the deletion a moment later.
+ * How long a manager waits for an AWSFargateProfile that is not being deleted before it records an event. The cache of
+ * this manager may be behind the API server, or another manager may begin the deletion a moment later.
  */
 const PATIENCE: Ms = 25_000;
 
-/** Adds or removes the finalizer of a control plane, as `planFinalizers` has decided. */
+/** Adds or removes this controller's finalizer on a control plane, as `planFinalizers` has decided. */
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
-  /** Errors that persist over several attempts to change a control plane, by key of the control plane. */
+  /** Counts errors that last over several attempts to change a control plane. */
   private readonly persistentErrors: PersistentErrors;
   /**
-   * Key of a control plane that is being deleted → the profile because of which the control plane kept its finalizer in
-   * the last pass.
+   * For each control plane that is being deleted: the AWSFargateProfile because of which it kept its finalizer in the
+   * last reconcile.
    */
   private readonly awaited = new Map<string, AwaitedProfile>();
 
@@ -101,17 +101,16 @@ export class FinalizerSync {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
-    // A leftover finalizer does no harm until the control plane is deleted. The deletion of the control plane starts a
-    // pass.
+    // A leftover finalizer does no harm until the control plane is deleted, and that deletion starts a reconcile.
     if (user !== undefined && isDeleting(controlPlane)) return this.waitForProfile(controlPlane, user, context);
     this.awaited.delete(keyText(keyOf(controlPlane)));
     return DONE;
   }
 
   /**
-   * Waits for the end of an AWSFargateProfile that this manager does not reconcile: the manager cannot decode the
-   * object, or the object belongs to a manager with another watch filter. If the object keeps its finalizer for longer
-   * than a teardown usually takes, an event names the object.
+   * Waits for the end of an AWSFargateProfile that this manager does not reconcile. Either the manager cannot decode
+   * the object, or a manager with another watch filter reconciles it. If the object keeps its finalizer for unusually
+   * long, an event names the object.
    */
   private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));
@@ -140,9 +139,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Removes the control plane finalizer only if a live list has no profile of the cluster. A cache may be outdated, and
-   * with a watch filter it has only part of the profiles. Returns the profile that needs the finalizer; `undefined` if
-   * there is none.
+   * Removes this controller's finalizer from the control plane if the API server has no AWSFargateProfile of the
+   * cluster. A cache may be outdated, and with a watch filter it has only a part of the objects. Returns the
+   * AWSFargateProfile that needs the finalizer; `undefined` if there is none.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,
@@ -184,8 +183,8 @@ export class FinalizerSync {
 }
 
 /**
- * Whether a profile may belong to the cluster. A profile that cannot be decoded and whose spec.clusterName is no text
- * may belong to any cluster of its namespace.
+ * Whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is no text,
+ * it may belong to any cluster of its namespace.
  */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');

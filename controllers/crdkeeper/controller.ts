@@ -25,11 +25,11 @@ export interface CrdKeeperControllerOptions {
   readonly caches: { readonly profiles: StoreReader };
   readonly schema: ServedSchema;
   /**
-   * The namespace of the ConfigMap in which this controller stores its record. The dry run that creates an
-   * AWSFargateProfile uses the same namespace.
+   * The namespace of the ConfigMap in which this controller stores its record. If a dry run must create an
+   * AWSFargateProfile, it uses the same namespace.
    */
   readonly recordNamespace: string;
-  /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
+  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
   readonly namespace?: string;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -40,9 +40,9 @@ export interface CrdKeeperControllerOptions {
 }
 
 /**
- * The controller that keeps the CRD of AWSFargateProfiles beside Cluster API Provider AWS, called the keeper of the
- * CRD. The flag --manage-crd adds the controller to the manager. The caches only trigger its passes, which read the API
- * server.
+ * Returns the CRD keeper: a controller that restores the CRD of AWSFargateProfiles after Cluster API Provider AWS has
+ * replaced it. The flag --manage-crd adds this controller to the manager. Watch events only start its reconciles, which
+ * read the API server.
  */
 export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;

@@ -41,7 +41,7 @@ const decideOn = (situation: Partial<Situation>): Decision =>
     ...situation,
   });
 
-/** Restorations of the CRD at the given times before now. */
+/** Returns a record of restorations of the CRD and the webhooks, so many hours ago. */
 const restored = (...hoursAgo: readonly number[]): KeeperRecord => ({
   restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts: ['crd', 'mutating', 'validating'] })),
 });

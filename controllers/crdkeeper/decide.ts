@@ -7,9 +7,10 @@ import { addRestoration } from './record.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * How long an answer must last before it counts.
+ * How long an answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles must last before it
+ * counts.
  *
- * - `served`: an API server asks a new webhook only after a moment, so one accepted dry run proves nothing yet.
+ * - `served`: an API server calls a new webhook only after a moment, so one accepted dry run proves nothing yet.
  * - `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of Cluster API Provider AWS,
  *   and creates them again some seconds later.
  * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the
@@ -22,7 +23,9 @@ const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
   noWebhook: 60 * SECOND,
 };
 
-/** The last answer, and the time (monotonic) since which all answers have been the same. */
+/**
+ * The last answer about Cluster API Provider AWS, and the monotonic time since which all answers have been the same.
+ */
 export interface Hearing {
   readonly answer: Answer;
   readonly since: Ms;
@@ -31,32 +34,32 @@ export interface Hearing {
 export const hear = (before: Hearing | undefined, answer: Answer, now: Ms): Hearing =>
   before?.answer.kind === answer.kind ? { answer, since: before.since } : { answer, since: now };
 
-/** What the keeper of the CRD does now. */
+/** The next action of the CRD keeper. */
 export type Decision =
-  /** Everything is as this provider needs it. */
+  /** The CRD and the webhooks are as this provider needs them. */
   | { readonly kind: 'rest' }
-  /** Cluster API Provider AWS serves AWSFargateProfiles: everything stays as it is. */
+  /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'yield'; readonly webhook: string }
-  /** `after`: when to ask again; undefined: rarely. */
+  /** `after` is the time until the CRD keeper asks again; undefined if it asks rarely. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
-  /** The keeper of the CRD must write `record` and then restore `parts`. */
+  /** The CRD keeper writes `record` and then restores `parts`. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
-  /** Another client has undone the changes of the keeper of the CRD too often. */
+  /** Another client has undone the changes of the CRD keeper too often, so the keeper stops. */
   | { readonly kind: 'stop'; readonly parts: readonly Part[] };
 
 export interface Situation {
   readonly observation: Pick<Observation, 'schema' | 'entries'>;
   readonly hearing: Hearing;
   readonly record: KeeperRecord;
-  /** The monotonic time. */
+  /** The time on the monotonic clock. */
   readonly elapsed: Ms;
-  /** The wall clock time. */
+  /** The time on the wall clock. */
   readonly now: Ms;
 }
 
 /**
- * Decides what the keeper of the CRD does. The decision depends on the state in the API server, on the answer of
- * Cluster API Provider AWS, and on the record of the keeper's earlier changes.
+ * Decides the next action of the CRD keeper. The decision depends on the CRD and the webhooks in the API server, on the
+ * answer of Cluster API Provider AWS, and on the record of the keeper's earlier changes.
  */
 export function decide({ observation, hearing, record, elapsed, now }: Situation): Decision {
   const foreign = foreignParts(observation);
@@ -80,7 +83,7 @@ const REASONS_TO_WAIT: Readonly<Record<keyof typeof LASTING, string>> = {
 };
 
 /**
- * The CRD comes first: while the webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the
- * foreign CRD lacks.
+ * Returns the parts to restore first. The CRD comes before the webhooks of Cluster API Provider AWS: while these
+ * webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the installed CRD lacks.
  */
 const nextParts = (foreign: readonly Part[]): readonly Part[] => (foreign.includes('crd') ? ['crd'] : foreign);

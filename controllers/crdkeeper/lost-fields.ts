@@ -2,30 +2,33 @@ import { fieldAt, isRecord } from '../../api/record.ts';
 import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
-/** The value of the annotation `provisioned-in` before the first change in AWS. */
+/** The value of the annotation `provisioned-in` while nothing was created in AWS for the object. */
 const NOWHERE = 'nowhere';
 
-/** An AWSFargateProfile that was written under a foreign CRD, and the fields that it lost. */
+/** An AWSFargateProfile that was written under the CRD of another provider, and the fields that it lost. */
 export interface Loss {
   readonly object: KubeObject;
-  /** Paths such as `spec.roleARN`. */
+  /** The paths of the lost fields, such as `spec.roleARN`. */
   readonly fields: readonly string[];
 }
 
 /**
- * Remembers which fields each AWSFargateProfile had before a foreign CRD was served. A restart of the manager loses
- * this memory. Then only the annotations of an object tell which fields it had.
+ * Records which fields each AWSFargateProfile had before the CRD of another provider was installed. The record is in
+ * memory only. After a restart of the manager, only the annotations of an object tell which fields it had.
  */
 export class FieldCensus {
-  /** UID of the object → paths of its fields. */
+  /** For each uid of an object: the paths of its fields. */
   private fields = new Map<string, ReadonlySet<string>>();
 
-  /** Takes the objects as they are, while the CRD of this provider is served. */
+  /** Records the fields of the objects, while the CRD of this provider is installed. */
   replace(objects: readonly KubeObject[]): void {
     this.fields = new Map(objects.map((object) => [object.metadata.uid, fieldsOf(object)]));
   }
 
-  /** Adds fields of objects in the cache. The cache may still show these fields although the CRD is foreign already. */
+  /**
+   * Adds fields of objects in the cache, which may still show fields that the CRD of another provider has hidden
+   * meanwhile.
+   */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {
       const { uid } = object.metadata;
@@ -33,7 +36,7 @@ export class FieldCensus {
     }
   }
 
-  /** The fields among `dropped` that each of the objects had and does not have any more. */
+  /** Returns for each object the fields among `dropped` that it had and does not have any more. */
   lossesOf(objects: readonly KubeObject[], dropped: readonly string[]): readonly Loss[] {
     return objects.flatMap((object) => {
       const before = new Set([...(this.fields.get(object.metadata.uid) ?? []), ...fieldsInAnnotations(object)]);
@@ -44,7 +47,7 @@ export class FieldCensus {
   }
 }
 
-/** The paths of the fields directly in spec and status. */
+/** Returns the paths of the fields directly in spec and status, such as `spec.roleARN`. */
 const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
   new Set(
     ['spec', 'status'].flatMap((part) => {
@@ -53,7 +56,7 @@ const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
     }),
   );
 
-/** The fields that the annotations of an object repeat. The API server drops no annotation. */
+/** Returns the paths of the fields that annotations of an object repeat. The API server never drops annotations. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
   const { [RETAIN_ANNOTATION]: retain, [PROVISIONED_IN_ANNOTATION]: place = NOWHERE } = metadata.annotations ?? {};
   return [

@@ -5,8 +5,8 @@ import { CRDS, OUR_CRD } from '../shared/served-schema.ts';
 import { compareSchema } from '../shared/crd-schema.ts';
 
 /**
- * A part that the keeper of the CRD restores: the CRD, or the webhook for AWSFargateProfiles in one of CAPA's
- * configurations.
+ * A part that the CRD keeper restores: the CRD, or the webhook for AWSFargateProfiles in a webhook configuration of
+ * Cluster API Provider AWS.
  */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
@@ -19,7 +19,7 @@ export const configurationResource = (phase: WebhookPhase): Resource => ({
   plural: `${phase}webhookconfigurations`,
 });
 
-/** The webhook configurations of Cluster API Provider AWS have these names in each of its releases. */
+/** Returns the key of a webhook configuration of Cluster API Provider AWS. Its name is the same in each release. */
 export const configurationKey = (phase: WebhookPhase): { readonly namespace: ''; readonly name: string } => ({
   namespace: '',
   name: `capa-${phase}-webhook-configuration`,
@@ -32,22 +32,28 @@ export interface WebhookEntry {
   /** The position of the webhook in the list `webhooks` of its configuration. */
   readonly index: number;
   /**
-   * Whether the API server asks this webhook about every write of AWSFargateProfiles, and refuses the write if the
-   * webhook does not answer. A write then shows whether the webhook answers.
+   * Whether the API server calls this webhook for every write of AWSFargateProfiles, and refuses the write if the
+   * webhook does not answer. Then the result of a write shows whether the webhook answers.
    */
   readonly isDecisive: boolean;
   readonly configuration: KubeObject;
 }
 
-/** The state in the API server of the parts that the keeper of the CRD restores. */
+/** The state in the API server of the CRD and the webhooks that the CRD keeper restores. */
 export interface Observation {
   readonly crd: KubeObject | undefined;
-  /** A CRD that does not exist, or that is being deleted, is `absent`: an uninstallation must succeed. */
+  /**
+   * Whose CRD is installed. A CRD that does not exist or is being deleted counts as `absent` and is not restored, so
+   * that an uninstallation succeeds.
+   */
   readonly schema: 'ours' | 'foreign' | 'absent';
   readonly entries: readonly WebhookEntry[];
 }
 
-/** Reads the CRD and CAPA's webhook configurations from the API server, because caches may be outdated. */
+/**
+ * Reads the CRD and the webhook configurations of Cluster API Provider AWS from the API server, because caches may be
+ * outdated.
+ */
 export async function observe(client: KubeClient, signal: AbortSignal): Promise<Observation> {
   const [crd, ...configurations] = await Promise.all([
     client.get(CRDS, OUR_CRD, { signal }),
@@ -80,7 +86,7 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   (Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0);
 
-/** The parts that are not as this provider needs them. */
+/** Returns the parts that another client has replaced and that the CRD keeper must restore. */
 export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | 'entries'>): readonly Part[] => [
   ...(schema === 'foreign' ? (['crd'] as const) : []),
   ...WEBHOOK_PHASES.filter((phase) => entries.some((entry) => entry.phase === phase)),

@@ -13,7 +13,7 @@ import type { WebhookEntry } from './observe.ts';
  * - `notServed`: the manager of CAPA runs and has no such webhook, because its feature gate EKSFargate is off.
  * - `notInstalled`: the Service of CAPA's webhooks does not exist.
  * - `noWebhook`: CAPA's configurations have no webhook for AWSFargateProfiles, so there is no webhook to ask.
- * - `unclear`: `because` of another error, for example while the manager of CAPA restarts. The manager may serve
+ * - `unclear`: another error, which `because` describes, for example while the manager of CAPA restarts. CAPA may serve
  *   AWSFargateProfiles afterwards.
  */
 export type Answer =
@@ -21,11 +21,13 @@ export type Answer =
   | { readonly kind: 'notServed' | 'notInstalled' | 'noWebhook' }
   | { readonly kind: 'unclear'; readonly because: string };
 
-/** The annotation of dry runs. The API server stores it nowhere. */
+/**
+ * The annotation that a dry run adds to an AWSFargateProfile. The API server does not store the result of a dry run.
+ */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
 /**
- * Asks with a dry run of a write whether Cluster API Provider AWS answers its webhooks. The dry run patches an
+ * Finds out with a dry run of a write whether Cluster API Provider AWS answers its webhooks. The dry run patches an
  * AWSFargateProfile. If there is none, the dry run creates one in `namespace`.
  */
 export async function askWebhooks(
@@ -53,16 +55,19 @@ const draft = (namespace: string): object => ({
 });
 
 /**
- * Messages of the API server about a webhook. No error code distinguishes these messages. Sources: k8s.io/apiserver
- * v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and pkg/util/proxy/proxy.go. A
- * webhook server of controller-runtime answers 404 for a path that has no webhook.
+ * Error messages of the API server about a webhook call. No error code distinguishes these cases. Sources:
+ * k8s.io/apiserver v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and
+ * pkg/util/proxy/proxy.go. A webhook server of controller-runtime answers 404 for a path that has no webhook.
  */
 const FAILED = /failed calling webhook "([^"]*)"/;
 const DENIED = /admission webhook "([^"]*)" denied/;
 const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
-/** Reads the answer from the result of the dry run: `undefined` if the API server accepted the write. */
+/**
+ * Derives the answer about Cluster API Provider AWS from the result of the dry run. `error` is `undefined` if the API
+ * server accepted the write.
+ */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);
   if (error === undefined)

@@ -27,7 +27,7 @@ describe('the keeper of the CRD', () => {
       'PATCH configmaps/capaf-crd-keeper',
       'PATCH mutatingwebhookconfigurations/capa-mutating-webhook-configuration',
       'PATCH validatingwebhookconfigurations/capa-validating-webhook-configuration',
-      // The objects that lost fields are listed.
+      // This write of the record lists the objects that lost fields.
       'PATCH configmaps/capaf-crd-keeper',
     ]);
     expect(keeper.state).to.equal(undefined);

@@ -23,13 +23,18 @@ import * as reports from './report.ts';
 import { restore } from './restore.ts';
 import { writersOf } from './writers.ts';
 
-/** How often the keeper of the CRD looks although no watch reports a change. A look takes three requests. */
+/**
+ * How often the CRD keeper reads the API server although no watch reports a change. It needs three requests each time.
+ */
 const WHILE_AT_REST: Ms = 5 * 60_000;
 /**
- * How often the keeper of the CRD asks CAPA's webhooks again. A stopped keeper of the CRD reads its record as often.
+ * How often the CRD keeper calls the webhooks of Cluster API Provider AWS again while a part is replaced. A stopped CRD
+ * keeper reads its record as often.
  */
 const WHILE_FOREIGN: Ms = 15_000;
-/** How long the API server may need until it serves a changed CRD and asks the changed webhooks. */
+/**
+ * How long the API server may need after a change of the CRD or of a webhook configuration until it uses the change.
+ */
 const PROPAGATION: Ms = 2_000;
 
 export interface CrdKeeperOptions {
@@ -37,7 +42,7 @@ export interface CrdKeeperOptions {
   /** The cache of AWSFargateProfiles. */
   readonly profiles: StoreReader;
   readonly records: RecordStore;
-  /** The namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
+  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
   readonly watchedNamespace?: string;
   readonly schema: Pick<ServedSchema, 'setKeeper'>;
   readonly leadership: Leadership;
@@ -48,19 +53,23 @@ export interface CrdKeeperOptions {
 const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });
 
 /**
- * Keeps the CRD of this provider served beside Cluster API Provider AWS, and the webhooks of that provider for
- * AWSFargateProfiles out of its configurations: look → ask the webhooks → decide → restore.
+ * Keeps the CRD of this provider installed beside Cluster API Provider AWS, and removes the webhooks of that provider
+ * for AWSFargateProfiles. A reconcile reads CRD and webhook configurations, finds out whether the webhooks answer,
+ * decides, and restores.
  */
 export class CrdKeeper {
   private readonly options: CrdKeeperOptions;
   private readonly census = new FieldCensus();
   private hearing: Hearing | undefined;
   private state: KeeperState | undefined;
-  /** The time (monotonic) from which the API server serves the last change of this controller. */
+  /** The monotonic time from which the API server uses the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
-  /** The last report of a state that lasts. */
+  /** The last state that was logged, so that a lasting state is logged once. */
   private told: string | undefined;
-  /** Whether the record may name fields that a replaced CRD dropped. An earlier process may have noted such fields. */
+  /**
+   * Whether the record may name fields that a replaced CRD dropped, while the objects that lost them are not listed
+   * yet. The value is true after a start, because an earlier process may have recorded such fields.
+   */
   private mayHaveUnlistedFields = true;
 
   constructor(options: CrdKeeperOptions) {
@@ -86,16 +95,15 @@ export class CrdKeeper {
   };
 
   /**
-   * Takes note of the AWSFargateProfiles in the cache when a watch reports a foreign CRD. The cache may still show the
-   * fields that the foreign CRD hides.
+   * Records the fields of the AWSFargateProfiles in the cache when a watch reports the CRD of another provider. The
+   * cache may still show the fields that this CRD hides.
    */
   readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // Watches report the changes of this controller at once, before the API server serves them. So the pass waits a
-    // moment.
+    // A watch reports the change of this controller before the API server uses it. So the reconcile waits a moment.
     const untilServed = this.servedAt - clock.monotonic();
     if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
@@ -136,7 +144,10 @@ export class CrdKeeper {
     }
   }
 
-  /** Everything is in order. Lists the objects that lost fields, once after each restoration of the CRD. */
+  /**
+   * Handles the state in which nothing is to be restored. Lists the objects that lost fields, once after each
+   * restoration of the CRD.
+   */
   private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, recorder, watchedNamespace } = this.options;
     this.hearing = undefined;
@@ -174,8 +185,8 @@ export class CrdKeeper {
     { because, after: delay }: { readonly because: string; readonly after?: Ms },
     context: ReconcileContext,
   ) {
-    // If the manager of CAPA serves AWSFargateProfiles and restarts, it serves them again afterwards. So this state
-    // stays.
+    // If the manager of Cluster API Provider AWS has served AWSFargateProfiles, it will serve them again after a
+    // restart. So this state stays.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
     this.tell(because, () => context.logger.info('The keeper of the CRD waits', { because }));
     return after(delay ?? WHILE_FOREIGN, because);
@@ -190,8 +201,8 @@ export class CrdKeeper {
     const { clock, records, recorder } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report names the parts that another client owns now. These can change from pass to pass. The report also
-    // names the clients that owned the parts when the keeper of the CRD stopped.
+    // The report names the parts that another client has replaced now, which can change between reconciles. The report
+    // also names the clients that had replaced the parts when the CRD keeper stopped.
     const description = reports.describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.tell(description.problem, () => {
@@ -216,13 +227,13 @@ export class CrdKeeper {
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
     this.mayHaveUnlistedFields ||= noted !== next;
     const writers = writersOf(observation, parts);
-    // The record is written first, so that a restoration is on record even after a crash.
+    // The record is written first, so that it contains the restoration even after a crash.
     await records.write(noted, signal);
     try {
       await restore(client, observation, parts, signal);
     } catch (error) {
       if (isRefused(error)) await records.write(record, signal);
-      // The list of webhooks has changed since it was read.
+      // Another client has changed the list of webhooks since it was read.
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
       throw error;
     }

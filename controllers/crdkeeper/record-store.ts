@@ -4,18 +4,18 @@ import type { KeeperRecord } from './record.ts';
 import { EMPTY_RECORD, formatRecord, parseRecord } from './record.ts';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The field manager of every write of the keeper of the CRD. */
+/** The field manager of every write of the CRD keeper. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 /**
- * The name of the ConfigMap with the record. To make a stopped keeper of the CRD go on, an operator deletes the
- * ConfigMap.
+ * The name of the ConfigMap with the record of the CRD keeper. An operator who deletes this ConfigMap makes a stopped
+ * CRD keeper continue.
  */
 export const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
 /**
- * Keeps the record in a ConfigMap of the manager's namespace. The record cannot be on the CRD itself: a client that
- * replaces the whole CRD would remove the record.
+ * Reads and writes the record of the CRD keeper in a ConfigMap of the manager's namespace. The record cannot be on the
+ * CRD itself: a client that replaces the whole CRD would remove the record.
  */
 export class RecordStore {
   readonly key: ObjectKey;
@@ -26,7 +26,7 @@ export class RecordStore {
     this.key = { namespace, name: RECORD_NAME };
   }
 
-  /** Returns `undefined` if the content of the ConfigMap is not a record of the keeper of the CRD. */
+  /** Reads the record of the CRD keeper; `undefined` if the content of the ConfigMap is not such a record. */
   async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
     const text = textAt(found?.['data'], DATA_KEY);

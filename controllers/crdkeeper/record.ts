@@ -6,36 +6,35 @@ import type { Part } from './observe.ts';
 
 const HOUR: Ms = 3_600_000;
 /**
- * If another client undoes the changes of the keeper of the CRD {@link MOST_REVERTS} times within this time, the keeper
- * stops.
+ * If another client undoes the changes of the CRD keeper {@link MOST_REVERTS} times within this time, the keeper stops.
  */
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**
- * The CRD and the webhooks are restored one after the other. Parts that are restored within this time after the first
- * part belong to the same restoration.
+ * The CRD and the webhooks are restored one after the other. If the CRD keeper restores a part within this time after
+ * the first part, both count as one restoration.
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 
-/** A restoration of parts that another client had replaced. */
+/** A restoration by the CRD keeper of parts (CRD, webhook configurations) that another client had replaced. */
 export interface Restoration {
-  /** The wall clock time of the first restored part, in ms since 1970. */
+  /** The wall-clock time of the first restored part, in ms since 1970. */
   readonly at: Ms;
   readonly parts: readonly string[];
-  /** The fields that the replaced CRD dropped, as long as the objects that lost them are not listed. */
+  /** The fields that the replaced CRD dropped. Absent once the objects that lost these fields are listed in `lost`. */
   readonly dropped?: readonly string[];
-  /** The objects that lost fields, each as `namespace/name: fields`. */
+  /** The AWSFargateProfiles that lost fields, each as `namespace/name: fields`. */
   readonly lost?: readonly string[];
 }
 
-/** Why the keeper of the CRD has stopped: another client has undone its changes {@link MOST_REVERTS} times. */
+/** The end of the CRD keeper's work: another client has undone its changes {@link MOST_REVERTS} times. */
 export interface Stop {
   readonly at: Ms;
-  /** The field managers that replaced the parts, from metadata.managedFields. */
+  /** The clients that replaced the CRD or the webhooks: the names of field managers in metadata.managedFields. */
   readonly writers: readonly string[];
 }
 
-/** The facts that the keeper of the CRD needs after a restart of the manager. */
+/** The facts that the CRD keeper needs after a restart of the manager. */
 export interface KeeperRecord {
   readonly restorations: readonly Restoration[];
   readonly stopped?: Stop;
@@ -55,7 +54,7 @@ const RECORD = object({
   stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
 });
 
-/** Reads a record from JSON; `undefined` if the text is no record. */
+/** Reads a record of the CRD keeper from JSON; `undefined` if the text is no such record. */
 export function parseRecord(text: string): KeeperRecord | undefined {
   try {
     const decoded = decode<KeeperRecord>(RECORD, JSON.parse(text));
@@ -68,9 +67,9 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
 
 /**
- * Adds the restoration of parts to a record, before the parts are restored. Parts that the last restoration does not
- * have yet are added to that restoration if it is recent. Returns `undefined` if another client has undone the last
- * {@link MOST_REVERTS} restorations within {@link WINDOW}, so that the keeper of the CRD must stop.
+ * Adds a restoration to the record of the CRD keeper, before the parts are restored. If the last restoration is recent
+ * and does not contain these parts, they are added to it. Returns `undefined` if another client has undone the last
+ * {@link MOST_REVERTS} restorations within {@link WINDOW}, so that the CRD keeper must stop.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);
@@ -83,15 +82,15 @@ export function addRestoration(record: KeeperRecord, parts: readonly Part[], now
   return { ...record, restorations: [...recent, { at: now, parts }] };
 }
 
-/** The fields that the last replaced CRD dropped, as long as the objects that lost them are not listed. */
+/** Returns the fields that the last replaced CRD dropped, as long as the objects that lost them are not listed. */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Notes in the last restoration which fields the replaced CRD dropped. */
+/** Adds to the last restoration which fields the replaced CRD dropped. */
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** Notes in the last restoration which objects lost fields, so that the objects are listed only once. */
+/** Adds to the last restoration which objects lost fields, so that the objects are listed only once. */
 export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ at, parts }) => ({ at, parts, lost }));
 

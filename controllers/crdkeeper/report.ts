@@ -9,7 +9,7 @@ import type { Observation, Part } from './observe.ts';
 import { configurationKey } from './observe.ts';
 import { MOST_REVERTS } from './record.ts';
 
-/** An Event about the CRD, a webhook configuration or an AWSFargateProfile. */
+/** A Kubernetes Event about the CRD, a webhook configuration or an AWSFargateProfile. */
 export interface KeeperEvent {
   readonly about: KubeObject;
   readonly type: EventType;
@@ -25,10 +25,13 @@ const CRD_KIND = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceD
 const ADMISSION_VERSION = 'admissionregistration.k8s.io/v1';
 const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'ValidatingWebhookConfiguration' } as const;
 
-/** The API server sends single objects with their kind; a fake of a test may not. */
+/**
+ * Adds apiVersion and kind to the CRD. A real API server sends a single object with both; a fake API server in tests
+ * may not.
+ */
 const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
 
-/** The Events about parts that the keeper of the CRD has restored. */
+/** Returns the Events about the CRD and the webhooks that the CRD keeper has restored. */
 export function eventsOfRestoration(
   { crd, entries }: Observation,
   parts: readonly Part[],
@@ -58,7 +61,10 @@ export const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
   message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
 });
 
-/** The sentences about a stop: the problem, and what an operator can do, each without the closing full stop. */
+/**
+ * Returns the text about a stopped CRD keeper: the problem and an action for the operator, each without the closing
+ * full stop.
+ */
 export function describeStop(
   parts: readonly Part[],
   writers: readonly string[],
@@ -88,7 +94,10 @@ export const stopEvent = (
   message: `${problem}. ${remedy}.`,
 });
 
-/** The Event about an object that was written under a foreign CRD. */
+/**
+ * Returns the Event about an AWSFargateProfile that lost fields because a client wrote it under the CRD of another
+ * provider.
+ */
 export function lossEvent({ object, fields }: Loss): KeeperEvent {
   const ofSpec = fields.filter((field) => field.startsWith('spec.'));
   const message =
@@ -99,7 +108,7 @@ export function lossEvent({ object, fields }: Loss): KeeperEvent {
   return { about, type: 'Warning', reason: 'FieldsLost', message };
 }
 
-/** A line for the log and the record, such as `default/web: spec.roleARN`. */
+/** Returns a line about lost fields for the log and the record, such as `default/web: spec.roleARN`. */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;
 
 const quotedList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' and ');

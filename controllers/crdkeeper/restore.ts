@@ -5,7 +5,10 @@ import type { Observation, Part, WebhookEntry } from './observe.ts';
 import { WEBHOOK_PHASES, configurationKey, configurationResource } from './observe.ts';
 import { FIELD_MANAGER } from './record-store.ts';
 
-/** Applies the CRD of this provider, or removes CAPA's webhooks for AWSFargateProfiles from their configurations. */
+/**
+ * Applies the CRD of this provider, or removes the webhooks for AWSFargateProfiles from the configurations of Cluster
+ * API Provider AWS.
+ */
 export async function restore(
   client: KubeClient,
   { entries }: Observation,
@@ -21,9 +24,9 @@ export async function restore(
 }
 
 /**
- * The JSON Patch that removes the webhooks. Before each removal it tests the name, so that the API server refuses the
- * patch when another client has changed the list. The last webhook comes first, because a removal moves the webhooks
- * after it.
+ * Returns the JSON Patch that removes webhooks from a configuration. Before each removal it tests the name of the
+ * webhook, so that the API server refuses the patch if another client has changed the list. The last webhook in the
+ * list comes first, because a removal changes the indexes of the webhooks after it.
  */
 export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOperation[] =>
   entries

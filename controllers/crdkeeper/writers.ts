@@ -4,8 +4,8 @@ import type { Observation, Part } from './observe.ts';
 import { FIELD_MANAGER } from './record-store.ts';
 
 /**
- * The field that shows which client has applied a whole part: the versions of the CRD, or the rules of a webhook.
- * Clients that change only another field do not count, for example the CA injector of cert-manager.
+ * Fields whose owner in metadata.managedFields has applied a whole part: the versions of the CRD, or the rules of a
+ * webhook. Clients that change only another field do not count, for example the CA injector of cert-manager.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [
@@ -14,7 +14,7 @@ const rulesOf = (webhook: string): readonly string[] => [
   'f:rules',
 ];
 
-/** The field managers that have written the parts last, each once. */
+/** Returns the field managers that have last written the CRD or the webhooks, each once. */
 export function writersOf({ crd, entries }: Observation, parts: readonly Part[]): readonly string[] {
   const written: readonly (readonly [KubeObject, readonly string[]])[] = [
     ...(crd !== undefined && parts.includes('crd') ? [[crd, VERSIONS] as const] : []),
@@ -26,8 +26,8 @@ export function writersOf({ crd, entries }: Observation, parts: readonly Part[])
 }
 
 /**
- * The name of the manager of the newest entry in metadata.managedFields that owns the field. Several managers can own a
- * field that they set to the same value.
+ * Returns the name of the field manager that owns the field. Several managers own a field that they set to the same
+ * value. Of these the newest in metadata.managedFields counts.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {

@@ -6,7 +6,10 @@ import { isRight } from 'fp-ts/lib/Either.js';
 
 type Allowed = AllowedNamespaces | null | undefined;
 
-/** The results of CAPA's `isClusterPermittedToUsePrincipal` for the namespace `team-a` with the label `team: a`. */
+/**
+ * The results of `isClusterPermittedToUsePrincipal` of Cluster API Provider AWS for the namespace `team-a` with the
+ * label `team: a`.
+ */
 const TABLE: readonly (readonly [allowed: Allowed, permitted: boolean, reason: string])[] = [
   [undefined, false, 'nil matches no namespace'],
   [null, false, 'nil matches no namespace'],

@@ -2,7 +2,8 @@ import type { AllowedNamespaces, LabelSelector } from '../../api/external/identi
 import { isEmptySelector } from './label-selector.ts';
 
 /**
- * Whether a namespace may use an identity. `dependsOnLabels`: only if `selector` selects the labels of the Namespace.
+ * Whether an identity may be used for objects of a namespace. `dependsOnLabels` means: only if `selector` selects the
+ * labels of the Namespace.
  */
 export type NamespacePermission =
   | { readonly kind: 'granted' }
@@ -11,9 +12,11 @@ export type NamespacePermission =
 
 /**
  * Evaluates `allowedNamespaces` of an identity exactly as Cluster API Provider AWS does
- * (`isClusterPermittedToUsePrincipal`, pkg/cloud/scope/session.go). Without the field no namespace is allowed; if the
- * field is an empty object, every namespace is allowed. An object with an empty `list` is not an empty object. A
- * selector without requirements selects no namespace.
+ * (`isClusterPermittedToUsePrincipal`, pkg/cloud/scope/session.go):
+ *
+ * - Without the field, no namespace is allowed.
+ * - If the field is an empty object, every namespace is allowed. An object with an empty `list` is not an empty object.
+ * - A selector without requirements selects no namespace.
  */
 export function checkAllowedNamespaces(
   allowed: AllowedNamespaces | null | undefined,

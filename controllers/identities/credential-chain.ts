@@ -21,7 +21,7 @@ import { evaluateSelector } from './label-selector.ts';
 
 /** The only name that Cluster API Provider AWS allows for an AWSClusterControllerIdentity. */
 const CONTROLLER_IDENTITY_NAME = 'default';
-/** The identity that decides who may use the credentials of the manager. */
+/** The identity whose `allowedNamespaces` decides which namespaces may use the credentials of the manager. */
 export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
 
 /** Read access to the caches of identities and Namespaces. */
@@ -32,16 +32,16 @@ export interface IdentityReader {
   lookupNamespace(name: string): Lookup;
 }
 
-/** The identities through which an identity gets its credentials. */
+/** The identities through which an object gets its AWS credentials. */
 export interface CredentialChain {
   /**
-   * The AWSClusterStaticIdentity at the start of the chain; undefined: the chain starts with the credentials of the
+   * The AWSClusterStaticIdentity at the start of the chain. undefined if the chain starts with the credentials of the
    * manager.
    */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
-   * The roles to assume, in this order. The first role is assumed with the credentials of the static identity or the
-   * manager, every later role with the session of the role before it.
+   * The AWSClusterRoleIdentities whose roles are assumed, in this order. The first role is assumed with the credentials
+   * of the static identity or the manager, every later role with the session of the role before it.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }
@@ -56,9 +56,9 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
  * the namespace, and no identity may occur twice.
  *
- * Without a reference to an identity, the result stands for the credentials of the manager. The identity
- * `MANAGER_IDENTITY` decides who may use them; if it does not exist, every namespace may. So a client that removes the
- * reference from the status of an object gains no credentials.
+ * Without a reference to an identity, the result stands for the credentials of the manager. Then the identity
+ * `MANAGER_IDENTITY` must allow the namespace, if it exists. So a client that removes the reference from the status of
+ * an object gains no credentials.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,
@@ -94,14 +94,16 @@ export function resolveIdentity(
   return E.right({ roleIdentities: roles.toReversed() });
 }
 
-/** The identity for objects without a reference to an identity; `undefined` if Cluster API Provider AWS has none. */
+/**
+ * Returns the identity for objects that name no identity; `undefined` if it does not exist in the management cluster.
+ */
 function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
   if (!reader.isServed(CONTROLLER_IDENTITY_KIND)) return undefined;
   const lookup = reader.lookupIdentity(CONTROLLER_IDENTITY_KIND, CONTROLLER_IDENTITY_NAME);
   return lookup.kind === 'absent' ? undefined : MANAGER_IDENTITY;
 }
 
-/** The beginning of a message about the identity that an object uses, before the name of the identity. */
+/** Returns the beginning of a message about the identity of an object. The name of the identity follows it. */
 const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
   reference === undefined ? INTRODUCTIONS[field].absent : INTRODUCTIONS[field].named;
 
@@ -176,7 +178,7 @@ function checkNamespace(identity: Identity, namespace: string, reader: IdentityR
 
 const failWith = (reason: CredentialsProblemReason, message: string): ChainResult<never> => E.left({ reason, message });
 
-/** Names the identities of a loop of `sourceIdentityRef`, without the identities that only lead to the loop. */
+/** Describes a loop of `sourceIdentityRef`, without the identities that only lead to the loop. */
 function describeLoop(seen: readonly string[]): string {
   const loop = seen.slice(seen.indexOf(seen.at(-1) ?? ''));
   return `the source identities form a loop: ${loop.join(', then ')}`;

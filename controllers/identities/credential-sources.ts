@@ -12,13 +12,16 @@ import { identityRefOf, resolveIdentity } from './credential-chain.ts';
 import type { IdentityReader } from './credential-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 
-/** The default session duration in STS, and the maximum for a role that is assumed with the session of another role. */
+/**
+ * The default session duration of AWS STS, in seconds. It is also the maximum for a role that is assumed with the
+ * session of another role.
+ */
 const DEFAULT_DURATION_SECONDS = 3_600;
 /** The maximum length of a session name in AWS STS, in characters. */
 const MAX_SESSION_NAME_LENGTH = 64;
 
 export interface CredentialSourcesOptions {
-  /** The credentials of the manager. */
+  /** The source of the manager's own AWS credentials. */
   readonly own: AwsCredentialSource;
   readonly reader: IdentityReader;
   readonly secrets: Secrets;
@@ -32,11 +35,11 @@ interface NamedSource {
 }
 
 /**
- * Finds the source of credentials for an identity of Cluster API Provider AWS.
+ * Returns a function that finds the source of AWS credentials for an identity of Cluster API Provider AWS.
  *
- * The key of a source contains the version of the Secret, and uid and generation of each AWSClusterRoleIdentity in the
- * chain. After a change of the Secret or of such an identity the key differs, so credentials from before the change are
- * not used again.
+ * The key of a source contains the version of the Secret, and uid and generation of each AWSClusterRoleIdentity. After
+ * a change of the Secret or of such an identity the key differs, so credentials from before the change are not used
+ * again.
  */
 export function newCredentialSources({
   own,

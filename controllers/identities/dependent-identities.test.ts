@@ -18,8 +18,8 @@ const role = (name: string, sourceKind: string, source: string): Identity => {
 
 describe('findDependentIdentities', () => {
   const identities = [
-    // In this list each identity comes before the identity that it uses as source, so one iteration over the list does
-    // not find all of them.
+    // Each identity stands before its source, so that one iteration over the list does not find all dependent
+    // identities.
     role('c', 'AWSClusterRoleIdentity', 'b'),
     role('b', 'AWSClusterRoleIdentity', 'a'),
     role('a', 'AWSClusterStaticIdentity', 'keys'),

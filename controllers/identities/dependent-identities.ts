@@ -5,8 +5,8 @@ import type { IdentityRef } from '../../pkg/cloud/types.ts';
 import { identityRefOf } from './credential-chain.ts';
 
 /**
- * Names the identities in `changed`, and all identities that use one of them as source, directly or through other
- * identities.
+ * Returns the names of the identities in `changed`, and of all identities that use one of them as source, directly or
+ * through other identities.
  */
 export function findDependentIdentities(
   changed: readonly IdentityRef[],

@@ -33,20 +33,27 @@ import { newCredentialSources } from './credential-sources.ts';
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
 const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 
-/** Whether a change affects the credentials that this identity gives to objects of this namespace. */
+/**
+ * A function that tells whether a change affects the credentials that this identity gives to objects of this namespace.
+ */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
-/** `namespace` is the only namespace whose objects the change affects; undefined: those of all namespaces. */
+/**
+ * A function that is called after a change of credentials. `namespace` is the only namespace whose objects the change
+ * affects; undefined if it affects all namespaces.
+ */
 type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: string) => void;
 
 export interface Identities {
   readonly sources: AwsCredentialSources;
   /** The caches of the identities, by kind. */
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
-  /** The caches and the polling of Secrets. They must be started before `sources` is used. */
+  /**
+   * The caches of identities and Namespaces, and the polling of Secrets. They must be started before `sources` is used.
+   */
   readonly runnables: readonly Runnable[];
   /**
    * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
-   * The objects in the first list of a cache are not reported.
+   * The objects in the first list of a cache are not reported as changes.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -58,14 +65,14 @@ export interface IdentitiesOptions {
   readonly logger: Logger;
   /** The namespace of the Secrets of AWSClusterStaticIdentities. */
   readonly namespace: string;
-  /** The interval in which an AWSFargateProfile at rest is compared with AWS. */
+  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
-  /** The credentials of the manager. */
+  /** The source of the manager's own AWS credentials. */
   readonly own: AwsCredentialSource;
   readonly assuming: AssumedRoleConfig;
 }
 
-/** The sources of changes: the caches of identities and Namespaces, and the Secrets that are polled. */
+/** The sources of changes of credentials: the caches of identities and Namespaces, and the Secrets that are polled. */
 interface IdentityObjects {
   readonly identities: Readonly<Record<IdentityKind, Store>>;
   readonly typed: Identities['typed'];
@@ -144,9 +151,9 @@ function notifyOfChanges(
 }
 
 /**
- * A cache that counts as started after its first attempt to list, even a failed one, because most AWSFargateProfiles
- * need no identity. Whenever the cache has listed its kind after that, a change is reported that affects all
- * identities.
+ * Returns a cache that counts as started after its first attempt to list, even a failed one, because most
+ * AWSFargateProfiles need no identity. Whenever the cache has listed its objects later, it reports a change that
+ * affects all identities.
  */
 function newCache(
   { client, clock, random, logger }: IdentitiesOptions,
@@ -172,8 +179,8 @@ function newCache(
 }
 
 /**
- * Whether `view` of an object has changed. The objects of an initial list are no change, because `onSync` reports the
- * list as a whole.
+ * Whether the part of an object that `view` returns has changed. The objects of an initial list count as unchanged,
+ * because `onSync` reports the list as a whole.
  */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'

@@ -10,21 +10,24 @@ interface Requirement {
 }
 
 /**
- * The forms of label names and values, as IsQualifiedName and IsValidLabelValue of Kubernetes (apimachinery,
- * util/validation) check them.
+ * Patterns for the names and values of labels. They accept the same texts as IsQualifiedName and IsValidLabelValue of
+ * Kubernetes (apimachinery, util/validation).
  */
 const NAME = '[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 const SUBDOMAIN = String.raw`[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*`;
 const KEY = new RegExp(`^(?:(?=[^/]{1,253}/)${SUBDOMAIN}/)?${NAME}$`);
 const VALUE = new RegExp(`^(?:${NAME})?$`);
 
-/** Whether the label selector has no requirements. In Kubernetes such a selector selects every object, in CAPA none. */
+/**
+ * Whether the label selector has no requirements. In Kubernetes such a selector selects every object, but in
+ * `allowedNamespaces` it selects no namespace, as in Cluster API Provider AWS.
+ */
 export const isEmptySelector = (selector: LabelSelector): boolean => requirementsOf(selector).length === 0;
 
 /**
  * Whether the label selector selects the labels, as LabelSelectorAsSelector of Kubernetes does: each requirement must
  * be met, and an absent label meets `NotIn` and `DoesNotExist`. Returns Left with the problem if the selector is
- * invalid, as Kubernetes rejects it. An invalid selector must allow no namespace.
+ * invalid in Kubernetes. An invalid selector must allow no namespace.
  */
 export function evaluateSelector(selector: LabelSelector, labels: Labels): E.Either<string, boolean> {
   const requirements = requirementsOf(selector);

@@ -13,26 +13,26 @@ import type { Runnable } from '../../pkg/runtime/types.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 
-/** The keys that Cluster API Provider AWS reads from the data of a Secret. */
+/** The keys in the data of a Secret that Cluster API Provider AWS reads. */
 const ACCESS_KEY_ID = 'AccessKeyID';
 const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
 /**
- * How long the credentials of a Secret are used without a new read. This time is longer than {@link POLL_PERIOD}, the
- * interval at which the Secrets in use are read again.
+ * How long the credentials of a Secret are used without another read. This time is longer than {@link POLL_PERIOD}, the
+ * pause between two polls of the Secrets in use.
  */
 const CREDENTIALS_TTL: Ms = 60_000;
 /**
- * How long the error of a failed read of a Secret is returned without a new read. Otherwise a thousand objects with one
- * Secret would send a request each.
+ * How long the error of a failed read of a Secret is returned without another read. Otherwise a thousand objects with
+ * one Secret would send a request each.
  */
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
 /**
- * A Secret that was not used for this time is no longer polled. If objects are resynced less often, this time is
- * longer.
+ * The time after which an unused Secret is no longer polled. If objects are compared with AWS less often than this, the
+ * time is longer.
  */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last answer of the API server. */
@@ -49,31 +49,28 @@ export type SecretState =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 class CachedSecret {
-  /** The content of the Secret; `undefined`: the next use reads the Secret. */
+  /** The content of the Secret; `undefined` if the Secret must be read before its next use. */
   state: SecretState | undefined;
-  /** The time (monotonic) before which the Secret is not read again. */
+  /** The monotonic time before which the Secret is not read again. */
   freshUntil: Ms = 0;
-  /** The time (monotonic) of the last answer of the API server about the Secret. */
+  /** The monotonic time of the last answer of the API server about the Secret. */
   answeredAt: Ms = 0;
-  /**
-   * A fingerprint of the last content of the Secret, to detect a change. The fingerprint stays when `state` becomes
-   * `undefined`.
-   */
+  /** A fingerprint of the last content of the Secret, to detect a change. It stays when `state` becomes `undefined`. */
   lastFingerprint: string | undefined;
 }
 
 export interface SecretsOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** The namespace of the Secrets. */
+  /** The namespace of the Secrets with AWS access keys. */
   readonly namespace: string;
-  /** The interval in which an object at rest uses its Secret again. */
+  /** The interval at which an object uses its Secret again while nothing changes. */
   readonly resync: Ms;
 }
 
 /**
  * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets, not
- * to list or watch them. So this class reads only Secrets that identities name, and polls the Secrets in use to report
+ * to list or watch them. So this class reads only Secrets that identities name. It polls the Secrets in use to report
  * changes.
  */
 export class Secrets implements Runnable {
@@ -108,7 +105,7 @@ export class Secrets implements Runnable {
     return untilAborted(signal, () => this.refresh(name, entry));
   }
 
-  /** Forgets the content of a Secret, because AWS rejected its credentials: the next use reads the Secret again. */
+  /** Forgets the content of a Secret after AWS has rejected its credentials. The next use reads the Secret again. */
   forget(name: string): void {
     const entry = this.cached.peek(name);
     if (entry !== undefined) entry.state = undefined;
@@ -152,8 +149,8 @@ export class Secrets implements Runnable {
     if (state.kind !== 'unreadable') entry.answeredAt = now;
     else if (before?.kind === 'complete' && now - entry.answeredAt < UNREADABLE_TOLERANCE) return before;
     const fingerprint = fingerprintOf(state);
-    // A Secret that becomes unreadable is not reported as changed, because a pass could do nothing new. A Secret that
-    // becomes readable again is reported.
+    // A Secret that becomes unreadable is not reported as changed, because a reconcile could do nothing about it. A
+    // Secret that becomes readable again is reported.
     const isChange =
       state.kind !== 'unreadable' && entry.lastFingerprint !== undefined && entry.lastFingerprint !== fingerprint;
     entry.state = state;
@@ -167,7 +164,7 @@ export class Secrets implements Runnable {
       const secret = await this.client.get(SECRETS, { namespace: this.namespace, name }, { signal: this.stop });
       return secret === undefined ? { kind: 'absent' } : secretStateOf(secret);
     } catch (error) {
-      // The error message of a JSON parser is not shown: it quotes the answer, which may contain an access key.
+      // The error message of a JSON parser is left out, because it quotes the answer, which may contain an access key.
       const reason = isUndecodable(error) ? 'the answer of the API server is not valid' : errorMessage(error);
       return { kind: 'unreadable', reason };
     }

@@ -21,7 +21,7 @@ const KIND: FakeKind = {
   versions: [INSTANCE_GROUP_VERSION],
 };
 
-/** A deleted InstanceGroup with its AWSFargateProfile, as the caches have them. */
+/** Creates a deleted InstanceGroup with its AWSFargateProfile in a fake API server and in the caches. */
 function newFixture() {
   const { server, client } = newApi();
   server.serve(KIND);

@@ -31,12 +31,12 @@ export interface ActionsOptions {
   readonly profileStore: Store;
 }
 
-/** An object has changed since the caches have read it, so nothing is deleted. */
+/** An error for an object that has changed since the caches have read it, so that nothing is deleted. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** Another AWSFargateProfile has the name of the InstanceGroup. */
+/** An error for an AWSFargateProfile of another owner that already has the name of the InstanceGroup. */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
   readonly state: GroupState;
@@ -47,7 +47,10 @@ export class NameTaken extends Error {
   }
 }
 
-/** Carries out the actions that `decide` has chosen. The answers of the API server go into the caches at once. */
+/**
+ * Carries out the actions that `decide` has chosen for an InstanceGroup. The answers of the API server go into the
+ * caches at once.
+ */
 export class Actions {
   private readonly options: ActionsOptions;
 
@@ -56,8 +59,8 @@ export class Actions {
   }
 
   /**
-   * Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the error of a request that
-   * fails.
+   * Carries out an action and returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the
+   * error of a request that fails.
    */
   async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
     switch (action.kind) {
@@ -91,7 +94,7 @@ export class Actions {
     const metadata = {
       namespace,
       name,
-      // With --watch-filter, the manager sees only objects with this label.
+      // A manager with --watch-filter caches only objects with this label.
       ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
       ownerReferences: [ownerReference(group)],
     };
@@ -101,16 +104,17 @@ export class Actions {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The cache is behind the API server, or --watch-filter hides the AWSFargateProfile.
+      // The AWSFargateProfile was not in the cache, because the cache is behind the API server or --watch-filter hides
+      // it.
       const found = await client.get(PROFILES, keyOf(group), { signal });
       throw found === undefined || isOwnedBy(found, group) ? new Conflict() : new NameTaken(found);
     }
   }
 
   /**
-   * Deletes the AWSFargateProfile, unless the InstanceGroup has been paused or moved meanwhile, or the InstanceGroup
-   * does not own the AWSFargateProfile any more. The function asks the API server, because the caches may not show such
-   * a change yet.
+   * Deletes the AWSFargateProfile of an InstanceGroup. Throws {@link Conflict} if the InstanceGroup was paused or moved
+   * meanwhile, or does not own the AWSFargateProfile any more. The API server is asked about this, because the caches
+   * may not show it yet.
    */
   private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.options;
@@ -149,9 +153,9 @@ export class Actions {
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
 
 /**
- * The owner reference of an AWSFargateProfile. It does not need `blockOwnerDeletion`, for which the manager would need
- * a permission for the finalizers of InstanceGroups: the finalizer of this controller already blocks the deletion of
- * the InstanceGroup.
+ * Returns the owner reference from an AWSFargateProfile to its InstanceGroup. It lacks `blockOwnerDeletion`, for which
+ * the manager would need a permission for the finalizers of InstanceGroups. The finalizer of this controller already
+ * blocks the deletion of the InstanceGroup.
  */
 const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
   apiVersion,

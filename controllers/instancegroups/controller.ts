@@ -24,7 +24,8 @@ import { InstanceGroupReconciler } from './reconcile.ts';
 
 const NAME = 'instancegroups';
 /**
- * How many InstanceGroups are reconciled at the same time. A pass is a few requests to the API server, and none to AWS.
+ * How many InstanceGroups are reconciled at the same time. A reconcile is a few requests to the API server, and none to
+ * AWS.
  */
 const CONCURRENCY = 2;
 
@@ -32,9 +33,11 @@ export interface InstanceGroupControllerOptions {
   readonly client: KubeClient;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly schema: ServedSchema;
-  /** The namespace whose InstanceGroups this manager reconciles; undefined: all. */
+  /** The only namespace whose InstanceGroups this manager reconciles; undefined if it reconciles all namespaces. */
   readonly namespace?: string;
-  /** The value of the watch-filter label that InstanceGroups must have; undefined: all. */
+  /**
+   * The value of the watch-filter label that InstanceGroups must have; undefined if all InstanceGroups are reconciled.
+   */
   readonly watchFilter?: string;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -45,8 +48,8 @@ export interface InstanceGroupControllerOptions {
 }
 
 /**
- * The controller that makes an AWSFargateProfile of each InstanceGroup of keiko whose provisioner is eks-fargate. The
- * flag --instance-groups adds it to the manager. The CRD of InstanceGroups can be installed later.
+ * Returns the controller that creates an AWSFargateProfile for each InstanceGroup of keiko whose provisioner is
+ * eks-fargate. The flag --instance-groups adds it to the manager. The CRD of InstanceGroups may be installed later.
  */
 export function instanceGroupController(options: InstanceGroupControllerOptions): {
   readonly controller: Runnable;
@@ -67,12 +70,14 @@ export function instanceGroupController(options: InstanceGroupControllerOptions)
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
   groups.onChange(({ object }) => queue.add(keyOf(object)));
-  // While the API server does not serve the kind, no change of an AWSFargateProfile reaches the queue.
+  // While the API server does not serve InstanceGroups, changes of AWSFargateProfiles enqueue nothing. So all
+  // InstanceGroups are enqueued once they are listed.
   groups.onSync((isSynced) => {
     const listing = groups.list();
     if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));
   });
-  // An AWSFargateProfile has the name of its InstanceGroup. A key without InstanceGroup costs one look into the cache.
+  // An AWSFargateProfile has namespace and name of its InstanceGroup. Most AWSFargateProfiles have no InstanceGroup,
+  // and the lookup in the cache keeps them out of the queue.
   caches.profiles.onChange(({ object }) => {
     if (groups.lookup(keyOf(object)).kind === 'found') queue.add(keyOf(object));
   });

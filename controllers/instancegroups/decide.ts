@@ -13,21 +13,24 @@ import type { GroupState } from './group-state.ts';
 import { describeProfile, errorState, mirroredState, nameTaken } from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
-/** The finalizer of this controller: the InstanceGroup stays until its AWSFargateProfile is gone. */
+/**
+ * The finalizer of this controller on an InstanceGroup. It keeps the InstanceGroup until its AWSFargateProfile is gone.
+ */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
 /**
- * The finalizer with which the garbage collector releases the dependents of an object (`kubectl delete
- * --cascade=orphan`).
+ * The finalizer of Kubernetes on an object that is deleted with `kubectl delete --cascade=orphan`. The garbage
+ * collector removes it after it has removed the owner references of the dependent objects.
  */
 const ORPHAN_FINALIZER = 'orphan';
 
-/** What one pass changes, besides the status of the InstanceGroup. */
+/** The change that one reconcile makes, besides the status of the InstanceGroup. */
 export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
   /**
-   * Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup.
+   * Makes the InstanceGroup the owner of an AWSFargateProfile that has no owner, for example after a restore from a
+   * backup.
    */
   | { readonly kind: 'claimProfile'; readonly profile: KubeObject }
   | { readonly kind: 'updateProfile'; readonly profile: KubeObject; readonly patch: UnknownRecord }
@@ -39,7 +42,7 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** The AWSFargateProfile of an InstanceGroup has the namespace and the name of the InstanceGroup. */
+/** An InstanceGroup and its AWSFargateProfile, which has the namespace and the name of the InstanceGroup. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
@@ -58,8 +61,8 @@ const CREATING: GroupState = {
 };
 
 /**
- * Decides the next step for one InstanceGroup. Returns `undefined` for an InstanceGroup that this controller leaves
- * alone: the InstanceGroup has another provisioner, is paused, or is being moved to another management cluster.
+ * Decides the next step for one InstanceGroup. Returns `undefined` if this controller must leave the InstanceGroup
+ * unchanged: the InstanceGroup has another provisioner, is paused, or is being moved to another management cluster.
  */
 export function decide({ group, profile }: GroupInputs): Decision | undefined {
   if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;
@@ -74,8 +77,8 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
-    // The finalizer of keiko keeps the InstanceGroup too. The finalizer of this controller shows that this controller
-    // has taken over the InstanceGroup.
+    // The finalizer of keiko keeps the InstanceGroup too, so a group that has it can get its AWSFargateProfile first.
+    // The finalizer of this controller shows later that this controller has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -84,7 +87,10 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
   return decideOwned(profile, wanted, decoded.right);
 }
 
-/** An AWSFargateProfile without owner that is as the InstanceGroup wants it belongs to the InstanceGroup. */
+/**
+ * Decides about an AWSFargateProfile that the InstanceGroup does not own. If it has no owner and its spec is as the
+ * InstanceGroup asks for, the InstanceGroup becomes its owner.
+ */
 function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
   const { ownerReferences = [] } = profile.metadata;
   const patch = profileSpecPatch(profile.spec, wanted);
@@ -125,7 +131,7 @@ function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullab
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };
   }
-  // AWS may still have a Fargate profile that keiko has made. So this controller removes its own finalizer first. The
+  // AWS may still have a Fargate profile that keiko created. So this controller removes its own finalizer first. The
   // finalizer of keiko then keeps the InstanceGroup even after the AWSFargateProfile is gone.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
@@ -144,7 +150,8 @@ const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.createRequestedAt !== undefined;
 
 /**
- * The state of an InstanceGroup that a user deleted after keiko had begun it and before this controller took it over.
+ * Returns the state of an InstanceGroup that keiko has begun to reconcile, and that was deleted before this controller
+ * took it over.
  */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);

@@ -5,25 +5,28 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
-/** The values of `status.currentState` of an InstanceGroup that this controller uses, with their meaning in keiko. */
+/**
+ * The values of `status.currentState` of an InstanceGroup that this controller uses. The comments give their meaning in
+ * keiko.
+ */
 export type KeikoState =
   /** The state in AWS is not known. */
   | 'Init'
-  /** The profile is still to be created. */
+  /** The Fargate profile is still to be created. */
   | 'InitCreate'
-  /** The InstanceGroup has changed, and AWS has not been compared with it. */
+  /** The InstanceGroup has changed, and AWS has not been compared with it yet. */
   | 'InitUpdate'
-  /** EKS is creating or changing the profile. */
+  /** EKS is creating or changing the Fargate profile. */
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'
-  /** A human must act. */
+  /** A user must act. */
   | 'Error';
 
-/** The state of an InstanceGroup as its status shows it. */
+/** The state of an InstanceGroup as its status and events show it. */
 export interface GroupState {
   readonly state: KeikoState;
-  /** The reason, in CamelCase, of the events about the InstanceGroup. */
+  /** The reason of the events about the InstanceGroup, in CamelCase. */
   readonly reason: string;
   readonly message: string;
 }
@@ -32,7 +35,7 @@ export const errorState = (reason: string, message: string): GroupState => ({ st
 
 export const describeProfile = (profile: Parameters<typeof keyOf>[0]): string => `${KIND} ${keyText(keyOf(profile))}`;
 
-/** The state of an InstanceGroup whose name is that of an AWSFargateProfile of another owner. */
+/** Returns the state of an InstanceGroup if an AWSFargateProfile of another owner has its name. */
 export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
   errorState(
     'ProfileNameTaken',
@@ -40,7 +43,7 @@ export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
       'InstanceGroup another name',
   );
 
-/** The state of an InstanceGroup that shows the conditions of its AWSFargateProfile. */
+/** Returns the state of an InstanceGroup according to the conditions of its AWSFargateProfile. */
 export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
   const { metadata, status = {} } = profile;
   const conditionOf = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
@@ -74,8 +77,8 @@ function messageOf(
 }
 
 /**
- * The cause of the bug: keiko stored the address of a loop variable. Since Go 1.22, each round of a loop has a variable
- * of its own: https://go.dev/blog/loopvar-preview
+ * A hint for users about a bug of keiko, which stored the address of a loop variable. Since Go 1.22, each iteration of
+ * a loop has its own variable: https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =
   'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +

@@ -7,9 +7,9 @@ import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 
 /**
- * The spec of the AWSFargateProfile for an InstanceGroup. Profile and role have the names that keiko gives them, so the
- * AWSFargateProfile takes over what keiko has made. If AWS does not allow such a name, keiko cannot have made anything
- * under it, and the names are the defaults of AWSFargateProfile.
+ * Returns the spec of the AWSFargateProfile for an InstanceGroup. Profile and role have the names that keiko gives
+ * them, so the AWSFargateProfile takes over resources that keiko created. If AWS does not allow such a name, keiko
+ * cannot have created a resource with it, and the AWSFargateProfile has its default names.
  */
 export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
@@ -32,12 +32,15 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
   ...(Object.keys(labels).length > 0 && { labels }),
 });
 
-/** The fields of the spec that the InstanceGroup decides. Users may set the others on the AWSFargateProfile. */
+/**
+ * The fields of the AWSFargateProfile's spec that follow from the InstanceGroup. Users may set the other fields on the
+ * AWSFargateProfile.
+ */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * The merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if the
- * spec already does. Region and identity of spec.eksCluster stay.
+ * Returns the merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if
+ * nothing differs. Region and identity in spec.eksCluster stay, because users may set them.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
@@ -50,8 +53,8 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Each field of an AWSFargateProfile, and the field of an InstanceGroup from which it comes. The name of the profile
- * comes from that of the InstanceGroup.
+ * Pairs of a field of AWSFargateProfiles and the field of InstanceGroups from which it comes, for texts. The name of
+ * the Fargate profile comes from the name of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],
@@ -62,6 +65,6 @@ const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bSet spec\.profileName to another name\b/g, 'Create an InstanceGroup with another name'],
 ];
 
-/** Writes the fields in a message about an AWSFargateProfile as they stand in the manifest of its InstanceGroup. */
+/** Replaces field names in a message about an AWSFargateProfile by those of its InstanceGroup, which the user edits. */
 export const withFieldsOfGroup = (message: string): string =>
   FIELDS.reduce((text, [ofProfile, ofGroup]) => text.replaceAll(ofProfile, ofGroup), message);

@@ -28,7 +28,10 @@ export interface InstanceGroupOptions extends ActionsOptions {
   readonly clock: Clock;
 }
 
-/** Reconciles one InstanceGroup: caches → one change of the group or of its AWSFargateProfile → status of the group. */
+/**
+ * Reconciles one InstanceGroup: it reads the caches, makes one change of the InstanceGroup or its AWSFargateProfile,
+ * and writes the status of the InstanceGroup.
+ */
 export class InstanceGroupReconciler {
   private readonly options: InstanceGroupOptions;
   private readonly actions: Actions;
@@ -55,13 +58,14 @@ export class InstanceGroupReconciler {
       return state.state === 'Error' ? RETRY_REFUSED : DONE;
     } catch (error) {
       if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
-      // The InstanceGroup or the AWSFargateProfile is gone, and its watch event starts the next pass.
+      // The InstanceGroup or the AWSFargateProfile is gone, and the watch event of its deletion starts the next
+      // reconcile.
       if (isNotFound(error)) return backOff('an object is gone that the cache still has');
       throw error;
     }
   };
 
-  /** Carries out an action. A refusal by the API server becomes the state of the InstanceGroup. */
+  /** Carries out an action. If the API server refuses it, the refusal becomes the state of the InstanceGroup. */
   private async carryOut(
     { group }: GroupInputs,
     action: Action,
@@ -80,7 +84,10 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /** Under the CRD of another provider, a write of an AWSFargateProfile loses fields. */
+  /**
+   * Returns the state of an InstanceGroup that must wait, because the installed CRD comes from another provider and a
+   * write of an AWSFargateProfile would lose fields. `undefined` if the action is allowed.
+   */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -89,14 +96,17 @@ export class InstanceGroupReconciler {
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
 
-  /** Reads the caches. Returns Left with the requeue if the InstanceGroup is gone or a kind has not been listed yet. */
+  /**
+   * Reads the InstanceGroup and its AWSFargateProfile from the caches. Returns Left with the requeue if the
+   * InstanceGroup is gone or a kind has not been listed yet.
+   */
   private readInputs(key: ObjectKey): Either<Requeue, GroupInputs> {
     const group = this.options.groups.lookup(key);
     if (group.kind === 'absent') {
       this.reporter.forget(key);
       return E.left(DONE);
     }
-    // As soon as the API server serves the kind, all its objects are reconciled.
+    // Once the API server serves InstanceGroups, all of them are enqueued, so no requeue is needed.
     if (group.kind === 'unknown') return E.left(DONE);
     const profile = this.options.profiles.lookup(key);
     if (profile.kind === 'unknown') return E.left(backOff(profile.reason));
@@ -106,7 +116,10 @@ export class InstanceGroupReconciler {
 
 const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
 
-/** The state after the API server has refused an action; `undefined` if the error is no refusal. */
+/**
+ * Returns the state of an InstanceGroup after the API server has refused an action; `undefined` if the error is no
+ * refusal.
+ */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {
   if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
     const words = withFieldsOfGroup(error.message.replace(/^.* is invalid: /s, ''));

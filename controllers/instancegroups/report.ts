@@ -20,7 +20,9 @@ export interface GroupReporterOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** After this time an event about a lasting error is recorded again. The API server keeps an event for an hour. */
+/**
+ * The time after which the event about a lasting error is recorded again. The API server keeps an event for an hour.
+ */
 const REPEAT_EVENT: Ms = 25 * 60_000;
 
 interface ReportedError {
@@ -28,12 +30,12 @@ interface ReportedError {
   readonly at: Ms;
 }
 
-/** Writes the status of InstanceGroups and records the events about them. */
+/** Writes the status of InstanceGroups and records events about them. */
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
-  /** Key of an InstanceGroup with an error → the last event about it. */
+  /** For each key of an InstanceGroup with an error: the last event about it. */
   private readonly reported = new Map<string, ReportedError>();
-  /** Whether the API server has dropped `status.message`, which the CRD of keiko does not have. */
+  /** Whether the API server has dropped `status.message`, because the CRD of keiko does not have this field. */
   private isMessageDropped = false;
 
   constructor(options: GroupReporterOptions) {
@@ -47,7 +49,7 @@ export class GroupReporter {
     context: ReconcileContext,
   ): Promise<void> {
     const before = currentStateOf(group);
-    // The event comes first: the API server may refuse the status too.
+    // The event is recorded first, because the API server may refuse the status.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);
@@ -98,7 +100,10 @@ export class GroupReporter {
   }
 }
 
-/** The name of the role that existed before, for example because keiko has made it; `undefined` if there is none. */
+/**
+ * Returns the name of the IAM role that is used but not managed by this controller, for example because keiko created
+ * it; `undefined` if there is none.
+ */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
   const { spec, status = {} } = profile.decoded.right;

@@ -3,8 +3,8 @@ import type { Requeue } from '../../pkg/runtime/types.ts';
 export const DONE: Requeue = { kind: 'done' };
 
 /**
- * The requeue after an error that only a user can end. The next pass repeats the event about it, because events expire
- * after an hour.
+ * The requeue after an error that only a user can end. The next reconcile repeats the event about the error, because
+ * events expire after an hour.
  */
 export const RETRY_REFUSED: Requeue = {
   kind: 'after',

@@ -20,8 +20,9 @@ export interface JoinFacts {
 
 /**
  * Whether spec.eksCluster of an AWSFargateProfile names the EKS cluster of this control plane. Such an
- * AWSFargateProfile joins the control plane: it keeps the control plane's finalizer, and is deleted when the control
- * plane is deleted. The reason is that EKS does not delete a cluster that has Fargate profiles.
+ * AWSFargateProfile joins the control plane: the control plane keeps this controller's finalizer as long as the
+ * AWSFargateProfile exists, and the deletion of the control plane deletes the AWSFargateProfile too. The reason is that
+ * EKS does not delete a cluster that has Fargate profiles.
  *
  * A control plane does not contain its AWS account. If the two objects name the same identity, they have the same
  * account. Otherwise the two accounts are compared. While one of them is not known, the AWSFargateProfile does not

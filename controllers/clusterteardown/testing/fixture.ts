@@ -22,10 +22,10 @@ import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/con
 import type { ServedSchemaState } from '../../shared/served-schema.ts';
 import { TeardownReconciler } from '../reconcile.ts';
 
-/** The key of the Cluster that {@link TeardownFixture.reconcile} reconciles. */
+/** The key of the Cluster in the tests. */
 export const KEY = { namespace: 'team-a', name: 'prod' };
 export const CONTROL_PLANE_KEY = { ...KEY, name: 'prod-control-plane' };
-/** The value of `spec.controlPlaneRef` of the Cluster. */
+/** The value of `spec.controlPlaneRef` of the Cluster in the tests. */
 export const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: CONTROL_PLANE_KEY.name };
 /** The finalizer of Cluster API Provider AWS, which keeps a control plane that is being deleted. */
 export const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
@@ -37,12 +37,12 @@ const KINDS = { profiles: PROFILE_KIND, clusters: CLUSTER, controlPlanes: CONTRO
 export const CACHES = ['profiles', 'clusters', 'controlPlanes'] as const;
 type CacheName = (typeof CACHES)[number];
 
-/** A TeardownReconciler with a fake API server, and with caches that change only at {@link sync}. */
+/** The TeardownReconciler under test, with a fake API server and with caches that change only at {@link sync}. */
 export class TeardownFixture {
   readonly api = newApi();
   /** The recorded Events, each as `object reason: message`. */
   readonly events: string[] = [];
-  /** Returns how many milliseconds of the lease are left. */
+  /** Returns for how many milliseconds the leader lease is still valid. */
   remaining = (): number => 15_000;
   schema: ServedSchemaState = { kind: 'ours' };
   private readonly stores: Readonly<Record<CacheName, Store>>;
@@ -83,13 +83,13 @@ export class TeardownFixture {
     return this.reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
   }
 
-  /** Copies the objects of the fake API server into the named caches; without names, into all caches. */
+  /** Copies the objects of the fake API server into the named caches, or into all caches if no name is given. */
   sync(...names: readonly CacheName[]): void {
     for (const name of names.length > 0 ? names : CACHES)
       this.stores[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
   }
 
-  /** Lets the cache of control planes fail to store the control plane, which the API server still has. */
+  /** Makes the cache of control planes fail to store the control plane, which the fake API server still has. */
   failToStoreControlPlane(): void {
     const controlPlane = this.list(CONTROL_PLANE).find(({ metadata }) => metadata.name === CONTROL_PLANE_KEY.name);
     if (controlPlane === undefined) throw new Error('there is no control plane');
@@ -106,7 +106,7 @@ export class TeardownFixture {
     return this.api.put({ metadata: { name }, spec: { clusterName: ClusterName.of(clusterName) } });
   }
 
-  /** Creates a Cluster whose control plane has the control plane finalizer and is being deleted. */
+  /** Creates a Cluster whose control plane has this controller's finalizer and is being deleted. */
   putTornDownCluster(spec: object = {}): void {
     this.api.putCluster({ controlPlaneRef: REFERENCE, ...spec });
     const finalizers = [CONTROL_PLANE_FINALIZER, CAPA_FINALIZER];
@@ -114,7 +114,7 @@ export class TeardownFixture {
     this.api.server.storage.delete(CONTROL_PLANE, keyOf(controlPlane));
   }
 
-  /** The requests that were not reads, each as `METHOD last-path-segment`. */
+  /** Returns the requests that change objects, each as `METHOD last-path-segment`. */
   writes(): readonly string[] {
     return this.api.server.requests.flatMap(({ method, path }) =>
       method === 'GET' ? [] : [`${method} ${path.split('/').at(-1)}`],

@@ -35,7 +35,9 @@ const NAMES = {
 };
 const RECORD = { namespace: 'capaf-system', name: 'capaf-crd-keeper' };
 
-/** A CrdKeeper with a fake API server. `webhook` is the answer of Cluster API Provider AWS to a dry run. */
+/**
+ * The CrdKeeper under test, with a fake API server. `webhook` is the answer of Cluster API Provider AWS to a dry run.
+ */
 export class KeeperFixture {
   readonly api = newApi();
   readonly logger = new MemoryLogger();
@@ -44,7 +46,7 @@ export class KeeperFixture {
   state: KeeperState | undefined;
   remaining = (): number => 15_000;
   webhook: 'served' | 'notServed' | 'down' = 'notServed';
-  /** Replaces the answer to a write that is no dry run; undefined: the fake API server carries it out. */
+  /** Returns the answer to a write that is no dry run. With `undefined` the fake API server carries the write out. */
   refuse: (request: TransportRequest) => TransportResponse | undefined = () => undefined;
   private readonly profiles = new Store({ name: 'profiles', logger: this.logger });
   private keeper: CrdKeeper;
@@ -56,7 +58,7 @@ export class KeeperFixture {
     this.keeper = this.newKeeper();
   }
 
-  /** Continues with a new process of the manager. */
+  /** Replaces the CrdKeeper by a new object, as after a restart of the manager. */
   restart(): void {
     this.keeper = this.newKeeper();
   }
@@ -68,8 +70,8 @@ export class KeeperFixture {
   }
 
   /**
-   * Runs passes of the keeper. After each pass the clock advances by the delay that the pass asked for. Ends when a pass
-   * asks for no further pass within 10 seconds.
+   * Runs reconciles of the CrdKeeper. After each of them the clock advances by the delay that it asked for. Ends when
+   * no further reconcile is due within 10 seconds.
    */
   async settle(): Promise<Requeue> {
     for (let count = 0; count < 20; count += 1) {
@@ -80,7 +82,9 @@ export class KeeperFixture {
     throw new Error('the keeper does not settle');
   }
 
-  /** Applies CAPA's CRD and webhooks over whatever is there, as the field manager `flux`. */
+  /**
+   * Applies the CRD and the webhooks of Cluster API Provider AWS over the existing ones, as the field manager `flux`.
+   */
   applyCapa(): void {
     const time = formatTimestamp(this.api.clock.now());
     const wrote = (fieldsV1: object) => ({ managedFields: [{ manager: 'flux', time, fieldsV1 }] });
@@ -115,7 +119,7 @@ export class KeeperFixture {
     return record;
   }
 
-  /** Whether the CRD is that of this provider, and the names of the webhooks that are left. */
+  /** Returns whether the installed CRD is that of this provider, and the names of the webhooks that are left. */
   get served(): { readonly isOurs: boolean; readonly webhooks: readonly string[] } {
     const { storage } = this.api.server;
     const spec = JSON.stringify(storage.get(CRD, OUR_CRD)?.['spec']);
@@ -149,7 +153,7 @@ export class KeeperFixture {
     else storage.replace(kind, key, whole);
   }
 
-  /** Carries out dry runs, JSON Patches and server-side applies, which the fake API server does not have. */
+  /** Answers dry runs, JSON Patches and server-side applies, which the fake API server does not support. */
   private intercept(request: TransportRequest): TransportResponse | undefined {
     const { method, path, headers, body = '' } = request;
     if (path.includes('dryRun=All')) return this.answerDryRun();
@@ -162,8 +166,8 @@ export class KeeperFixture {
         const phase = path.includes('mutating') ? 'mutating' : 'validating';
         const key = configurationKey(phase);
         const webhooks = [...webhooksOf(storage.get(CONFIGURATIONS[phase], key))];
-        // Each JSON Patch of the keeper of the CRD has two operations in this fixture: one tests the name of a webhook,
-        // the other removes this webhook.
+        // Each JSON Patch of the CrdKeeper in these tests has two operations: the first tests the name of a webhook,
+        // the second removes this webhook.
         const [test, removal]: readonly unknown[] = parse(body);
         const index = Number(textAt(removal, 'path')?.split('/').at(-1));
         if (textAt(webhooks[index], 'name') !== textAt(test, 'value'))

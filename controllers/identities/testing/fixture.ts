@@ -41,7 +41,7 @@ export const KINDS = {
   [ROLE]: kindOf(ROLE, 'awsclusterroleidentities'),
 };
 
-/** Identities with a fake API server that has two Namespaces, and a fake STS that denies AssumeRole. */
+/** The Identities under test, with a fake API server that has two Namespaces, and a fake STS that denies AssumeRole. */
 export class IdentitiesFixture {
   readonly clock = new VirtualClock();
   readonly api: FakeApiServer;
@@ -53,9 +53,9 @@ export class IdentitiesFixture {
     key: 'manager',
     fetch: async () => ({ accessKeyId: 'AKIA-OWN', secretAccessKey: 'own' }),
   };
-  /** For each reported change: the identities and namespaces that the change affects. */
+  /** For each reported change: the identities and namespaces that it affects, each as `kind/name from namespace`. */
   readonly changes: string[][] = [];
-  /** For each reported change: the only namespace that the change affects; undefined: all namespaces. */
+  /** For each reported change: the only namespace that it affects; undefined if it affects all namespaces. */
   readonly changedNamespaces: (string | undefined)[] = [];
   private running: readonly Promise<void>[] = [];
 
@@ -102,7 +102,7 @@ export class IdentitiesFixture {
     await started;
   }
 
-  /** Stops everything that runs in the test and checks that no timer is left. */
+  /** Stops the Identities under test and checks that no timer is left. */
   async end(): Promise<void> {
     this.stop.abort();
     await Promise.all(this.running);
@@ -149,7 +149,10 @@ export class IdentitiesFixture {
   }
 }
 
-/** The affected identities of the tests in each of the two namespaces, as `kind/name from namespace`. */
+/**
+ * Returns the identities of the tests that the change affects, for each of the two namespaces, as `kind/name from
+ * namespace`.
+ */
 const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
   [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
     ['keys', 'others', 'a', 'b', 'default'].flatMap((name) =>

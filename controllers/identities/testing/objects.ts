@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 
-/** An identity that every namespace may use, unless `spec` has another `allowedNamespaces`. */
+/** Returns an identity that every namespace may use, unless `spec` has another `allowedNamespaces`. */
 export const identityObject = (kind: string, name: string, spec: object = {}): KubeObject => ({
   apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
   kind,
