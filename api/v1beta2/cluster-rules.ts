@@ -22,7 +22,7 @@ const immutable = (field: string): Rule => ({
   reason: 'FieldValueForbidden',
 });
 
-/** A CEL expression: the field is absent or `''`. */
+/** Returns a CEL expression that is true if the field is absent or `''`. */
 export const isEmpty = (field: string): string => `(!has(${field}) || ${field} == '')`;
 
 const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && ${spec}.clusterName != '')`;

@@ -225,15 +225,17 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
 /**
- * A CEL expression: the name looks like the profile name that CAPA computes, which is `<namespace>_<name>` with
- * underscores for dots, or a hash. CEL rules cannot read the namespace.
+ * Returns a CEL expression that is true if the name looks like the profile name that CAPA computes. That name is
+ * `<namespace>_<name>` with underscores for dots, or a hash. The expression ignores the namespace, because CEL rules
+ * cannot read it.
  */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * A CEL expression: the name looks like a role name that CAPA computes, which is `<Cluster>-<profile>_fargate`, a hash,
- * or the shared role of CAPA installations that may not create roles.
+ * Returns a CEL expression that is true if the name looks like a role name that CAPA computes. That name is
+ * `<Cluster>-<profile>_fargate`, a hash, or the name of the shared role of CAPA installations that may not create
+ * roles.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

@@ -88,7 +88,7 @@ type IsSet = (name: FlagName) => boolean;
 
 interface GivenFlags {
   readonly text: Text;
-  /** All values of a flag that can be given several times. */
+  /** Returns all values of a flag that can be given several times. */
   readonly texts: (name: FlagName) => readonly string[];
   readonly isSet: IsSet;
   readonly ignored: readonly string[];
@@ -96,7 +96,10 @@ interface GivenFlags {
 
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
-/** Reads the arguments. If a flag is repeated, its last value counts, as in Go; a list flag has all its values. */
+/**
+ * Reads the arguments. If a flag is repeated, its last value counts, as in Go. A flag that is a list keeps all its
+ * values.
+ */
 function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
   const options = Object.fromEntries(
     ALL_FLAGS.map(({ name, value, short, isList = false }) => [

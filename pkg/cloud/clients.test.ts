@@ -101,7 +101,7 @@ describe('The SDK clients', () => {
     await harness.clock.settle();
     const hook = createHook({
       init: (_id, type) => {
-        // The SDK may use promises and microtasks. It uses random bytes only for the invocation ID, which becomes a
+        // The SDK may use promises and microtasks. It may also use random bytes, but only for the invocation ID in a
         // header.
         if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
       },

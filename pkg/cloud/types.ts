@@ -178,7 +178,7 @@ export type IdentityField = 'controlPlane' | 'eksCluster';
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The field that names the identity, for messages; default: that of the control plane. */
+  /** The field that names the identity, for error messages; default: `spec.identityRef` of the control plane. */
   readonly identityField?: IdentityField;
   /** The namespace of the reconciled object, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;

@@ -32,7 +32,7 @@ export interface AllowedEksClusters {
 
 export const NO_LIMITS: OperatorLimits = {};
 
-/** A value of a spec that the limits do not allow. */
+/** A value in the spec of an AWSFargateProfile that the operator's limits do not allow. */
 export interface LimitExcess {
   /** The path of the field, for example `spec.roleARN`. */
   readonly field: string;

@@ -15,8 +15,8 @@ import {
 } from './tags.ts';
 
 /**
- * The names under which a profile and roles that Cluster API Provider AWS created count as those of one
- * AWSFargateProfile. That provider's tags do not name the AWSFargateProfile.
+ * The names of the Fargate profile and the roles that Cluster API Provider AWS may have created for one
+ * AWSFargateProfile. Only the names identify them, because that provider's tags do not name the AWSFargateProfile.
  */
 export interface AdoptableNames {
   readonly profile: ProfileName;

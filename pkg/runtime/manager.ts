@@ -156,7 +156,7 @@ export class Manager {
     try {
       await withDeadline(clock, this.gracePeriod, this.leaseLost.signal, 'stopping', async () => {
         for (const group of this.workGroups) await group.stop();
-        // All work that needs leadership has ended, so another process may lead from here on.
+        // All work that needs leadership has ended, so another process may lead from now on.
         await this.lease.stop();
         await this.election?.release();
         await this.recorders.stop();

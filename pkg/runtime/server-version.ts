@@ -26,7 +26,7 @@ const UPGRADE_POLL: Ms = 60_000;
  * unknown.
  */
 export function tooOld(version: unknown): string | undefined {
-  // Some distributions report a minor version such as "30+".
+  // Some distributions report a minor version such as "30+", of which only the number counts.
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>
     Number.parseInt(part ?? '', 10),
   );
@@ -68,7 +68,8 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {
-      // The API server has answered, but not with its version. Nothing shows that the API server is too old.
+      // The API server has answered, but not with its version. Nothing shows that the API server is too old, so the
+      // check ends.
       return error instanceof KubeError && error.status !== 0 ? 'done' : RETRY_DELAY;
     }
   }

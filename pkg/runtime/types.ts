@@ -57,8 +57,8 @@ export interface Runnable {
    */
   outage?(): string | undefined;
   /**
-   * Returns for how long this cache has not been kept up to date, in ms; 0 while the cache is up to date. Only caches
-   * have this method.
+   * Returns for how long the content of this cache has been outdated, in ms; 0 while the cache is up to date. Only
+   * caches have this method.
    */
   outdatedFor?(): Ms;
 }

@@ -68,7 +68,7 @@ const MAX_CLIENTS = 64;
 interface SourceFacts {
   /** The STS clients by region. A client is kept, because it remembers how far the clock of this host is wrong. */
   readonly clients: Lru<Clients>;
-  /** The partition in which AWS has accepted credentials of the source. */
+  /** The AWS partition in which AWS has accepted credentials of this credential source. */
   partition?: string;
   verdict?: { readonly accessKeyId: string; readonly verdict: Verdict; readonly until: Ms };
 }
@@ -107,7 +107,7 @@ export class CallerAccounts {
 
   /**
    * Verifies credentials that AWS has rejected in a region, and drops them from the pool if AWS rejects them in a
-   * region of their own partition too. Callers share one STS call.
+   * region of their own partition too. Concurrent callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<Verdict> {
     const { accessKeyId } = credentials;

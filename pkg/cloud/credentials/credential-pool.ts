@@ -45,7 +45,7 @@ export interface AwsCredentialSources {
 
 /** Credentials are renewed this long before they expire, as in the AWS SDKs. */
 const RENEW_BEFORE_EXPIRY: Ms = 5 * 60_000;
-/** Credentials that cannot be renewed are still used until this long before they expire. */
+/** Cached credentials whose renewal fails stay in use until this long before they expire. */
 const MIN_VALIDITY: Ms = 30_000;
 /** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
 const REREAD_INTERVAL: Ms = 60_000;

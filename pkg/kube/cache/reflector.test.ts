@@ -113,7 +113,7 @@ describe('Reflector', () => {
   it('closes a watch that the server neither feeds nor ends in time', async () => {
     const running = await startSyncedReflector(newFakeApiEnvironment());
     running.server.endWatches();
-    // The fake API server accepts a new watch, but sends nothing on its open connection.
+    // The fake API server accepts a new watch, but sends nothing on the connection of this watch.
     running.server.intercept = ({ path, signal }) =>
       path.includes('watch=true') ? { status: 200, headers: {}, body: new ByteStream(signal, () => {}) } : undefined;
     await running.clock.advance(1_000);

@@ -187,9 +187,9 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector passes a complete list to the store, which removes its objects that are older than the list and not
-   * in the list. The content of the list counts even for an object of the same version: after etcd was restored from a
-   * backup, another object can have that version.
+   * Replaces the content of the store with a complete list from the API server. Objects that are not in the list are
+   * removed, unless they are newer than the list. The content of the list counts even for an object of the same
+   * version: after etcd was restored from a backup, another object can have that version.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
@@ -210,15 +210,15 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector passes an added or modified object to the store. The store ignores the object if a write has already
-   * stored a newer version.
+   * Stores an object that the watch reports as added or modified. Ignores the object if a write has already stored a
+   * newer version.
    */
   upsert(object: KubeObject): void {
     this.tryPut(object);
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** The reflector passes a deleted object in its last state to the store. */
+  /** Removes an object that the watch reports as deleted. `object` is the last state of the object. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     this.failed.delete(keyText(keyOf(object)));
@@ -229,8 +229,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector tells the store that the watch has reported every change up to this resourceVersion. The watch events
-   * of one kind come in the order of their resourceVersions.
+   * Records that the watch has reported every change up to this resourceVersion. The watch events of one kind come in
+   * the order of their resourceVersions.
    */
   advance(resourceVersion: string): void {
     if (this.newestVersion === undefined || isOlder(this.newestVersion, resourceVersion))
@@ -238,8 +238,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * The reflector tells the store that the API server answers 404 for the kind. Until the next complete list every
-   * answer of the store is `unknown`.
+   * Records that the API server answers 404 for the kind. Until the next complete list every answer of the store is
+   * `unknown`.
    */
   markUnknown(reason: string): void {
     this.setUnknown(reason);

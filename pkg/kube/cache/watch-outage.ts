@@ -2,7 +2,10 @@ import type { Ms } from '../../env/clock.ts';
 import { REQUEST_DEADLINE } from '../api-requests.ts';
 import type { ReflectorInput, ReflectorState } from './reflector-state.ts';
 
-/** Measures for how long the watch of a reflector has not worked. A kind that is not served has no outage. */
+/**
+ * Measures for how long the watch of a reflector has not worked. A kind that the API server does not serve has no
+ * outage.
+ */
 export class WatchOutage {
   private since: Ms | undefined;
 

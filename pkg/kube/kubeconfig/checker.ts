@@ -10,7 +10,7 @@ export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 
-/** The code of an error of Node.js, e.g. `ENOENT`; otherwise the error as text. */
+/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 

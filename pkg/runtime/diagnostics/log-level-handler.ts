@@ -1,6 +1,6 @@
 import type { HttpHandler } from '../http/http-server.ts';
 
-/** The longest body that sets a verbosity, in bytes. */
+/** The maximum length, in bytes, of the body of a request that sets the log verbosity. */
 const MAX_BODY = 16;
 
 /** Sets the verbosity of the log, as `/debug/flags/v` of Cluster API's managers does: `curl -X PUT -d 4 …`. */

@@ -99,7 +99,7 @@ function generalName(host: string): Buffer {
   }
 }
 
-/** The 16 bytes of an IPv6 address without an embedded IPv4 address. */
+/** Returns the 16 bytes of an IPv6 address. The address must not have the form with an embedded IPv4 address. */
 function ipv6Bytes(address: string): Buffer {
   const [head = [], tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
   const missing = tail === undefined ? 0 : 8 - head.length - tail.length;

@@ -42,7 +42,7 @@ export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 
   constructor(why: string, options?: ErrorOptions) {
-    // The text is controller-runtime's, so that operators find it in logs.
+    // The error message begins like that of controller-runtime, so that operators find it in logs.
     super(`leader election lost: ${why}`, options);
   }
 }

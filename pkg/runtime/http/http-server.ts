@@ -196,7 +196,7 @@ export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
   body: 'method not allowed\n',
 });
 
-/** Describes a common error of listening in words, because Node's own messages only name the system call. */
+/** Describes in words why a server cannot listen, because Node's own messages only name the system call. */
 function describeListenError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'the port is taken by another process';

@@ -26,11 +26,11 @@ export type TurnDecision =
       readonly kind: 'wait';
       /** The name of the Fargate profile whose change must finish before this entry may start its change. */
       readonly ahead: string;
-      /** How that Fargate profile is being changed, in words, e.g. `starting`. */
+      /** The change of the profile `ahead`, in words, e.g. `starting`. */
       readonly doing: string;
       /**
-       * True: the change of the other profile was not observed by that profile's own reconcile, so the waiting pass
-       * (one reconcile) must check in EKS whether the change has finished.
+       * True: the reconcile of the profile `ahead` has not observed its change. So the reconcile that waits must check
+       * in EKS whether the change has finished.
        */
       readonly isUnverified: boolean;
     }
