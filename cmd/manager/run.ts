@@ -154,7 +154,7 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
   return createKubeClient({ transport, clock });
 }
 
-/** Creates the AWS sessions, and the identities that provide their credentials. */
+/** Creates the object that opens AWS sessions, and the object that provides the credentials of CAPA identities. */
 function newAws(
   env: Env,
   client: KubeClient,

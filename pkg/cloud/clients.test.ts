@@ -97,7 +97,7 @@ describe('The SDK clients', () => {
     const touched: string[] = [];
     // The SDK caches the configuration files that it has read, so this test uses a path that no other test uses.
     process.env['AWS_CONFIG_FILE'] = '/of/this/test/alone';
-    // Mocha sets a timer of its own at the first await of a test. The test awaits here, before it observes timers.
+    // Mocha sets a timer of its own at the first await of a test. So this test awaits once before it observes timers.
     await harness.clock.settle();
     const hook = createHook({
       init: (_id, type) => {

@@ -61,7 +61,10 @@ const KEPT_UNUSED: Ms = 30 * 60_000;
  */
 const MAX_CLIENTS = 64;
 
-/** Returns an object that opens AWS sessions. The sessions share credentials, account lookups and SDK clients. */
+/**
+ * Returns an object that opens AWS sessions (AWS access with one identity in one region). The sessions share
+ * credentials, account lookups and SDK clients.
+ */
 export function newSessions(config: SessionsConfig): Sessions {
   const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>
@@ -79,7 +82,10 @@ export function newSessions(config: SessionsConfig): Sessions {
 
 type Whose = SessionRequest['identity'];
 
-/** Opens the AWS sessions of one source of credentials, and caches the account and the SDK clients of this source. */
+/**
+ * Opens the AWS sessions (AWS access in one region) of one source of credentials, and caches the account and the SDK
+ * clients of this source.
+ */
 class IdentitySessions {
   private readonly config: SessionsConfig;
   private readonly source: AwsCredentialSource;
@@ -172,9 +178,9 @@ class IdentitySessions {
   }
 
   /**
-   * Returns the current credentials. Throws when these credentials do not belong to `account`: the credentials in a
-   * file can be replaced by those of another account during a pass (one reconcile), and the pass must not apply what it
-   * read in one account to another account.
+   * Returns the current credentials. Throws when these credentials do not belong to `account`. The credentials in a
+   * file can be replaced by those of another account during a reconcile, and the reconcile must not apply to one
+   * account the data that it has read in another account.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

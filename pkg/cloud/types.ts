@@ -150,7 +150,10 @@ export interface PodExecutionRoles {
   untag(name: RoleName, keys: readonly string[]): Call<void>;
 }
 
-/** AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts the session's calls. */
+/**
+ * An AWS session: AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts the
+ * session's calls.
+ */
 export interface Session {
   readonly account: AccountId;
   readonly region: string;
@@ -190,11 +193,11 @@ export interface SessionRequest {
    */
   readonly mutationBudget: () => Ms;
   /**
-   * True: this pass (one reconcile) only checks whether a change in AWS has finished, so the limiter gives the reads of
-   * this pass the lowest priority.
+   * True: this reconcile only checks whether a change in AWS has finished, so the rate limiter gives its reads the
+   * lowest priority.
    */
   readonly polling?: boolean;
-  /** The logger of the pass (one reconcile), for its AWS calls; undefined: the manager's logger. */
+  /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;
 }
 
@@ -204,14 +207,13 @@ export type CredentialsProblemReason =
   | 'CredentialsMissing'
   /** AWS rejects the credentials: they are wrong, deleted or expired. */
   | 'CredentialsInvalid'
-  /**
-   * The account of the credentials could not be looked up (see `failure`), or has changed during the pass (one
-   * reconcile).
-   */
+  /** The account of the credentials could not be looked up (see `failure`), or has changed during the reconcile. */
   | 'AccountUnknown'
   /** The requested region cannot be the name of an AWS region. */
   | 'RegionInvalid'
-  /** The signal of the {@link SessionRequest} aborted before the session was opened. The credentials may be fine. */
+  /**
+   * The signal of the {@link SessionRequest} aborted before the AWS session was opened. The credentials may be fine.
+   */
   | 'Interrupted'
   /** The manager cannot read the identities, namespaces or the Secret of the credentials from the API server now. */
   | 'IdentityUnreadable'

@@ -8,8 +8,8 @@ export function toJson(value: unknown): string {
     if (typeof inner === 'bigint') return String(inner);
     if (inner instanceof Error) return inner.message;
     if (typeof inner !== 'object' || inner === null) return inner;
-    // JSON.stringify sets `this` to the object that contains the value `inner`. The loop shortens the list `above` to
-    // the path from the root to that object.
+    // JSON.stringify sets `this` to the object that contains the value `inner`. The loop removes from the list `above`
+    // each object that does not contain `inner`.
     while (above.length > 0 && above.at(-1) !== this) above.pop();
     if (above.includes(inner)) return '[circular]';
     above.push(inner);

@@ -31,7 +31,7 @@ export interface LeaderElectionMetrics {
 export class Metrics {
   /**
    * The Prometheus registry of the manager, which is not prom-client's global registry. Other packages register their
-   * metrics here.
+   * metrics in it too.
    */
   readonly registry: Registry;
   private readonly reconcile;

@@ -23,9 +23,12 @@ export interface CallEnv {
   readonly metrics: AwsMetrics;
 }
 
-/** The settings that the AWS calls of one pass (one reconcile) share. */
+/** The settings that the AWS calls of one reconcile share. */
 export interface CallContext {
-  /** The key of the rate limit for these AWS calls, e.g. the account and, for a regional service, the region. */
+  /**
+   * The key of the rate limit for the AWS calls of one reconcile, e.g. the account and, for a regional service, the
+   * region.
+   */
   readonly limiterScope: string;
   readonly signal: AbortSignal;
   /**
@@ -34,8 +37,8 @@ export interface CallContext {
    */
   readonly mutationBudget: () => Ms;
   /**
-   * True: the reads of this pass (one reconcile) only check whether a change in AWS has finished, so the limiter gives
-   * these reads the lowest priority.
+   * True: the reads of this reconcile only check whether a change in AWS has finished. So the rate limiter gives these
+   * reads the lowest priority.
    */
   readonly polling: boolean;
   readonly logger: Logger;
@@ -62,15 +65,16 @@ export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
 const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }) });
 
 /**
- * Returns a function that creates the calls of one AWS service. Each call waits for the permission of the limiter, is
- * sent with its own deadline, and is counted, logged and decoded. The call settles at its deadline or when the signal
- * of its {@link CallContext} aborts, even if the SDK or the transport ignores the signal.
+ * Returns a function that creates the calls of one AWS service. Each call waits for the permission of the rate limiter,
+ * is sent with its own deadline, and is counted, logged and decoded. The call settles at its deadline or when the
+ * signal of its {@link CallContext} aborts, even if the SDK or the transport ignores the signal.
  *
  * An error before the request is sent becomes the failure `NotDispatched` if this manager has stopped the call, and
- * `NotPrepared` if the SDK has refused it: AWS has changed nothing in both cases. If the request was
- * sent and AWS did not answer, the failure is `NoAnswer`: AWS may have changed something. A panic (a bug such as a
- * TypeError) before the request is sent is thrown and not returned as a failure, because a failure would be retried for
- * ever without a stack trace in the log.
+ * `NotPrepared` if the SDK has refused it: AWS has changed nothing in both cases. If the request was sent and AWS did
+ * not answer, the failure is `NoAnswer`: AWS may have changed something.
+ *
+ * A panic (a bug such as a TypeError) before the request is sent is thrown and not returned as a failure, because a
+ * failure would be retried for ever without a stack trace in the log.
  */
 export function newCallFactory(env: CallEnv, service: AwsService, context: CallContext): CallFactory {
   return (request) => async () => {
@@ -142,10 +146,7 @@ class CallAttempt {
    * right before the first byte has prevented the request.
    */
   sentAt: Ms | undefined;
-  /**
-   * True if the request was not sent, because its pass (one reconcile) had ended or the manager's lease had almost run
-   * out.
-   */
+  /** True if the request was not sent, because its reconcile was stopped or the manager's lease had almost run out. */
   private wasTooLate = false;
   private readonly clock: Clock;
   private readonly context: CallContext;

@@ -10,7 +10,8 @@ describe('The limiter', () => {
   let clock: VirtualClock;
   let limiter: Limiter;
   /**
-   * The calls in the order in which the limiter permitted or rejected them, each with the time of this decision in ms.
+   * The calls in the order in which the rate limiter permitted or rejected them, each with the time of this decision in
+   * ms.
    */
   let log: string[];
 
@@ -157,7 +158,8 @@ describe('The limiter', () => {
       let next = 0;
       void acquire().then(() => (next = clock.monotonic()));
       await clock.advance(1000);
-      // The limiter has permitted ten calls in the last second. Ten times 0.7 is a new rate of seven calls per second.
+      // The rate limiter has permitted ten calls in the last second. Ten times 0.7 is a new rate of seven calls per
+      // second.
       expect(next).to.be.closeTo(20 + 1000 / 7, 1);
     });
 

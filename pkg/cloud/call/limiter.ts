@@ -2,8 +2,8 @@ import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
 
 /**
- * The priority of an AWS call that waits for the limiter. Mutations are sent first, then reads, then polls (reads that
- * only check whether a change in AWS has finished).
+ * The priority of an AWS call that waits for the rate limiter. Mutations are sent first, then reads, then polls (reads
+ * that only check whether a change in AWS has finished).
  */
 export type CallPriority = 'mutation' | 'read' | 'poll';
 
@@ -48,8 +48,8 @@ const SECOND: Ms = 1000;
  */
 const KEPT_TIMES: Ms = 60_000;
 /**
- * The limiter forgets a token bucket that was not used for this long. The time is longer than the slowest token bucket
- * needs to return to its full rate and burst.
+ * The rate limiter forgets a token bucket that was not used for this long. The time is longer than the slowest token
+ * bucket needs to return to its full rate and burst.
  */
 const KEPT_UNUSED: Ms = 60 * 60_000;
 /**
@@ -59,9 +59,9 @@ const KEPT_UNUSED: Ms = 60 * 60_000;
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
- * Creates a limiter of token buckets that slow down when AWS throttles: a bucket's rate is cut below the rate of the
- * calls that were really sent, then grows steadily (additive increase, multiplicative decrease, as in TCP). AWS does
- * not publish its limits. These limits differ by operation and account, and other clients of the account use them too.
+ * Creates a rate limiter with token buckets that slow down when AWS throttles: a bucket's rate is cut below the rate of
+ * the calls that were really sent, then grows steadily (additive increase, multiplicative decrease, as in TCP). AWS
+ * does not publish its limits. They differ by operation and account, and other clients of the account use them too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });

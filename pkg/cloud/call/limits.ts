@@ -7,8 +7,8 @@ export type CallKind = 'read' | 'mutation';
 
 /**
  * The upper bounds, per account, of the rates at which the manager sends AWS calls. AWS publishes no limits for these
- * calls, so the limiter lowers a rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the manager
- * of a large installation at once when it starts.
+ * calls, so the rate limiter lowers a rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the
+ * manager of a large installation at once when it starts.
  */
 const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
@@ -26,7 +26,7 @@ export const READ_DEADLINE: Ms = 10_000;
 /** How long an AWS call may take to fetch the credentials and sign the request, before the request is sent. */
 export const SIGNING_DEADLINE: Ms = 10_000;
 /**
- * How long an AWS call may wait for the permission of the limiter. A call that would wait longer fails, so that the
- * worker can reconcile other objects.
+ * How long an AWS call may wait for the permission of the rate limiter. A call that would wait longer fails, so that
+ * the worker can reconcile other objects.
  */
 export const LIMITER_DEADLINE: Ms = 15_000;

@@ -29,8 +29,8 @@ export interface CallerAccountsConfig {
   readonly region: string | undefined;
   readonly version: string;
   /**
-   * Aborts when the manager stops. The signal of a single session does not abort an STS call, because several sessions
-   * share the call.
+   * Aborts when the manager stops. The signal of a single reconcile does not abort an STS call, because several
+   * reconciles share the call.
    */
   readonly signal: AbortSignal;
 }
@@ -92,8 +92,8 @@ export class CallerAccounts {
   }
 
   /**
-   * Finds the account of credentials that a session uses in `region`. Concurrent callers for the same STS endpoint
-   * share one call.
+   * Finds the AWS account of credentials that are used in `region`. Concurrent callers for the same STS endpoint share
+   * one call.
    */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentVerdict(source, credentials);

@@ -76,7 +76,7 @@ export class CachedCredentials {
   private readonly stop: AbortSignal;
   private state: State = { kind: 'empty' };
   private readonly fetches = new SingleFlight<AwsCredentials>();
-  /** The panic of a renewal in the background, which the next call of `get` throws. */
+  /** The panic (a bug such as a TypeError) of a renewal in the background, which the next call of `get` throws. */
   private backgroundPanic: { readonly error: unknown } | undefined;
 
   /** The signal `stop` aborts a running fetch of credentials. */
@@ -179,7 +179,10 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/** Caches the credentials of all sources. Sessions and assumed roles that use the same source share its credentials. */
+/**
+ * Caches the credentials of all credential sources. All reconciles and assumed roles that use the same source share its
+ * credentials.
+ */
 export class CredentialPool {
   private readonly clock: Clock;
   private readonly stop: AbortSignal;

@@ -71,8 +71,8 @@ export type Unsubscribe = () => void;
  * not serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no
  * deletion.
  *
- * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next pass
- * (one reconcile) then sees the result of the write, even when the watch has not sent it yet.
+ * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next
+ * reconcile then sees the result of the write, even when the watch has not sent it yet.
  */
 export class Store implements StoreReader {
   readonly name: string;

@@ -19,13 +19,13 @@ interface Plan {
   readonly call: Ms;
   readonly change: Ms;
   /**
-   * The delay between a wake-up of the profile and its next request for a turn; `undefined`: the wake-ups of this
+   * The delay between a wake-up of the profile and its next call of `requestTurn`; `undefined`: the wake-ups of this
    * profile are lost.
    */
   readonly wakes: Ms | undefined;
   /**
-   * When the Kubernetes object of the profile disappears: while it waits for a turn, while EKS makes its change, or
-   * never.
+   * When the Kubernetes object of the profile disappears: while the profile waits in the queue, while EKS makes its
+   * change, or never.
    */
   readonly vanishes: 'never' | 'waiting' | 'changing';
 }
@@ -42,7 +42,10 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
 
 const steady = (plan: Plan): Plan => ({ ...plan, vanishes: 'never' });
 
-/** `LOOK` is how often a waiting entry requests its turn. `POLL` is how often a profile observes its change in EKS. */
+/**
+ * `LOOK` is the interval at which a waiting entry calls `requestTurn`. `POLL` is the interval at which a profile
+ * observes its change in EKS.
+ */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 15_000;
 const QUEUE = 'queue';
@@ -54,7 +57,10 @@ interface RunResult {
   readonly refusals: number;
   readonly mostAtOnce: number;
   readonly ended: Ms;
-  /** The names of the entries that got a turn although the turn was reserved for an entry that goes before them. */
+  /**
+   * The names of the entries that could start their change although the queue had reserved the next change for an entry
+   * before them.
+   */
   readonly skippedReservations: readonly string[];
 }
 
@@ -185,7 +191,7 @@ describe('The cluster queue with random entries', () => {
           createdAt: `${plan.age}`,
         }));
         const [first, ...rest] = done;
-        // The first entry that requests a turn gets it at once, because the cluster queue is free.
+        // The first entry that calls `requestTurn` may start its change at once, because the cluster queue is empty.
         expect(first).to.equal('p0');
         const inOrder = entries.slice(1).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
         expect(rest).to.deep.equal(inOrder.map(({ id }) => id));

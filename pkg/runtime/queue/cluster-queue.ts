@@ -69,13 +69,13 @@ export interface ClusterQueueMetrics {
 interface Queue {
   inFlight: InFlightChange | undefined;
   closedUntil: Ms;
-  /** The entries that were refused a turn and wait, by their `id`. */
+  /** The entries that wait for their turn (the permission to start their change), by their `id`. */
   readonly waiting: Map<string, WaitingEntry>;
-  /** The entry that this queue has woken. Until the given time, entries that go after it get no turn. */
+  /** The entry that this queue has woken. Until the given time, no entry that goes after it may start its change. */
   reservation: { readonly id: string; readonly until: Ms } | undefined;
   /**
-   * The entry that has the turn: it may start its change in EKS. Its turn ends when EKS has accepted the change, or
-   * when the entry gives the turn back.
+   * The entry that has the turn, i.e. the permission to start its change in EKS. Its turn ends when EKS has accepted
+   * the change, or when the entry gives the turn back.
    */
   turnHolder: QueueEntry | undefined;
   /** The monotonic time at which this queue was most recently used. */
@@ -97,7 +97,10 @@ const RESERVATION_TTL: Ms = 5_000;
  * deleted.
  */
 const UNUSED_QUEUE_TTL: Ms = 600_000;
-/** A waiting entry asks for its turn again every 30 s. An entry that has not asked for this long is no longer woken. */
+/**
+ * A waiting entry asks every 30 s for the permission to start its change. An entry that has not asked for this long is
+ * no longer woken.
+ */
 const WAITING_ENTRY_TTL: Ms = 40_000;
 
 /**
@@ -116,7 +119,7 @@ export class ClusterQueue {
 
   /**
    * The function `wake` gets the ID of an entry that should call `requestTurn`. A lost wake-up only costs time, because
-   * each waiting entry requests its turn again every 30 s.
+   * each waiting entry calls `requestTurn` again every 30 s.
    */
   constructor(options: {
     readonly clock: Clock;
@@ -147,7 +150,8 @@ export class ClusterQueue {
     const now = this.clock.monotonic();
     const waitsSince = queue.waiting.get(entry.id)?.waitsSince ?? now;
     if (decision.kind === 'granted') {
-      // An entry that already has the turn may request it again. Its wait was recorded at the first grant.
+      // An entry may call `requestTurn` again after it was granted the turn. Its waiting time was recorded at the first
+      // grant.
       if (queue.turnHolder?.id !== entry.id) this.metrics?.recordWait(now - waitsSince);
       queue.waiting.delete(entry.id);
       queue.reservation = undefined;
@@ -158,7 +162,10 @@ export class ClusterQueue {
     return decision;
   }
 
-  /** Records that EKS has accepted the change of this entry and is making the change. The turn of the entry ends. */
+  /**
+   * Records that EKS has accepted the change of this entry and is making the change. The turn of the entry (the
+   * permission to start its change) ends.
+   */
   markAccepted(entry: QueueEntry, doing: string): void {
     const queue = this.getQueue(entry.queue);
     if (queue.turnHolder?.id === entry.id) queue.turnHolder = undefined;
@@ -172,9 +179,9 @@ export class ClusterQueue {
   }
 
   /**
-   * Ends the turn of an entry after EKS has rejected its change, or if the entry made no change. Does nothing for an
-   * entry without the turn. With `keepsPlace`, the entry waits again at its former place, because it makes its change
-   * soon.
+   * Ends the turn of an entry (the permission to start its change) after EKS has rejected its change, or if the entry
+   * made no change. Does nothing for an entry without the turn. With `keepsPlace`, the entry waits again at its former
+   * place, because it makes its change soon.
    */
   releaseTurn(entry: QueueEntry, { keepsPlace = false }: { readonly keepsPlace?: boolean } = {}): void {
     const queue = this.getQueue(entry.queue);
@@ -184,7 +191,7 @@ export class ClusterQueue {
       const now = this.clock.monotonic();
       queue.waiting.set(entry.id, { ...entry, waitsSince: now, requestedAt: now });
     }
-    // Each waiting entry was told to wait for the entry whose turn has ended. It must request its turn again to learn
+    // Each waiting entry was told to wait for the entry whose turn has ended. It must call `requestTurn` again to learn
     // for which change it waits now.
     if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
       for (const id of queue.waiting.keys()) this.wake(id);
@@ -215,7 +222,7 @@ export class ClusterQueue {
     this.wakeNext(queue);
   }
 
-  /** Closes the queue of one EKS cluster, so that this queue grants no turn for `span` ms from now. */
+  /** Closes the queue of one EKS cluster, so that for `span` ms no entry of this queue may start its change. */
   close(queueName: string, span: Ms): void {
     const queue = this.getQueue(queueName);
     queue.closedUntil = Math.max(queue.closedUntil, this.clock.monotonic() + span);
@@ -268,8 +275,8 @@ export class ClusterQueue {
   }
 
   /**
-   * Reserves the next turn for the entry that goes before all other waiting entries, and wakes this entry. Does nothing
-   * while an entry has the turn or EKS is making a change.
+   * Reserves the next turn (the permission to start a change) for the entry that goes before all other waiting entries,
+   * and wakes this entry. Does nothing while an entry has the turn or EKS is making a change.
    */
   private wakeNext(queue: Queue): void {
     const now = this.clock.monotonic();

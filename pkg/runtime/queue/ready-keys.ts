@@ -50,7 +50,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.shares = workers === undefined ? undefined : new WorkerShares(workers);
   }
 
-  /** The largest number of keys that are handed out at the same time; undefined: not limited. */
+  /** The largest number of keys that workers process at the same time; undefined: not limited. */
   get most(): number | undefined {
     return this.shares?.most;
   }
@@ -64,7 +64,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.shares?.addReady(item.backend);
   }
 
-  /** Removes an item that is not handed out. Returns whether the item was ready. */
+  /** Removes an item, unless a worker is processing it. Returns whether the item was ready. */
   delete(item: Item): boolean {
     const wasReady = this.itemsOf(item.priority).delete(item);
     if (wasReady) this.shares?.removeReady(item.backend);
