@@ -55,15 +55,17 @@ describe('the writes to the API server', () => {
     await world.ready('a');
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'a')).to.deep.equal([
-      // With this finalizer, the API server keeps a deleted object until its AWS resources are deleted.
+      // This patch adds the finalizer with which the API server keeps a deleted object until its AWS resources are
+      // deleted.
       'metadata annotations, finalizers, labels, ownerReferences',
-      // The manager writes the finalizer once for all AWSFargateProfiles of a Cluster.
+      // The manager adds this finalizer once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The annotation records region and account, after EKS has shown the cluster and before the manager changes AWS.
+      // The manager records region and account in an annotation after it has read the EKS cluster, and before it
+      // changes AWS.
       'metadata annotations',
-      // The patch records the names, policies and tag keys before the manager creates the role.
+      // The manager records names, policies and tag keys in the status before it creates the role.
       'status account, eksClusterName, profileName, region, role, tagKeys',
-      // This patch comes before CreateFargateProfile.
+      // The manager records the time of the CreateFargateProfile call in the status before it makes the call.
       'status createRequestedAt',
       // The writes from here on tell the user about the progress.
       'status Creating',

@@ -32,9 +32,9 @@ export function disownAccessEntries(account: EmulatedAccount, principalArn: stri
 export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Finders) {
   return {
     /**
-     * Returns whether new pods of a Fargate profile can join the EKS cluster. They can if the profile is ACTIVE and the
-     * cluster gives access to its pod execution role, by an access entry bound to the role that exists now or by the
-     * ConfigMap aws-auth.
+     * Returns whether new pods of a Fargate profile can join the EKS cluster. The profile must be ACTIVE, and the
+     * cluster must give access to its pod execution role. The access comes from an access entry that is bound to the
+     * existing role, or from the ConfigMap aws-auth.
      */
     canPodsJoin: (which: AwsLocation & { cluster: string; name: string }): boolean => {
       const cluster = clusterOf(which, which.cluster);

@@ -145,8 +145,8 @@ describe('an AWS outage', () => {
     world.aws.admin.clearFaults();
     const answered = looks(200);
     await eventually(() => looks(200) > answered, { what: 'a look that succeeds' });
-    // A reconcile reads the Fargate profile and the role at the same time, each once. A failed read of the one does not
-    // stop the read of the other.
+    // A reconcile reads the Fargate profile and the role at the same time, and makes both reads even if one of them
+    // fails. So the AWS calls can be grouped by reconcile.
     expect(comparisonsIn(meanwhile, SYNC_PERIOD_MS)).to.have.length.of.at.least(3);
     expect(about().filter(({ mutates }) => mutates)).to.deep.equal([]);
     expect(history.of(name)).to.have.length(versions);

@@ -133,8 +133,8 @@ describe('clusterctl move between two management clusters', function () {
     const collect = async (): Promise<void> => {
       for await (const event of world.controlPlane.api.watch(PROFILES, {}, ending.signal)) events.push(event);
     };
-    // If a test fails, this watch ends only with an error when the API server stops. The error must not be an unhandled
-    // rejection.
+    // A failed test does not stop this watch. The watch then fails when the API server stops, and its error must not
+    // become an unhandled rejection.
     void collect().catch(() => undefined);
     return {
       versionsOf: (name) => events.map(({ object }) => object).filter(({ metadata }) => metadata.name === name),
@@ -458,9 +458,9 @@ describe('clusterctl move between two management clusters', function () {
         await api.patch(path, [annotations], 'json');
         await api.delete(path);
       }
-      // The manager handles the watch events of a kind in order. When it has reconciled `meanwhile` from its creation
-      // to its deletion, it has also seen the earlier deletions of the AWSFargateProfile `taken` and of the control
-      // plane.
+      // The manager gets the watch events of each kind in order. When it has reconciled the new AWSFargateProfile
+      // `meanwhile` with its new control plane, it has also seen the earlier deletions of the AWSFargateProfile `taken`
+      // and of the old control plane.
       await home.createEksCluster('other');
       await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
       await home.ready('meanwhile');

@@ -52,8 +52,8 @@ describe('identities', () => {
   const sessionsOf = (roleArn: string) =>
     world.aws.admin.principals().filter(({ session }) => session?.roleArn === roleArn);
 
-  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. Each of these
-  // tests waits long for that, so they run at the same time.
+  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. The tests
+  // below wait long for these retries, so they run at the same time.
   describe('whose correction is noticed after a delay', () => {
     const alongside = sideBySide();
 

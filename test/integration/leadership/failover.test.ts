@@ -163,8 +163,8 @@ describe('leader election of two managers', function () {
     await waitForSuccession();
     await world.ready('frozen');
     expect(createsOf('frozen')).to.deep.equal(oneCreateEach('frozen'));
-    // The thawed manager (resumed with SIGCONT) had been frozen (suspended with SIGSTOP) while it waited for the answer
-    // to an AttachRolePolicy call. At that time, it still had to attach six policies.
+    // The old leader was suspended while it waited for the answer to an AttachRolePolicy call, and still had to attach
+    // six policies. After SIGCONT it must not attach them.
     thawed.manager.kill('SIGCONT');
     const { code } = await world.waitForManagerExit(thawed.manager);
     expect(code).to.equal(1);

@@ -71,8 +71,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       )
       .map(({ metadata }) => `default_${metadata.name}`);
 
-  // These tests check the order. test/simulation/lifecycle.test.ts checks on a virtual clock how much time the waiting
-  // adds to the time that EKS needs.
+  // The tests of this file check the order of creations and deletions. test/simulation/lifecycle.test.ts checks on a
+  // virtual clock how much time the waiting adds to the time that EKS needs.
   alongside(
     'creates and deletes ten concurrent objects in order, without a refusal or a Warning, and each object names the object ahead',
     async () => {
@@ -210,7 +210,8 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
         const { name } = await world.createEksCluster('aftermath');
         await start('aftermath', 'aftermath');
         await waitUntilReady(['aftermath']);
-        // The test changes the settings of this EKS cluster only, because other tests run at the same time.
+        // Other tests use the same AWS emulator at the same time. So the test changes the settings of its own EKS
+        // cluster only.
         world.aws.admin.setCluster({ name, updateInProgressMs: 10_000, refuses: ['delete', 'deleteCluster'] });
         await world.delete('aftermath');
         await world.condition('aftermath', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });

@@ -31,8 +31,8 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
       expect(messageOf(stalled, 'Stalled')).to.contain('of kind KubeadmControlPlane');
     }
     const calls = callsFromNow(world.aws);
-    // The Cluster no longer refers to this control plane, so the deletion of the control plane must not make the
-    // controller delete the AWSFargateProfiles.
+    // The Cluster now refers to a control plane of another kind. So the deletion of its former AWSManagedControlPlane
+    // must not make the controller delete the AWSFargateProfiles.
     await world.controlPlane.api.patch(controlPlanePath('prod'), {
       metadata: { finalizers: [CONTROL_PLANE_FINALIZER, HELD] },
     });
@@ -88,8 +88,8 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
     expect((await world.profile('passenger'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(world.awsView.profile('default_passenger')?.status).to.equal('ACTIVE');
 
-    // Without the annotation of clusterctl, the Cluster is not being moved, so the controller treats its deletion as a
-    // real one.
+    // The test removes the annotation with which clusterctl marks a Cluster that it moves. Then the controller treats
+    // the deletion of the Cluster as a real one.
     await world.controlPlane.api.patch(clusterPath('moving'), {
       metadata: { annotations: { [DELETE_FOR_MOVE]: null } },
     });

@@ -39,7 +39,7 @@ export interface ClusterctlRepository {
   run(controlPlane: ControlPlane, args: readonly string[], options?: RunOptions): Promise<ProgramResult>;
 }
 
-/** The version of this provider in the repository. It is the version in package.json. */
+/** The first version of this provider in the repository. It equals the version in package.json. */
 export const FIRST_VERSION = 'v0.1.0';
 
 /**

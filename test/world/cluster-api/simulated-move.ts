@@ -22,7 +22,7 @@ interface Crd extends RawObject {
 
 /** An object that is moved to another management cluster. */
 interface Node {
-  /** The path of the object, which is the same in both API servers. */
+  /** The path of the object, which is the same in the source and the target management cluster. */
   readonly path: string;
   readonly collection: string;
   readonly object: RawObject;
