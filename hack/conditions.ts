@@ -9,7 +9,7 @@ const ISSUE = {
 const ROLE = 'my-cluster-default_web_fargate';
 const ROLE_ARN = `arn:aws:iam::123456789012:role/${ROLE}`;
 
-/** Example facts for each reason, for the messages in docs/conditions.md. */
+/** Example values for the messages of all reasons in docs/conditions.md. */
 const EXAMPLES: Facts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
   WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },

@@ -57,7 +57,7 @@ const MERGED: readonly Entry[] = [
   { kind: 'symlink', path: 'lib', target: 'usr/lib' },
   { kind: 'symlink', path: 'lib64', target: 'usr/lib64' },
   { kind: 'symlink', path: 'etc/os-release', target: '../usr/lib/os-release' },
-  // Without this file, the C library asks DNS before /etc/hosts.
+  // Without /etc/nsswitch.conf, the C library asks DNS before it reads /etc/hosts.
   text('etc/nsswitch.conf', 'hosts: files dns\n'),
   { kind: 'directory', path: 'usr/lib64' },
 ];

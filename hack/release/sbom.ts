@@ -45,7 +45,7 @@ export function softwareBillOfMaterials(
     ...notices.map((notice) => componentOf({ ...notice, purl: npmUrl(notice.name, notice.version) })),
     ...others.map(componentOf),
   ];
-  // The bundle can have two copies of the same version of a package.
+  // The bundle can have two copies of the same version of a package, which are one component.
   const components = [...new Map(all.map((component) => [component.purl, component])).values()].toSorted((a, b) =>
     a.purl < b.purl ? -1 : 1,
   );

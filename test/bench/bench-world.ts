@@ -105,7 +105,7 @@ export class BenchWorld {
     this.#managers += 1;
     return startManager(this.#controlPlane, {
       awsUrl: this.#awsUrl,
-      // The name is also the name of the log file, so that each manager has a log file of its own.
+      // The name of a manager process is also the name of its log file, so that each manager has a log file of its own.
       name: `${MANAGER}-${this.#managers}`,
       flags: [...(await shippedFlags()), ...flags, ...this.#options.flags],
       verbosity: 0,

@@ -4,8 +4,8 @@ import type { CallRecord } from '../aws/call-log.ts';
 export interface CallCounts {
   readonly total: number;
   /**
-   * The number of DescribeFargateProfile calls that ask whether EKS has finished an accepted creation or deletion of
-   * the profile.
+   * The number of DescribeFargateProfile calls that ask whether EKS has finished an accepted creation or deletion of a
+   * profile.
    */
   readonly polls: number;
   readonly mutations: number;

@@ -4,7 +4,7 @@ export type PartName = (typeof PARTS)[number];
 
 export interface BenchOptions {
   readonly parts: readonly PartName[];
-  /** How often each part runs. The tables show medians. */
+  /** How often the benchmark runs each part. The tables show the medians of these runs. */
   readonly runs: number;
   /**
    * The factor by which the number of clusters is multiplied. Measurements use 1; a lower value tries out the

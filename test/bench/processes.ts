@@ -8,7 +8,7 @@ const TICKS_PER_SECOND = 100;
 /** The memory of a process in MiB. */
 export interface ProcessMemory {
   readonly nowMiB: number;
-  /** The peak since the start of the process. */
+  /** The highest memory use since the start of the process. */
   readonly peakMiB: number;
 }
 

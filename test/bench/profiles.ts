@@ -113,7 +113,7 @@ export class BenchProfiles {
   }
 
   /**
-   * Changes the tags of profiles that are evenly spread over all profiles, and marks them as not Ready until the
+   * Changes the tags of profiles that are evenly spread over all profiles. These profiles count as not Ready until the
    * manager reports the new generation.
    */
   async changeTags(count: number): Promise<void> {

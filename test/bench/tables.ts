@@ -1,8 +1,8 @@
 import { missesAim, type Column, type Figure } from './figures.ts';
 
 /**
- * Returns a Markdown table with one row per label, in the order of first appearance, and one column per measurement. A
- * second column shows the aims, and a figure that exceeds its aim is bold.
+ * Returns a Markdown table with one row per label, in the order of first appearance, and one column per measurement.
+ * The second column shows the aims, and a figure that exceeds its aim is bold.
  */
 export function figureTable(columns: readonly Column[]): string {
   const labels = [...new Set(columns.flatMap(({ figures }) => figures.map(({ label }) => label)))];

@@ -16,7 +16,10 @@ const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/fargate-boundary`;
 const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 
-/** The IAM permissions of the caller that EKS itself checks while EKS carries out CreateFargateProfile. */
+/**
+ * The IAM permissions that the caller of CreateFargateProfile needs besides eks:CreateFargateProfile. EKS itself checks
+ * them.
+ */
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
 /**

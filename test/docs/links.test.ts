@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { ROOT } from './blocks.ts';
 
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'test/*/README.md'], { cwd: ROOT });
-/** Other files that name pages, for example in comments, annotations and messages. */
+/** Files besides the Markdown pages that refer to pages, for example in comments, annotations and messages. */
 const OTHERS = globSync(
   [
     '.ci/*',

@@ -21,8 +21,8 @@ interface Computed {
 }
 
 /**
- * The health that Argo CD's script shows for an object → the status that kstatus must compute for the same object.
- * kstatus has no status for a paused object.
+ * Maps the health that Argo CD's script shows for an object to the statuses that kstatus may compute for the same
+ * object. kstatus has no status for a paused object.
  */
 const SAME: Readonly<Record<Exclude<HealthStatus, 'Suspended'>, readonly Computed['status'][]>> = {
   // While a Ready profile is being changed, kstatus waits for the end of the change; Argo CD does not.

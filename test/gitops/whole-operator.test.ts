@@ -171,7 +171,7 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
       objects: await installed(),
       annotationsOfServiceAccount: metadata.annotations,
       replicas: spec.replicas,
-      // The operator appends arguments in random order.
+      // The operator appends arguments in random order, so the test sorts them.
       arguments: (await installedContainer(world)).args.toSorted(),
       pod: { ...spec.template.spec, containers: containers.map((container) => ({ ...container, args: undefined })) },
     };

@@ -29,8 +29,8 @@ export const faultCaseText = ({ scenario, call, fault }: FaultCase): string =>
   `${scenario}, ${nthCallText(call)}, ${fault}`;
 
 /**
- * Returns one fault case for each pair of an AWS call and a fault. The argument contains, by scenario name, the AWS
- * operations in the order of the AWS calls.
+ * Returns one fault case for each pair of an AWS call and a fault. `calls` has the AWS operations of each scenario, in
+ * the order of the AWS calls.
  */
 export function allFaultCases(calls: ReadonlyMap<string, readonly string[]>): readonly FaultCase[] {
   return [...calls].flatMap(([scenario, operations]) =>

@@ -118,7 +118,7 @@ export const SCENARIOS: readonly GridScenario[] = [
     needsResync: true,
   },
   {
-    // The access entry belongs to the deleted role, so the manager recreates the entry.
+    // The EKS access entry belongs to the deleted role, so the manager creates the access entry again.
     name: 'recovery of a lost role',
     prepare: createReady(),
     trigger: async (subject) => {

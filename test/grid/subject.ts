@@ -284,7 +284,8 @@ export class GridSubject {
     if (this.#isSiblingBusy && isRefused) {
       this.#isSiblingBusy = false;
       this.#setSibling('ACTIVE');
-      // Without this change, the manager would call EKS again only after its waiting time for other Fargate profiles.
+      // The new annotation makes the manager call EKS again now, and not only after its waiting time for other Fargate
+      // profiles.
       await this.triggerResync();
     }
     const held = this.#held;

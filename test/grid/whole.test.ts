@@ -2,8 +2,8 @@ import { FAULTS } from './fault-cases.ts';
 import { describeGrid } from './report.ts';
 
 /**
- * All faults except `kill`. The fault cases with `kill` are in whole-kills.test.ts, because one kill of the manager
- * affects 24 fault cases.
+ * All faults except `kill`. whole-kills.test.ts has the fault cases with `kill`, because they run in groups that share
+ * one kill of the manager.
  */
 const FAULTS_OF_CALLS = FAULTS.filter((fault) => fault !== 'kill');
 

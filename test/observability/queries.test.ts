@@ -8,7 +8,7 @@ import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
 import type { Query } from './queries.ts';
 import { alertRules, dashboardQueries, readDashboard } from './queries.ts';
 
-/** The words of PromQL in the queries. Every other word outside of braces is the name of a series. */
+/** The keywords and functions of PromQL in the queries. Every other word outside of braces is the name of a metric. */
 const WORDS = 'sum max min by and or on absent vector time rate increase changes histogram_quantile'.split(' ');
 /** The labels that Prometheus adds when it scrapes. */
 const SCRAPED = ['instance'];

@@ -54,8 +54,8 @@ export class DeletionChecker {
   }
 
   /**
-   * Checks one version of the AWSFargateProfile. `now`: the AWS resources that exist when this version arrives; if the
-   * AWSFargateProfile is gone, only those that should be gone too.
+   * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. For
+   * a deleted AWSFargateProfile, `now` has only the AWS resources that should no longer exist.
    */
   checkVersion(event: Pick<RawWatchEvent, 'type' | 'object'>, now: AwsSnapshot): void {
     const before = this.checker.latest;

@@ -11,7 +11,10 @@ const LIMIT_MS = 600_000;
 /** The region whose AWS endpoints accept connections and answer no call. */
 const DEAD_REGION = 'ap-south-1';
 const DEAD = { prefix: 'dead', region: DEAD_REGION, clusters: 100, profilesEach: 5 };
-/** How long the manager works on the profiles in the dead region before the healthy profile is created. */
+/**
+ * How long the manager works on the profiles in the region without answers, before the benchmark creates the measured
+ * profile.
+ */
 const FLOOD_MS = 15_000;
 
 /**

@@ -11,7 +11,7 @@ const LIMIT_MS = 120_000;
 const LIVES_A_ROUND = 20;
 const FIRST_LIVES = 200;
 const ALL_LIVES = 5_000;
-/** How long the manager rests before its memory is measured. */
+/** How long the manager stays idle before the benchmark measures its memory. */
 const REST_MS = 20_000;
 const GROWTH_MIB = 3;
 

@@ -9,7 +9,7 @@ export interface PrintTarget {
   readonly columns?: number | undefined;
 }
 
-/** Prints lines for users. Only terminals get styles such as colors, and each line is understood without its style. */
+/** Prints lines for users. Only terminals get styles such as colors, so each line must be clear without its style. */
 export class Printer {
   readonly #target: PrintTarget;
 

@@ -7,7 +7,8 @@ import { parse } from 'yaml';
 import { KUBERNETES_VERSION, PLATFORM, versionParts } from './versions.ts';
 
 /**
- * The index that setup-envtest uses too. It lists the official envtest archives of Kubernetes with the sha512 of each.
+ * The index of the official envtest archives of Kubernetes, with the sha512 of each archive. The tool setup-envtest
+ * uses the same index.
  */
 export const ENVTEST_INDEX_URL =
   'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';

@@ -27,7 +27,7 @@ export interface LockOptions {
 
 /**
  * Acquires the lock file at `path`, runs `work`, and removes the lock file. Waits while another process holds the lock.
- * Takes over the lock if that process is dead, or if its last heartbeat is more than a minute old.
+ * Takes over the lock if that process is dead, or if it has not updated the lock file for a minute.
  */
 export async function withLock<T>(path: string, work: () => Promise<T>, { onWait }: LockOptions = {}): Promise<T> {
   let isReported = false;

@@ -10,8 +10,8 @@ import { createServer } from 'node:net';
 const FIRST_PORT = 15_000;
 const LAST_PORT = 32_767;
 /**
- * The highest number of ports that one search for free ports tries. If so many tries are not enough, the cause is
- * probably not that the ports are in use.
+ * The highest number of ports that one search for free ports tries. After so many tries, the search fails, because
+ * probably another problem than used ports prevents the binding.
  */
 const MAX_TRIES = 1_000;
 

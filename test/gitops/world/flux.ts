@@ -18,7 +18,7 @@ import { listenOnLoopback } from '../../support/listen.ts';
 import type { World } from '../../world/world.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../../config/flux/cluster.yaml', import.meta.url));
-/** The folder of the Git repository that the sample names in spec.path. */
+/** The folder of the Git repository to which spec.path in config/flux/cluster.yaml points. */
 const FOLDER = 'my-cluster';
 const SOURCE = '/apis/source.toolkit.fluxcd.io/v1/namespaces/default/gitrepositories/clusters';
 export const KUSTOMIZATION = '/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/default/kustomizations/my-cluster';
