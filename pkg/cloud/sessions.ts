@@ -89,7 +89,7 @@ type Whose = SessionRequest['identity'];
 class IdentitySessions {
   private readonly config: SessionsConfig;
   private readonly source: AwsCredentialSource;
-  /** The SDK clients by region and account. */
+  /** The AWS SDK clients, by region and account. */
   private readonly clients: Lru<Clients>;
   /** The AWS account to which the current access key belongs. */
   private account: { readonly accessKeyId: string; readonly id: AccountId } | undefined;

@@ -2,6 +2,5 @@
 export interface Random {
   /** Returns a uniformly distributed number in [0, 1). */
   next(): number;
-  /** Returns a random UUID (version 4). */
   uuid(): string;
 }

@@ -36,7 +36,7 @@ export interface AssumedRoleConfig {
 }
 
 export interface AssumedRoleRequest {
-  /** The {@link AwsCredentialSource.key} of the new source. */
+  /** The key of the new credential source. Sources with the same key return credentials of the same identity. */
   readonly key: string;
   readonly role: RoleToAssume;
   /** The source of the credentials that assume the role. */

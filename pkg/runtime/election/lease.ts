@@ -4,7 +4,6 @@ import type { KubeObject, Resource } from '../../kube/types.ts';
 
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
-/** The spec of a Lease of `coordination.k8s.io/v1`. */
 const LeaseSpec = t.readonly(
   t.partial({
     /** The identity of the process that holds the lease; empty or absent when no process holds it. */

@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly authorization?: string;
   /** Reads the body as text. Returns `undefined` if it has more than `limit` bytes. */
   readonly readBody: (limit: number) => Promise<string | undefined>;
-  /** Aborts when the connection closes. */
+  /** Aborts when the connection of the request closes. */
   readonly signal: AbortSignal;
 }
 

@@ -30,7 +30,7 @@ interface RegionShares {
   readonly counted: number;
 }
 
-/** The shares of the workers at this moment. */
+/** The division of the workers between regions and identities at this moment. */
 interface Shares {
   readonly perRegion: number;
   readonly regions: ReadonlyMap<string, RegionShares>;

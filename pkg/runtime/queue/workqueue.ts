@@ -25,7 +25,7 @@ export interface WorkqueueMetrics {
 /** The values by which the workqueue divides its workers between the keys. */
 export interface Placement extends Backend {
   readonly cluster: string;
-  /** Sorts the keys of one cluster; lower first. */
+  /** The place of the key among the keys of its cluster: the key with the lowest text goes first. */
   readonly order: string;
 }
 
@@ -256,7 +256,7 @@ export class Workqueue {
     if (this.ready.canTake(ready)) this.dispatch();
   }
 
-  /** Hands out ready keys while workers are idle. */
+  /** Gives ready keys to idle workers, until no key is ready or no worker is idle. */
   private dispatch(): void {
     while (this.idleWorkers.length > 0) {
       const next = this.takeNext();
