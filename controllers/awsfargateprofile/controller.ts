@@ -43,7 +43,8 @@ export interface AWSFargateProfileControllerOptions {
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
   /**
-   * The value of the watch filter label whose objects this manager reconciles; undefined if it reconciles all objects.
+   * The manager reconciles only objects whose label `cluster.x-k8s.io/watch-filter` has this value; undefined if it
+   * reconciles all objects.
    */
   readonly watchFilter?: string;
   /** The AWS region of the manager; `undefined` if it is not known. */

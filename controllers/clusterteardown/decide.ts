@@ -66,11 +66,13 @@ const isDeletable = (profile: AWSFargateProfile): boolean =>
   !hasPausedAnnotation(profile) &&
   !isRetained(profile);
 
-/** Returns kind and key of the object whose deletion started the deletion of the cluster. */
+/**
+ * Returns kind and key of the control plane or Cluster because of whose deletion the AWSFargateProfiles are deleted.
+ */
 export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): string =>
   current === undefined ? `${CLUSTER_KIND} ${keyText(cluster)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(current))}`;
 
-/** A change of this controller's finalizer on one control plane. */
+/** The action for this controller's finalizer on one control plane. */
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';

@@ -47,7 +47,7 @@ const BATCH = 50;
 interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
   readonly last: string;
-  /** The requeue after the round. If an AWSFargateProfile could not be deleted, it makes the next round start soon. */
+  /** The requeue after the round. A failed deletion sets it, so that the next round starts soon. */
   readonly requeue: Requeue;
 }
 
@@ -69,7 +69,7 @@ export class ProfileDeleter {
   /**
    * Deletes the AWSFargateProfiles in the order of their names, one batch for each reconcile. If the API server rejects
    * the deletion of one, the others are still deleted. Returns Left with the requeue if the reconcile must end. `cause`
-   * is the object whose deletion started the deletion of the cluster.
+   * is the control plane or Cluster because of whose deletion they are deleted.
    */
   async deleteProfiles(
     cluster: ObjectKey,

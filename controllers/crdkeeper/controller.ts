@@ -25,7 +25,7 @@ export interface CrdKeeperControllerOptions {
   readonly caches: { readonly profiles: StoreReader };
   readonly schema: ServedSchema;
   /**
-   * The namespace of the ConfigMap in which this controller stores its record. If a dry run must create an
+   * The namespace of the ConfigMap in which this controller records its changes of the CRD. If a dry run must create an
    * AWSFargateProfile, it uses the same namespace.
    */
   readonly recordNamespace: string;

@@ -42,7 +42,7 @@ export type Decision =
   | { readonly kind: 'yield'; readonly webhook: string }
   /** `after` is the time until the CRD keeper asks again; undefined if it asks rarely. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
-  /** The CRD keeper writes `record` and then restores `parts`. */
+  /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
   /** Another client has undone the changes of the CRD keeper too often, so the keeper stops. */
   | { readonly kind: 'stop'; readonly parts: readonly Part[] };

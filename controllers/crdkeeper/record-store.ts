@@ -7,15 +7,15 @@ const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' }
 /** The field manager of every write of the CRD keeper. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 /**
- * The name of the ConfigMap with the record of the CRD keeper. An operator who deletes this ConfigMap makes a stopped
- * CRD keeper continue.
+ * The name of the ConfigMap in which the CRD keeper records its changes. An operator who deletes this ConfigMap makes a
+ * stopped CRD keeper continue.
  */
 export const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
 /**
- * Reads and writes the record of the CRD keeper in a ConfigMap of the manager's namespace. The record cannot be on the
- * CRD itself: a client that replaces the whole CRD would remove the record.
+ * Reads and writes the record of the CRD keeper's changes in a ConfigMap of the manager's namespace. The record cannot
+ * be on the CRD itself: a client that replaces the whole CRD would remove the record.
  */
 export class RecordStore {
   readonly key: ObjectKey;

@@ -16,7 +16,7 @@ export const MOST_REVERTS = 3;
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 
-/** A restoration by the CRD keeper of parts (CRD, webhook configurations) that another client had replaced. */
+/** A restoration of the CRD or of webhook configurations, which another client had replaced, by the CRD keeper. */
 export interface Restoration {
   /** The wall-clock time of the first restored part, in ms since 1970. */
   readonly at: Ms;
@@ -34,7 +34,7 @@ export interface Stop {
   readonly writers: readonly string[];
 }
 
-/** The facts that the CRD keeper needs after a restart of the manager. */
+/** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
 export interface KeeperRecord {
   readonly restorations: readonly Restoration[];
   readonly stopped?: Stop;

@@ -26,7 +26,7 @@ export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, n
 
 /** Read access to the caches of identities and Namespaces. */
 export interface IdentityReader {
-  /** Whether the API server serves the kind. */
+  /** Whether the API server serves this kind of identity. */
   isServed(kind: IdentityKind): boolean;
   lookupIdentity(kind: IdentityKind, name: string): TypedLookup<Identity>;
   lookupNamespace(name: string): Lookup;
@@ -94,9 +94,7 @@ export function resolveIdentity(
   return E.right({ roleIdentities: roles.toReversed() });
 }
 
-/**
- * Returns the identity for objects that name no identity; `undefined` if it does not exist in the management cluster.
- */
+/** Returns the identity for objects that name no identity; `undefined` if the management cluster does not have it. */
 function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
   if (!reader.isServed(CONTROLLER_IDENTITY_KIND)) return undefined;
   const lookup = reader.lookupIdentity(CONTROLLER_IDENTITY_KIND, CONTROLLER_IDENTITY_NAME);

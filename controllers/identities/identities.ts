@@ -34,7 +34,8 @@ const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIN
 const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 
 /**
- * A function that tells whether a change affects the credentials that this identity gives to objects of this namespace.
+ * A function that tells whether a change affects the credentials that the given identity gives to objects of the given
+ * namespace.
  */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
 /**

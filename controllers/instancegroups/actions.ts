@@ -94,7 +94,7 @@ export class Actions {
     const metadata = {
       namespace,
       name,
-      // A manager with --watch-filter caches only objects with this label.
+      // Without this label, a manager with --watch-filter does not cache the AWSFargateProfile.
       ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
       ownerReferences: [ownerReference(group)],
     };

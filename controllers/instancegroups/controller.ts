@@ -48,8 +48,9 @@ export interface InstanceGroupControllerOptions {
 }
 
 /**
- * Returns the controller that creates an AWSFargateProfile for each InstanceGroup of keiko whose provisioner is
- * eks-fargate. The flag --instance-groups adds it to the manager. The CRD of InstanceGroups may be installed later.
+ * Returns the controller that creates an AWSFargateProfile for each InstanceGroup of keiko's instance-manager whose
+ * provisioner is eks-fargate. The flag --instance-groups adds it to the manager. The CRD of InstanceGroups may be
+ * installed later.
  */
 export function instanceGroupController(options: InstanceGroupControllerOptions): {
   readonly controller: Runnable;

@@ -25,8 +25,8 @@ const REQUIRED_FIELDS = [
 export type SchemaComparison =
   | { readonly kind: 'ours' }
   /**
-   * `provider` is the value of the provider label of the CRD. `missing` has the paths of missing fields, such as
-   * `spec.deletionPolicy`.
+   * `provider` is the value of the provider label of the CRD. `missing` has the paths of fields that the CRD lacks,
+   * such as `spec.deletionPolicy`.
    */
   | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
 

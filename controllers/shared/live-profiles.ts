@@ -13,8 +13,8 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
 const PAGE_SIZE = 50;
 
 /**
- * Lists the AWSFargateProfiles of a namespace, or of all namespaces, from the API server: without cache and without the
- * watch filter of the manager.
+ * Lists the AWSFargateProfiles of a namespace, or of all namespaces. The list comes from the API server and not from a
+ * cache, and contains the objects of other managers too.
  */
 export async function* listLiveProfiles(
   client: KubeClient,

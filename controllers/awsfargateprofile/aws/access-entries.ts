@@ -9,8 +9,8 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
 
 /**
- * How long the controller caches the authentication mode of an EKS cluster. Users seldom change this mode: EKS allows
- * two changes in the life of a cluster.
+ * How long the controller caches the authentication mode of an EKS cluster. The mode can change at most twice in the
+ * life of a cluster, because EKS allows no way back.
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 /**

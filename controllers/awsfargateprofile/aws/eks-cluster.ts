@@ -52,7 +52,8 @@ export async function completeEksClusterFacts(
 }
 
 /**
- * Returns the reason for which no profile can be created in an EKS cluster with this status; `undefined` if one can.
+ * Returns the reason for which no Fargate profile can be created in an EKS cluster with this status; `undefined` if the
+ * status allows it.
  */
 const blockerFor = (cluster: string, status: string): Reason | undefined =>
   status === ACTIVE ? undefined : newReason('WaitingForEKSCluster', { cluster, status });

@@ -135,7 +135,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then
   // does not find the role, its answers are inconsistent.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
-  // IAM answers "not found" if a policy ARN of the spec does not exist, and has no separate error code for this case.
+  // IAM answers "not found" also if a policy ARN in the spec does not exist: it has no separate error code for this
+  // case.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
 }

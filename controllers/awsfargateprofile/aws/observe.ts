@@ -66,8 +66,8 @@ export async function observeProfiles(
 
 /**
  * Reads each IAM role whose name is desired or recorded in status, at the same time as the Fargate profiles. Returns
- * `undefined` if the roles are probably not needed: the status shows a profile that EKS creates or deletes, or the
- * object is being deleted, which begins with its profile.
+ * `undefined` if the roles are probably not needed yet. That is so if the status shows a profile that EKS creates or
+ * deletes, and while the object is being deleted, because its profile is deleted first.
  */
 export async function observeRolesEarly(
   reader: AwsReader,

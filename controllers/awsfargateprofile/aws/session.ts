@@ -28,8 +28,8 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // While EKS creates or deletes the object's profile, a pass only asks for the status of the profile, so the AWS
-    // calls of passes over other objects have precedence.
+    // While EKS creates or deletes the object's Fargate profile, a reconcile only asks for the status of the profile.
+    // So the AWS calls of other objects have precedence.
     polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) {

@@ -120,7 +120,7 @@ describe('The passes of an object in any environment', () => {
       for (const name of created.roles) {
         const role = aws.roles.get(name);
         if (role === undefined || !isOurRole(role, spec) || rolesUsedElsewhere.includes(name)) continue;
-        // The controller never deletes the role of spec.roleARN, even if an earlier pass created that role.
+        // The controller never deletes the role of spec.roleARN, even if an earlier reconcile created that role.
         if (roleArnOf(role) === spec.roleARN) continue;
         expect(isUsed(role, aws.profiles), `role ${name} is left`).to.equal(true);
       }
@@ -318,8 +318,8 @@ describe('apply', () => {
 }).timeout(60_000);
 
 /**
- * Whether a random event of the simulation has removed the status or the tags by which the controller finds the
- * profiles and roles that it created.
+ * Whether a random event of the simulation has removed the status or the tags by which the controller finds its AWS
+ * resources.
  */
 const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
   events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');

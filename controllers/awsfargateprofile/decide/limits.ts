@@ -10,8 +10,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { describeDifferences, findProfile, findRole } from './compare.ts';
 
 /**
- * Returns the decision to stop before a Fargate profile is created or replaced if the operator's limits do not allow
- * the spec. An existing profile and its role stay as they are.
+ * Returns the decision to stop before a Fargate profile is created or replaced if the spec exceeds the operator's
+ * limits, which are flags of the manager. An existing profile and its role stay as they are.
  */
 export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const found = findProfile(observed.profiles, wanted.name);

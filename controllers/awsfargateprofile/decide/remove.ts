@@ -12,8 +12,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * Returns the next step to delete the profiles of this controller that the spec does not ask for, then such roles.
- * `undefined` if there are none.
+ * Returns the next step to delete Fargate profiles, and then IAM roles, of this controller that the spec does not ask
+ * for. `undefined` if there are none.
  */
 export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);

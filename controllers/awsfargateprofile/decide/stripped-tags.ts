@@ -76,8 +76,9 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 }
 
 /**
- * Returns the identity that the object would have under a ready control plane. Under a ready control plane, the object
- * may adopt profiles and roles of Cluster API Provider AWS, unless adoptionPolicy is `Never`.
+ * Returns the names and tags by which the object recognises its AWS resources, as they would be under a ready control
+ * plane. Under a ready control plane, the object may adopt profiles and roles of Cluster API Provider AWS, unless
+ * adoptionPolicy is `Never`.
  */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'

@@ -15,7 +15,7 @@ export function transitReason(desired: Desired, profiles: Observed['profiles']):
     if (found === undefined || ownershipOf(desired, found).kind !== 'ours') continue;
     if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== 'CREATING') continue;
-    // The controller does not delete a retained profile, so nothing follows after EKS has created the profile.
+    // The controller does not delete a retained profile, so no deletion follows once EKS has created it.
     return isAsWanted(desired, found) || desired.surplus === 'retain'
       ? newReason('Creating', { name: found.name })
       : newReason('WaitingForCreate', replacementFacts(desired, found));

@@ -104,7 +104,7 @@ function desiredUnderName(
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
     recorded: recordedStateOf(object, identity, inputs),
     creationBlocker: controlPlaneFacts?.creationBlocker,
-    // The operator's limits do not block the deletion of an object.
+    // The operator's limits (flags of the manager) do not block the deletion of an object.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
     excess: controlPlaneFacts === undefined ? [] : findExcess(object.spec, inputs.limits, place),
   } as const;

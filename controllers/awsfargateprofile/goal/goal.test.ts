@@ -54,7 +54,7 @@ describe('goalFor', () => {
   const situations: readonly (readonly [situation: string, given: Partial<ReconcileInputs>, goal: string])[] = [
     ['Cluster and control plane are ready', {}, 'pursue all'],
 
-    // Objects that the controller leaves unchanged.
+    // Test cases with objects that the controller leaves unchanged.
     [
       'being moved away by clusterctl',
       { object: aDeletedObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: pausedCluster },
@@ -82,7 +82,7 @@ describe('goalFor', () => {
     ],
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
 
-    // Paused objects.
+    // Test cases with paused objects.
     ['its Cluster is paused', { cluster: pausedCluster }, 'paused: Cluster spec.paused is set to true'],
     [
       'paused by annotation, whatever its value',
@@ -105,7 +105,7 @@ describe('goalFor', () => {
       'paused: Cluster spec.paused is set to true',
     ],
 
-    // Objects that wait for their Cluster or control plane.
+    // Test cases with objects that wait for their Cluster or control plane.
     ['there is no Cluster', { cluster: ABSENT }, 'hold: WaitingForCluster'],
     ['Clusters cannot be read', { cluster: UNKNOWN }, 'hold: WaitingForAPI'],
     ['deleted while Clusters cannot be read', { cluster: UNKNOWN, object: aDeletedObject() }, 'hold: WaitingForAPI'],
@@ -181,7 +181,7 @@ describe('goalFor', () => {
       'pursue all, create nothing: WaitingForEKSControlPlane',
     ],
 
-    // Objects whose control plane names another region or EKS cluster than before.
+    // Test cases with objects whose control plane names another region or EKS cluster than before.
     [
       'the control plane names another region',
       { controlPlane: found(aControlPlane({ region: 'eu-north-1' })), object: anObject({ status: RECORDED }) },
@@ -196,7 +196,7 @@ describe('goalFor', () => {
       'hold: TargetChanged',
     ],
 
-    // Objects whose Cluster is being deleted.
+    // Test cases with objects whose Cluster is being deleted.
     [
       'the Cluster is being deleted, and nothing was created',
       { cluster: found(aCluster({ metadata: leaving })) },
@@ -255,7 +255,7 @@ describe('goalFor', () => {
       'pursue all, create nothing: ClusterDeleting',
     ],
 
-    // Objects that are being deleted.
+    // Test cases with objects that are being deleted.
     ['deleted', { object: aDeletedObject({ status: RECORDED }) }, 'pursue nothing, delete the rest'],
     ['deleted before anything was recorded', { object: aDeletedObject() }, 'pursue nothing, delete the rest'],
     [
@@ -308,7 +308,7 @@ describe('goalFor', () => {
       'hold: WaitingForAPI',
     ],
 
-    // Objects that are being deleted with deletionPolicy Retain.
+    // Test cases with objects that are being deleted with deletionPolicy Retain.
     ['deleted with Retain', { object: aDeletedObject({ spec: { deletionPolicy: 'Retain' } }) }, 'release'],
     [
       'deleted with Retain in the annotation alone, as after a CRD without deletionPolicy',
@@ -384,7 +384,7 @@ describe('goalFor', () => {
       'release',
     ],
 
-    // Objects that `clusterctl move` has created in this management cluster.
+    // Test cases with objects that `clusterctl move` has created in this management cluster.
     [
       'moved here while it was being deleted',
       { object: anObject({ metadata: annotated(DELETION_REQUESTED_ANNOTATION) }) },

@@ -106,9 +106,9 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(controlPlanesUnreadable(controlPlane.reason));
   const location = locationOf(object);
-  // The location `none` means that the controller has created nothing in AWS for the object, so it releases the object.
-  // The control plane may be missing then: the deletion of a Cluster may remove it right after the object got its
-  // finalizer.
+  // The location `none` means that the controller has created nothing in AWS for the object, so it only removes its
+  // finalizer. The control plane may be missing then: the deletion of a Cluster may remove it right after the object
+  // got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
   return hold(newReason('TargetUnknown', facts));

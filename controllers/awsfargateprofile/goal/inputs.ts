@@ -66,7 +66,7 @@ export interface NamedEksCluster {
   /**
    * The control planes of the namespace whose EKS clusters have the name and region in spec.eksCluster, with their AWS
    * accounts. If the credentials of the object belong to one of these accounts, that control plane manages the EKS
-   * cluster. A control plane whose finalizer and deletion already cover the object is left out.
+   * cluster. Control planes with the identity of the object are left out, because they certainly have the same account.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -139,9 +139,9 @@ function controlPlanesOf(
 }
 
 /**
- * Returns the control planes that manage the EKS cluster in spec.eksCluster only if they use the same AWS account as
- * the object. The list is empty for an object that the operator's limits do not allow, so that AWS is not asked about
- * it.
+ * Returns the control planes of which only the AWS account tells whether they manage the EKS cluster in
+ * spec.eksCluster. The list is empty for an object that the operator's limits do not allow, so that AWS is not asked
+ * about it.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
@@ -184,7 +184,7 @@ function namedEksCluster(
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);
-  // The default is the region of the manager, which may change. A profile stays in its region.
+  // The default region is the region of the manager, which may change. A Fargate profile stays in its region.
   const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });

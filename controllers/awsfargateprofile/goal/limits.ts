@@ -3,7 +3,7 @@ import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
 import { findPolicyExcess, findRoleExcess, requiredBoundary } from '../../../pkg/fargate/limits.ts';
 
-/** Returns the values of a spec that the operator's limits do not allow. */
+/** Returns the values of a spec that the operator's limits, which are flags of the manager, do not allow. */
 export function findExcess(
   { roleARN, rolePermissionsBoundary, roleAdditionalPolicies = [] }: AWSFargateProfileSpec,
   limits: OperatorLimits,

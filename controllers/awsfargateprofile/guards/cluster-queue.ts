@@ -93,9 +93,9 @@ export function updateQueueFromStatus(
 }
 
 /**
- * Returns the names of other objects' Fargate profiles that EKS may be changing unknown to the queue of the EKS
- * cluster. This process has not read these profiles from EKS, and their objects have no status, because `clusterctl
- * move` or a restore dropped it.
+ * Returns the names of other objects' Fargate profiles that EKS may be changing although the queue of the EKS cluster
+ * does not know it. This process has not read these profiles from EKS, and their objects have no status, because
+ * `clusterctl move` or a restore dropped it.
  */
 export function unobservedProfiles(
   queue: string,

@@ -10,7 +10,10 @@ import type { PassState } from './pass-state.ts';
 export type Obstacle =
   /** The change is not sent, and the reconcile stops for this reason. */
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The IAM role stays, and the reconcile continues with its other steps. `by` names the user of the role. */
+  /**
+   * The IAM role is not deleted, and the reconcile continues with its other steps. `by` names the object or Fargate
+   * profile that uses the role.
+   */
   | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
   /**
    * The outdated EKS access entry stays for now, and the reconcile continues with its other steps. `by` names the

@@ -26,8 +26,8 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;
   /**
-   * Returns the names of other objects' Fargate profiles that EKS may be changing unknown to the queue of the EKS
-   * cluster.
+   * Returns the names of other objects' Fargate profiles that EKS may be changing although the queue of the EKS cluster
+   * does not know it.
    */
   readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
 }

@@ -23,9 +23,12 @@ import type { PassState } from './pass-state.ts';
  * The AWSFargateProfiles of the namespace that other managers reconcile and that name the same IAM role as one object.
  */
 export interface RoleSharers {
-  /** The key of an AWSFargateProfile whose manager may be deleting the role now; `undefined` if there is none. */
+  /**
+   * The key of an AWSFargateProfile whose manager may be deleting the shared IAM role now; `undefined` if there is
+   * none.
+   */
   readonly remover: string | undefined;
-  /** The AWSFargateProfiles of the same cluster that ask for the role. */
+  /** The AWSFargateProfiles of the same cluster that ask for the shared IAM role. */
   readonly sharers: readonly AWSFargateProfile[];
 }
 

@@ -177,8 +177,8 @@ export interface Desired {
    */
   readonly nameInStatus?: {
     /**
-     * The identity for the case that EKS has a profile with the name in status, and the owner tag of this profile names
-     * the object.
+     * The names and owner of AWS resources (see `ObjectIdentity`) for the case that EKS has a profile with the name in
+     * status, and the owner tag of this profile names the object.
      */
     readonly identity: ObjectIdentity;
     /** The desired state, with the computed name, for the case that EKS has no such profile. */

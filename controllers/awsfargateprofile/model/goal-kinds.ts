@@ -60,7 +60,7 @@ export type Goal =
   | { readonly kind: 'ignore' }
   /** The object is paused. `by` lists the causes, in the words of Cluster API's `Paused` condition. */
   | { readonly kind: 'paused'; readonly by: readonly string[] }
-  /** For this reason the reconcile reads and changes nothing in AWS. */
+  /** The reconcile reads and changes nothing in AWS, and reports `reason`. */
   | { readonly kind: 'hold'; readonly reason: Reason }
   /**
    * The controller removes its finalizer without a call to AWS: nothing was created in AWS, or deletionPolicy is

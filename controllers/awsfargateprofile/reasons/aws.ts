@@ -22,7 +22,7 @@ type FailedCall = { readonly detail: string; readonly about?: ConditionPart };
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
-/** Reasons that any call to AWS can give. */
+/** Condition reasons for problems that any call to AWS can have. */
 export const AWS_REASONS = {
   AccessDenied: defineReason<FailedCall>({
     nature: 'human',
@@ -45,7 +45,7 @@ export const AWS_REASONS = {
   AWSError: defineReason<FailedCall>({
     nature: 'retry',
     poll: pollDoubling(5 * SECOND, 5 * MINUTE),
-    // In two minutes the controller makes about five attempts.
+    // Time for about five attempts before `Stalled` becomes True.
     patience: 2 * MINUTE,
     describe: ({ detail }) => `AWS answers a request of the controller with an error: ${detail}`,
     remedy: () =>

@@ -19,8 +19,8 @@ import {
 const credentials = { part: 'CredentialsReady' } as const;
 
 /**
- * Returns the definition of a reason for unusable credentials. The next reconcile follows after a second: AWS may have
- * rejected an expired session that is renewed by then.
+ * Returns the definition of a condition reason for unusable credentials. The next reconcile follows after a second,
+ * because AWS may have rejected an expired session that is renewed by then.
  */
 const noCredentials = (
   action: string | ((target: OfTarget) => string),
@@ -43,7 +43,7 @@ const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof n
   patience: MISSING_PATIENCE,
 });
 
-/** Reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
+/** Condition reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
     (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,

@@ -12,7 +12,7 @@ import {
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Reasons about spec.eksCluster that the controller finds in Kubernetes objects alone. */
+/** Condition reasons about spec.eksCluster that the controller finds in Kubernetes objects alone. */
 export const EKS_CLUSTER_NAME_REASONS = {
   /** `provisionedIn` is the AWS location that the object records. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
@@ -48,7 +48,7 @@ export const EKS_CLUSTER_NAME_REASONS = {
   }),
 } as const;
 
-/** Reasons about the EKS cluster in spec.eksCluster that the controller finds in answers of AWS. */
+/** Condition reasons about the EKS cluster in spec.eksCluster that the controller finds in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
   /** `status` is the status of the EKS cluster in EKS. */
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({

@@ -50,7 +50,7 @@ export const pollDoubling =
 export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
 /**
- * Who can end a problem, which decides about the conditions.
+ * Who can end a problem. The conditions follow from it.
  *
  * - `wait`: the problem ends without a user; `Reconciling` is True.
  * - `human`: a user must act; `Stalled` is True.
@@ -120,9 +120,12 @@ export type SpecChangeable = {
 };
 
 const replaceObject = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
-/** The remedy for a problem whose solution is a change of the spec that the API server refuses. */
+/**
+ * The text for users about a problem that only a new object solves, because the API server refuses the change of the
+ * spec that would help.
+ */
 export const REPLACE_OBJECT = `Create ${replaceObject}`;
-/** The same remedy as `REPLACE_OBJECT`, as a further sentence after another remedy. */
+/** The same text as `REPLACE_OBJECT`, as a further sentence after another action for the user. */
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**

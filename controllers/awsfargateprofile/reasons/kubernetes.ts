@@ -23,7 +23,7 @@ import {
 const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Reasons that the controller finds in Kubernetes objects, before it calls AWS. */
+/** Condition reasons that the controller finds in Kubernetes objects, before it calls AWS. */
 export const KUBERNETES_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
@@ -44,7 +44,8 @@ export const KUBERNETES_REASONS = {
     nature: 'retry',
     mayHideAws: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    // Longer than the rollout of a webhook, which may reject requests meanwhile.
+    // `Stalled` becomes True after this time. It is longer than the rollout of a webhook, which may reject requests
+    // meanwhile.
     patience: 2 * MINUTE,
     describe: describeApiRejection,
     remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
@@ -101,7 +102,10 @@ export const KUBERNETES_REASONS = {
     remedy: () =>
       'Set spec.deletionPolicy to Delete: then the controller deletes the profile. Or delete the profile in AWS. Or remove the finalizer from metadata.finalizers of this object: then the controller forgets the profile, and you must delete the profile and its role in AWS. Until then the deletion of the cluster waits',
   }),
-  /** `keeper` is what the manager does about the foreign CRD. It is set if the manager has the flag --manage-crd. */
+  /**
+   * `keeper` is the action of the manager against the CRD of another provider. It is set if the manager has the flag
+   * --manage-crd.
+   */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;
     readonly missing: readonly string[];

@@ -3,7 +3,7 @@ import { describeAbandonment } from './abandonment.ts';
 import type { ConditionPart } from './entry.ts';
 import { CONTINUES, defineReason, listed, pollForUserAction, quoted } from './entry.ts';
 
-/** Reasons about tags that name the owner of an AWS resource. */
+/** Condition reasons about tags that name the owner of an AWS resource. */
 export const OWNERSHIP_REASONS = {
   /**
    * `abandonment` is how a user can end the deletion of the object without the tag; undefined if the object is not

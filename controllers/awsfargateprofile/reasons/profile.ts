@@ -57,7 +57,7 @@ const late = <F>(describe: (facts: F) => string) => ({
   remedy: () => 'Only EKS can end this: ask AWS Support for the cause. The controller waits',
 });
 
-/** Reasons about the Fargate profile in EKS. */
+/** Condition reasons about the Fargate profile in EKS. */
 export const PROFILE_REASONS = {
   /**
    * `adoption` is the value of spec.adoptionPolicy with which the controller would adopt the profile. `obstacles` says
@@ -109,8 +109,8 @@ export const PROFILE_REASONS = {
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',
     ...eks,
-    // If a reconcile of this process polls the Fargate profile that EKS is changing, its end wakes the waiting object,
-    // and the delay may be long. Otherwise (`isUnverified`) the waiting object has to poll itself.
+    // If this process polls the Fargate profile that EKS is changing, the end of that change wakes the waiting object,
+    // so the delay may be long. Otherwise (`isUnverified`) the waiting object has to poll itself.
     poll: (_waited, { isUnverified }) => (isUnverified ? 5 * SECOND : 30 * SECOND),
     describe: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,

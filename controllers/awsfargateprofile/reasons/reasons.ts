@@ -99,7 +99,7 @@ export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, wait
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
   const description = capitalised(describe(facts));
-  // The description may end with a full stop of AWS's own message, so that one is removed first.
+  // AWS's own message at the end of the description may have a full stop, so that full stop is removed first.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 

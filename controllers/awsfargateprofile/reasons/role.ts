@@ -49,7 +49,7 @@ function describeAllowedClusters(excess: readonly LimitExcess[]): string {
     : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;
 }
 
-/** Reasons about the pod execution role. */
+/** Condition reasons about the pod execution role. */
 export const ROLE_REASONS = {
   RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string }>({
     nature: 'human',

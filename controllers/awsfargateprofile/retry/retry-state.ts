@@ -29,8 +29,8 @@ export interface RetryState {
    */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
   /**
-   * The value of `status.createRequestedAt` for the last create request with a known result: EKS has shown the profile,
-   * or has certainly created none.
+   * The value of `status.createRequestedAt` for the last create request whose result is known: EKS has shown the
+   * profile, or has certainly not created it.
    */
   readonly confirmedCreate?: string;
   /**

@@ -99,7 +99,8 @@ export const RESUMED_DELETION: EventSpec = {
 
 function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  // The profile may be DELETING, because a user may set Retain after the deletion has begun.
+  // If a user sets Retain after the deletion has begun, EKS may already be deleting the profile. So the message then
+  // speaks of the rest.
   return profileStatus === undefined || profileStatus === 'DELETING'
     ? `The controller leaves the rest of EKS fargate profile ${profileName} and of its IAM role in AWS`
     : `The controller leaves EKS fargate profile ${profileName} and its IAM role in AWS`;
@@ -142,7 +143,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
         ),
       ];
     case 'deleteAccessEntry':
-      // The deletion of the role has an event of its own.
+      // The role is deleted next, and that deletion has an event of its own.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -155,7 +156,8 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // Every creation and every deletion of a role contains such a change, and has an event of its own.
+      // Every creation and every deletion of a role contains changes of its policies and tags. The creation or deletion
+      // has an event, so these changes need none.
       return [];
   }
 }

@@ -12,7 +12,10 @@ import { PHASES, phaseOf, profileMetrics } from './profile-metrics.ts';
 import { CREATED_AT, aDeletedObject, anObject, instant } from '../testing/builders.ts';
 import { condition } from '../testing/completed-pass.ts';
 
-/** A folder of AWSFargateProfiles as the manager writes them in simulations. */
+/**
+ * A folder with manifests of AWSFargateProfiles as the manager writes them. The test cases of the Argo CD health check
+ * use them too.
+ */
 const OBJECTS = new URL(
   '../../../config/argocd/resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile/testdata/',
   import.meta.url,

@@ -128,8 +128,8 @@ function observedStatus(
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
-    // Tags that the spec no longer has are removed from AWS before a reconcile settles. So status no longer records
-    // their keys.
+    // A reconcile that ends with AWS as the spec asks for has removed all other recorded tags from AWS. So status no
+    // longer records their keys.
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };
@@ -175,8 +175,8 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, the id of the deleted role stays in status. It changes when the reconcile settles,
-    // because only then the access entry is right, or when a user confirms that the access entry was recreated.
+    // If the role was recreated, the id of the deleted role stays in status until AWS is as the spec asks for, because
+    // only then the access entry is right. It changes earlier if a user confirms that the access entry was recreated.
     id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),
@@ -220,7 +220,10 @@ function policiesOfThisController(
   return [...new Set([...wanted.role.policies, ...attached])].filter((arn) => role.attached.includes(arn));
 }
 
-/** Returns the id of the IAM role whose EKS access entry was checked. A reconcile settles only after this check. */
+/**
+ * Returns the id of the IAM role whose EKS access entry was checked. A reconcile finds AWS as desired only after this
+ * check.
+ */
 function withCheckedEntry(
   before: StatusRole | undefined,
   end: PassEnd,

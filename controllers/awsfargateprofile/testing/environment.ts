@@ -118,7 +118,7 @@ export interface RecordedMutation {
   readonly fault: Fault;
   readonly spec: AWSFargateProfileSpec;
   readonly mode: SimulationMode;
-  /** Whether the control plane was not ready, so that no profiles and roles could be created. */
+  /** Whether the control plane was not ready, so that the controller could create no profiles and roles. */
   readonly creationBlocker: boolean;
   /** The status of the AWSFargateProfile that the reconcile wrote right before the change of AWS. */
   readonly status: AWSFargateProfileStatus;

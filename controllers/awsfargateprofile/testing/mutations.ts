@@ -52,7 +52,7 @@ export const STRIP_ROLE: Of<'detachPolicy'> = {
   retiring: true,
 };
 
-/** A change of AWS of every kind that deletes nothing. */
+/** One change of AWS for each kind of change that deletes nothing. */
 export const CONSTRUCTIVE: readonly Mutation[] = [
   CREATE_PROFILE,
   { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { a: 'x' } },
@@ -67,7 +67,7 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
   CREATE_ACCESS_ENTRY,
 ];
-/** A change of AWS of every kind that deletes a resource or prepares its deletion. */
+/** One change of AWS for each kind of change that deletes a resource or prepares its deletion. */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 export const describeMutationKind = (mutation: Mutation): string =>

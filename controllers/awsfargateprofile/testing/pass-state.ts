@@ -133,7 +133,7 @@ type Write = (
   status: AWSFargateProfileStatus | undefined,
 ) => Promise<AWSFargateProfile | undefined>;
 
-/** Returns a stand-in for the writer of AWSFargateProfiles, which lets the function `write` answer each patch. */
+/** Returns a fake writer of AWSFargateProfiles, in which the function `write` answers each patch. */
 export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({
   patchMetadata: (object) => write(object, undefined),
   patchStatus: (object, status) => write(object, status),
