@@ -51,7 +51,7 @@ const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/** With spec.profileName set, the object does not keep the profile name in status. */
+/** A part of a spec that names the profile. Without it, the object would keep the profile name in status. */
 const NAMED = { profileName: PROFILE } as const;
 const FORMERLY: AWSFargateProfileStatus = {
   profileName: FORMER_PROFILE,

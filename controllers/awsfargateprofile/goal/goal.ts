@@ -59,9 +59,9 @@ function goalNow(inputs: ReconcileInputs): Goal {
 }
 
 /**
- * Returns the goal for an object that `clusterctl move` has marked for deletion in this management cluster. A move
- * pauses the Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the
- * mark is left over from a failed move.
+ * Decides about an object that `clusterctl move` has marked for deletion in this management cluster. A move pauses the
+ * Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the mark is
+ * left over from a failed move.
  */
 function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;

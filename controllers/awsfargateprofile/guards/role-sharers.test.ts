@@ -18,7 +18,8 @@ const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
 describe('newReadRoleSharers', () => {
   /**
-   * Returns the other objects that a manager with this watch filter reads. `isDeleted` deletes the other object first.
+   * Returns the objects of other managers that a manager with this watch filter finds. With `isDeleted` the other
+   * object is being deleted.
    */
   async function read(other: ObjectParts, { isDeleted = false, filter = 'blue' } = {}): Promise<readonly unknown[]> {
     const api = newApi();

@@ -54,7 +54,7 @@ export interface ControlPlaneFacts {
 /** The task of a reconcile for an object. It depends on Kubernetes objects alone, not on the state of AWS. */
 export type Goal =
   /**
-   * The controller leaves the object unchanged: it is being deleted and has not this controller's finalizer, or
+   * The controller leaves the object unchanged: it is being deleted and lacks this controller's finalizer, or
    * `clusterctl move` is moving it away.
    */
   | { readonly kind: 'ignore' }

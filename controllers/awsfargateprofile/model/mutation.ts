@@ -23,7 +23,10 @@ export type Mutation =
   | { readonly kind: 'setBoundary'; readonly name: RoleName; readonly policyArn: string }
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
-  /** `retiring`: whether the controller deletes the role next. Then no other object or profile may use the role. */
+  /**
+   * `retiring` tells whether the policy is detached because the controller deletes the role next. Then no other object
+   * or Fargate profile may use the role.
+   */
   | {
       readonly kind: 'detachPolicy';
       readonly name: RoleName;
@@ -31,8 +34,8 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring`: the controller deletes the role next. The tags are needed because the documented IAM policy lets the
-   * controller delete only roles with these tags.
+   * `retiring` is set if the controller deletes the role next. Then it needs the tags first, because the documented IAM
+   * policy lets the controller delete only roles with these tags.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }

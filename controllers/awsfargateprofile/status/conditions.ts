@@ -174,7 +174,8 @@ const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
   (observed.roles === undefined || !isInOrderButForTags(desired, { ...observed, roles: observed.roles }));
 
 /**
- * Whether the reconcile saw that the Fargate profile is not ACTIVE any more, before another call to AWS got no answer.
+ * Whether the reconcile saw that the Fargate profile is not ACTIVE any more, although a later call to AWS got no
+ * answer.
  */
 function isProfileSeenLost({ desired, observed }: CompletedPass): boolean {
   return (
