@@ -165,7 +165,7 @@ export interface EmulatedAccount {
   readonly instanceProfiles: Map<string, InstanceProfile>;
 }
 
-/** An event that AWS permits but the product must never cause: a role is deleted while a Fargate profile uses it. */
+/** An event that AWS permits but the manager must never cause: a role is deleted while a Fargate profile uses it. */
 export interface Incident {
   readonly at: number;
   readonly kind: 'roleDeletedUnderProfile';
