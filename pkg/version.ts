@@ -2,7 +2,6 @@
 declare const __VERSION__: string | undefined;
 
 /**
- * The version of this manager: `v0.1.0` for a release, with a plus sign and the commit between two releases, `dev`
- * without a build.
+ * The version of this manager: `v0.1.0` for a release, `v0.1.0+<commit>` between two releases, `dev` without a build.
  */
 export const VERSION: string = typeof __VERSION__ === 'string' ? __VERSION__ : 'dev';

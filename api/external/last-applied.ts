@@ -11,7 +11,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
-  // The annotation may be invalid JSON, or nested too deeply to be compared.
+  // If the annotation is invalid JSON, or nested too deeply to be compared, the list stays as it is.
   return text === undefined
     ? list
     : getOrElse(() => list)(tryCatch(() => restore(list, valueAt(JSON.parse(text), path))));

@@ -28,7 +28,7 @@ export function parseJson(doing: string, text: string): unknown {
 const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
-/** @throws KubeError with the reason `Undecodable` if the value has not the metadata of a Kubernetes object */
+/** @throws KubeError with the reason `Undecodable` if the value lacks the metadata of a Kubernetes object */
 export function decodeObject(
   doing: string,
   value: unknown,

@@ -42,7 +42,7 @@ export function newDispatcher({
     proxyTunnel: true,
     requestTls: { timeout: connectTimeout, ...socket },
     // undici sends CONNECT from a pool of its own, without the caller's signal. While CONNECT is unanswered, it
-    // occupies one of the connections, by default for 300 s.
+    // occupies one of the connections, by default for 300 s. So this pool has a shorter timeout.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }

@@ -80,8 +80,8 @@ export class RunnableGroup {
       await member.runnable.run(signal);
       if (!signal.aborted) this.onFailure(new Error(`${name} ended before the manager was told to stop`));
     } catch (error) {
-      // When the manager stops, a part may throw the reason of the abort signal. Any other error of a stopping part is
-      // logged.
+      // When the manager stops, a part may throw the reason of the abort signal, which is no failure. Any other error
+      // of a stopping part is logged.
       if (!signal.aborted) this.onFailure(new Error(`running ${name}`, { cause: error }));
       else if (error !== signal.reason)
         this.logger.warn('A part failed while it stopped', { part: name, err: errorMessage(error) });

@@ -75,8 +75,8 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
     const code = thrown instanceof NoCredentials ? 'NoCredentials' : CODE_OF[progress];
     return { ...facts, code, message: errorMessage(thrown) };
   }
-  // The response is the page of a proxy instead of a response of AWS: for such a page the SDK throws its parser's
-  // error, without `$fault` or without a name.
+  // If the response is the page of a proxy instead of a response of AWS, the SDK throws an error of its parser, which
+  // has no `$fault` or no name.
   if (error.$fault === undefined || error.name === undefined || error.name === UNKNOWN_NAME) {
     return { ...facts, code: 'Undecodable', message: `HTTP ${statusCode} with a body that is not a response of AWS` };
   }

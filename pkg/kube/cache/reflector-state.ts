@@ -15,7 +15,8 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 // `comparing` before it watches again, and checks that the API server still has every change that the store has seen.
 // If only the connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API
 // server did not answer at all, the reflector goes to `listing`: etcd may have been restored from a backup while the
-// API server was down, and may have passed the newest version of the store since.
+// API server was down. Since then its resourceVersion may have passed that of the store, so a comparison could miss the
+// restoration.
 
 interface RetryCounts {
   /**

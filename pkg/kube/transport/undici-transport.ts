@@ -111,7 +111,8 @@ class PooledTransport implements ClosableTransport {
     const { proxy } = this.source;
     const id = `${fingerprint} ${proxy?.href ?? ''}`;
     if (this.pool?.fingerprint !== id) {
-      // `close` lets the open requests of the old pool finish; a watch among them takes up to five minutes.
+      // `close` lets the open requests of the old pool finish. The code does not wait for that, because a watch takes
+      // up to five minutes.
       void this.pool?.dispatcher.close().catch(() => {});
       this.pool = { fingerprint: id, dispatcher: this.open(tls, proxy) };
     }
