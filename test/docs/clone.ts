@@ -1,7 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
 import { ROOT } from './blocks.ts';
+import type { Terminal, TerminalOptions } from './terminal.ts';
+import { openTerminal } from './terminal.ts';
 
 /**
  * Folders that are copied and not linked, because kustomize resolves links and refuses files outside of its directory.
@@ -10,13 +13,28 @@ const COPIED = ['config'];
 const ABSENT = ['out', '.git'];
 
 /**
- * Creates a temporary directory with links to the files of this repository. Commands of a page run in the directory as
- * in a clone, so that they leave no trace in the repository itself.
+ * Opens a terminal whose current directory is like a clone of this repository, so that the commands of a page leave no
+ * trace in the repository itself. `close` also removes the clone.
  */
-export function makeClone(): { readonly directory: string; remove(): void } {
+export async function openTerminalInClone(
+  controlPlane: ControlPlane,
+  options: Omit<TerminalOptions, 'directory'> = {},
+): Promise<Terminal> {
+  const directory = makeClone();
+  const terminal = await openTerminal(controlPlane, { ...options, directory });
+  return {
+    ...terminal,
+    close: () => {
+      terminal.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function makeClone(): string {
   const directory = mkdtempSync(join(tmpdir(), 'capaf-clone-'));
   for (const name of readdirSync(ROOT))
     if (COPIED.includes(name)) cpSync(join(ROOT, name), join(directory, name), { recursive: true });
     else if (!ABSENT.includes(name)) symlinkSync(join(ROOT, name), join(directory, name));
-  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return directory;
 }

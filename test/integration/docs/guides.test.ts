@@ -4,11 +4,10 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
-import { makeClone } from '../../docs/clone.ts';
+import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Edge } from '../../docs/flowchart.ts';
 import { parseFlowchart } from '../../docs/flowchart.ts';
 import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, identity, identityPath, userArn } from '../../world/aws/identities.ts';
@@ -20,19 +19,16 @@ const SECRET = '/api/v1/namespaces/capaf-system/secrets/capaf-manager-credential
 
 describe('the guides', () => {
   let world: World;
-  let clone: ReturnType<typeof makeClone>;
   let terminal: Terminal;
 
   before(async () => {
     world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
-    clone = makeClone();
-    terminal = await openTerminal(world.controlPlane, { directory: clone.directory });
+    terminal = await openTerminalInClone(world.controlPlane);
     await terminal.run('kubectl apply --server-side -k config/default');
     await world.createNamespace('team-a');
   });
   after(async () => {
     terminal.close();
-    clone.remove();
     await world.finish();
   });
   const anyCluster = takeBlocks('docs/any-eks-cluster.md', import.meta.url);
@@ -42,9 +38,9 @@ describe('the guides', () => {
   const runbooks = takeBlocks('docs/runbooks.md', import.meta.url);
 
   it('render the ARN of a role of yours, and restart the pods for it', async () => {
-    const file = join(clone.directory, 'kustomization.yaml');
+    const file = join(terminal.directory, 'kustomization.yaml');
     writeFileSync(file, credentials.next('components/irsa').replace('111122223333', '444455556666'));
-    const rendered = renderKustomization(world.controlPlane.kubectlPath, clone.directory);
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, terminal.directory);
     expect(rendered).to.contain('eks.amazonaws.com/role-arn: arn:aws:iam::444455556666:role/capaf-manager\n');
     await terminal.run(credentials.next('kubectl rollout restart'));
     const path = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse, stringify } from 'yaml';
 import { takeBlocks } from '../../docs/blocks.ts';
-import { makeClone } from '../../docs/clone.ts';
+import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
 import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
 import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
 import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
@@ -37,7 +36,6 @@ interface Deployment {
 describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md', function () {
   this.timeout(180_000);
   let world: World;
-  let clone: ReturnType<typeof makeClone>;
   let terminal: Terminal;
 
   before(async function () {
@@ -49,11 +47,10 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     // Each `clusterctl init` creates and deletes a namespace, and `clusterctl delete` waits until the deleted objects
     // are gone. Both need the controllers of kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
-    clone = makeClone();
     // The test does not build the image, because that takes minutes and needs Debian packages. The tests in test/image
     // build it.
     const env = { RELEASE_FLAGS: '--no-container-image' };
-    terminal = await openTerminal(world.controlPlane, { programs: { clusterctl }, directory: clone.directory, env });
+    terminal = await openTerminalInClone(world.controlPlane, { programs: { clusterctl }, env });
     cpSync(core, join(terminal.home, CORE), { recursive: true });
     terminal.write(CONFIGURATION, withCore({}));
     await terminal.run(`clusterctl init --core cluster-api:${CLUSTER_API_VERSION} --bootstrap - --control-plane -`);
@@ -62,7 +59,6 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   });
   after(async () => {
     terminal.close();
-    clone.remove();
     await world.stop();
   });
   const readme = takeBlocks('README.md', import.meta.url);
@@ -123,7 +119,7 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
   it('upgrade to the next version without a change of objects and in AWS', async () => {
     expect(await terminal.run(upgrade.next('kubectl get'))).to.match(/^default +web /m);
     const before = world.awsView.profile('default_web');
-    const components = join(clone.directory, 'out/infrastructure-components.yaml');
+    const components = join(terminal.directory, 'out/infrastructure-components.yaml');
     writeFileSync(components, readFileSync(components, 'utf8').replace(`${image}:v0.1.0`, `${image}:v0.1.1`));
     const plan = await terminal.run(upgrade.next('clusterctl upgrade plan'));
     expect(plan).to.match(/infrastructure-aws-fargate +capaf-system +\S+ +v0\.1\.0 +v0\.1\.1/);
@@ -163,7 +159,7 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
 
     await terminal.run(uninstall.next('clusterctl delete'));
     await expectRemoved();
-    writeFileSync(join(clone.directory, 'kustomization.yaml'), 'resources: [config/default]\n');
+    writeFileSync(join(terminal.directory, 'kustomization.yaml'), 'resources: [config/default]\n');
     await terminal.run('kubectl apply --server-side --force-conflicts -k .');
     await terminal.run(uninstall.next('kubectl delete -k .'));
     await expectRemoved();

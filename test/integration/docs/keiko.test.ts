@@ -8,9 +8,8 @@ import { KEIKO_FINALIZER } from '../../../api/external/index.ts';
 import { parseFlags } from '../../../cmd/manager/flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
-import { makeClone } from '../../docs/clone.ts';
+import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -41,7 +40,6 @@ describe('docs/keiko.md', function () {
   this.timeout(120_000);
   let audit: PermissionAudit;
   let world: World;
-  let clone: ReturnType<typeof makeClone>;
   let terminal: Terminal;
   let manifest: string;
 
@@ -53,8 +51,7 @@ describe('docs/keiko.md', function () {
       // references that block the deletion of the owner. So the test notices if the manager lacks this permission.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
-    clone = makeClone();
-    terminal = await openTerminal(world.controlPlane, { directory: clone.directory });
+    terminal = await openTerminalInClone(world.controlPlane);
     await terminal.run(`
       kubectl apply -f config/components/instance-groups/rbac.yaml
       kubectl create namespace instance-manager
@@ -70,7 +67,6 @@ describe('docs/keiko.md', function () {
   after(() =>
     endAll(
       () => Promise.resolve(terminal.close()),
-      () => Promise.resolve(clone.remove()),
       () => world.finish(),
       () => audit.close(),
     ),
@@ -136,8 +132,8 @@ describe('docs/keiko.md', function () {
   it('makes the manifest in the documentation of keiko Ready, after its CRD has come while the manager ran', async () => {
     await run('kubectl apply --server-side -k config/keiko');
     await terminal.run('kubectl wait --for=condition=Established --timeout=30s crd --all');
-    writeFileSync(join(clone.directory, 'kustomization.yaml'), guide.next('components/instance-groups'));
-    const rendered = renderKustomization(world.controlPlane.kubectlPath, clone.directory);
+    writeFileSync(join(terminal.directory, 'kustomization.yaml'), guide.next('components/instance-groups'));
+    const rendered = renderKustomization(world.controlPlane.kubectlPath, terminal.directory);
     const args = [...rendered.matchAll(/^ +- (--\S+)$/gm)].map(([, arg = '']) => arg);
     expect(args).to.include('--instance-groups=true');
     expect(parseFlags(args)).to.satisfy(isRight);
@@ -239,7 +235,7 @@ describe('docs/keiko.md', function () {
     const { metadata, spec } = parse(profileManifest) as RawObject;
     await createAsKeiko(metadata.name, String(spec?.['profileName']));
     const before = resources();
-    writeFileSync(join(clone.directory, 'batch.yaml'), profileManifest);
+    writeFileSync(join(terminal.directory, 'batch.yaml'), profileManifest);
     await terminal.run(scaleDown);
     await run('delete instancegroup batch');
     await run('--replicas=1');

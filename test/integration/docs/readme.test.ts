@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readPage, takeBlocks } from '../../docs/blocks.ts';
-import { makeClone } from '../../docs/clone.ts';
+import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import type { World } from '../../world/world.ts';
@@ -23,23 +22,20 @@ interface Deployment {
 
 describe('the README and docs/install.md', () => {
   let world: World;
-  let clone: ReturnType<typeof makeClone>;
   let terminal: Terminal;
 
   before(async () => {
     world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
-    clone = makeClone();
     const env = {
       AWS_ENDPOINT_URL: world.awsUrl,
       AWS_ACCESS_KEY_ID: AWS_KEY,
       AWS_SECRET_ACCESS_KEY: 'secret',
       AWS_REGION: REGION,
     };
-    terminal = await openTerminal(world.controlPlane, { directory: clone.directory, env });
+    terminal = await openTerminalInClone(world.controlPlane, { env });
   });
   after(async () => {
     terminal.close();
-    clone.remove();
     await world.finish();
   });
   const readme = takeBlocks('README.md', import.meta.url);
@@ -47,7 +43,7 @@ describe('the README and docs/install.md', () => {
   const gitops = takeBlocks('docs/gitops.md', import.meta.url);
 
   it('have a kustomization that installs the image of the release with the Secret of the access keys', async () => {
-    writeFileSync(join(clone.directory, 'kustomization.yaml'), install.next('resources:'));
+    writeFileSync(join(terminal.directory, 'kustomization.yaml'), install.next('resources:'));
     await terminal.run(install.next('kubectl apply'));
     const path = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
     const { spec } = (await world.controlPlane.api.get<Deployment>(path)).spec.template;
