@@ -64,6 +64,21 @@ const onlyRole = (subject: GridSubject) => {
 const WITH_BOUNDARY = { ...SPEC, rolePermissionsBoundary: BOUNDARY };
 const WITH_ROLE_NAME = { ...SPEC, roleName: 'shared-by-name' };
 
+const LOST_PROFILE: Omit<GridScenario, 'name'> = {
+  prepare: createReady(),
+  trigger: async (subject) => {
+    subject.removeProfileInAws();
+    await subject.triggerResync();
+  },
+  hasEnded: (subject) => isActive(subject) && isReady(subject),
+  needsResync: true,
+};
+const DELETION: Omit<GridScenario, 'name'> = {
+  prepare: createReady(),
+  trigger: (subject) => subject.delete(),
+  hasEnded: isGone,
+};
+
 export const SCENARIOS: readonly GridScenario[] = [
   {
     name: 'create',
@@ -107,16 +122,7 @@ export const SCENARIOS: readonly GridScenario[] = [
     },
     hasEnded: isReady,
   },
-  {
-    name: 'recovery of a lost profile',
-    prepare: createReady(),
-    trigger: async (subject) => {
-      subject.removeProfileInAws();
-      await subject.triggerResync();
-    },
-    hasEnded: (subject) => isActive(subject) && isReady(subject),
-    needsResync: true,
-  },
+  { ...LOST_PROFILE, name: 'recovery of a lost profile' },
   {
     // The EKS access entry belongs to the deleted role, so the manager creates the access entry again.
     name: 'recovery of a lost role',
@@ -141,20 +147,14 @@ export const SCENARIOS: readonly GridScenario[] = [
       subject.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
     hasEnded: isReady,
   },
+  { ...DELETION, name: 'delete' },
   {
-    name: 'delete',
-    prepare: createReady(),
-    trigger: (subject) => subject.delete(),
-    hasEnded: isGone,
-  },
-  {
+    ...DELETION,
     name: 'delete with a named role',
     prepare: async (subject) => {
       subject.putForeignProfile('theirs', `arn:aws:iam::${subject.account}:role/theirs`);
       await createReady(WITH_ROLE_NAME)(subject);
     },
-    trigger: (subject) => subject.delete(),
-    hasEnded: isGone,
   },
   {
     name: 'create in an EKS cluster without a Cluster, while EKS creates another profile',
@@ -163,22 +163,6 @@ export const SCENARIOS: readonly GridScenario[] = [
     trigger: (subject) => subject.apply(SPEC),
     hasEnded: isReady,
   },
-  {
-    name: 'recovery of a lost profile in an EKS cluster without a Cluster',
-    kind: 'eksCluster',
-    prepare: createReady(),
-    trigger: async (subject) => {
-      subject.removeProfileInAws();
-      await subject.triggerResync();
-    },
-    hasEnded: (subject) => isActive(subject) && isReady(subject),
-    needsResync: true,
-  },
-  {
-    name: 'delete in an EKS cluster without a Cluster',
-    kind: 'eksCluster',
-    prepare: createReady(),
-    trigger: (subject) => subject.delete(),
-    hasEnded: isGone,
-  },
+  { ...LOST_PROFILE, name: 'recovery of a lost profile in an EKS cluster without a Cluster', kind: 'eksCluster' },
+  { ...DELETION, name: 'delete in an EKS cluster without a Cluster', kind: 'eksCluster' },
 ];
