@@ -148,7 +148,7 @@ type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOut
 
 /**
  * Sends a change to AWS unless a check or a preparation holds it back. If EKS has not accepted the change, the object
- * gives up its place at the head of its EKS cluster's queue.
+ * no longer holds back the other objects of its EKS cluster.
  */
 async function tryMutation(
   pass: PassState,

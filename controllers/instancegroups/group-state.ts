@@ -10,13 +10,13 @@ import { withFieldsOfGroup } from './profile-spec.ts';
  * keiko.
  */
 export type KeikoState =
-  /** The state in AWS is not known. */
+  /** keiko's `Init`: the state of the Fargate profile in AWS is not known. */
   | 'Init'
-  /** The Fargate profile is still to be created. */
+  /** keiko's `InitCreate`: the Fargate profile is still to be created. */
   | 'InitCreate'
-  /** The InstanceGroup has changed, and AWS has not been compared with it yet. */
+  /** keiko's `InitUpdate`: the InstanceGroup has changed, and AWS has not been compared with it yet. */
   | 'InitUpdate'
-  /** EKS is creating or changing the Fargate profile. */
+  /** keiko's `ReconcileModifying`: EKS is creating or changing the Fargate profile. */
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'

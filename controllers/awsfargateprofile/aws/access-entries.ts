@@ -40,8 +40,8 @@ export class AccessEntryReader {
 
   /**
    * Reads the EKS access entry of an IAM role. If AWS refuses the call, the result is a Right with a `refusal`, because
-   * the controller also works without permission for access entries. A call without an answer gives a Left. With
-   * `asksModeAgain` the authentication mode of the EKS cluster is read from EKS, not from the cache.
+   * the controller also works without permission for access entries. Other failed calls, for example without an answer,
+   * give a Left. With `asksModeAgain` the authentication mode of the EKS cluster is read from EKS, not from the cache.
    */
   async read(
     session: Reader,

@@ -138,7 +138,10 @@ export function markAccessEntryRefused(observed: Observed, principal: RoleArn, r
   return withAccessEntry(observed, principal, (entry) => ({ ...entry, refusal }));
 }
 
-/** Adds an EKS access entry, which was read from AWS after the other resources, to the observed state. */
+/**
+ * Adds an EKS access entry to the observed state. Access entries are read later than the other AWS resources, and only
+ * if a decision needs them.
+ */
 export const addAccessEntry = (observed: Observed, read: ObservedAccessEntry): Observed => ({
   ...observed,
   accessEntries: [...(observed.accessEntries ?? []).filter(({ principal }) => principal !== read.principal), read],

@@ -133,10 +133,10 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
   // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then
-  // does not find the role, its answers are inconsistent.
+  // does not find the role, IAM contradicts itself, and the controller tries again.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
   // IAM answers "not found" also if a policy ARN in the spec does not exist: it has no separate error code for this
-  // case.
+  // case. So such an answer counts as a refusal of the spec.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
 }

@@ -223,7 +223,7 @@ function changedField(
 /**
  * Returns the region, EKS cluster and identity with which an object is deleted: those in status. A user may have
  * corrected the identity in the control plane or in spec.eksCluster. So the identity comes from there if that still
- * names the same region and EKS cluster as status.
+ * names the same region and EKS cluster as status. If status is empty, all values come from there.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,

@@ -163,9 +163,10 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * Returns a function that names the Fargate profile of this object if the profile certainly uses another role than the
- * given one. EKS cannot change the role of a profile, so the role in status is correct as long as status has the ARN of
- * the profile. The status of an object in another namespace is not used, because another team writes it.
+ * Returns a function that tells whether the Fargate profile of this object certainly uses another role than a given
+ * role, and then returns the name of the profile. EKS cannot change the role of a profile, so the role in status is
+ * correct as long as status has the ARN of the profile. The status of an object in another namespace is not used,
+ * because another team writes it.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;

@@ -105,8 +105,8 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
 }
 
 /**
- * Returns a preparation that waits for the object's place at the head of its EKS cluster's queue, because EKS creates
- * or deletes one profile of a cluster at a time.
+ * Returns a preparation for the creation or deletion of a Fargate profile: it stops the reconcile unless the object is
+ * first in the queue of its EKS cluster. EKS creates or deletes one profile of a cluster at a time.
  */
 export function takeTurn({
   clusterQueue,

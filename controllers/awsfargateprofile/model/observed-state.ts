@@ -46,7 +46,7 @@ export interface ObservedAccessEntry {
    * permission.
    */
   readonly refusal?: string;
-  /** Whether AWS has refused to read the entry. If this is absent, a `refusal` is about a change of the entry. */
+  /** Whether AWS has refused to read the entry in this reconcile, so that an event reports the refusal. */
   readonly isUnreadable?: true;
   /**
    * A live Fargate profile, as text for a condition, that uses the role although the access entry is older than the

@@ -125,7 +125,7 @@ const replaceObject = 'another AWSFargateProfile, move the pods to its profile, 
  * spec that would help.
  */
 export const REPLACE_OBJECT = `Create ${replaceObject}`;
-/** The same text as `REPLACE_OBJECT`, as a further sentence after another action for the user. */
+/** The text of `REPLACE_OBJECT` as a further sentence, for a message that already names another action for the user. */
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
