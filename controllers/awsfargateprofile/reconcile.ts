@@ -22,7 +22,8 @@ import { listSiblings } from '../shared/siblings.ts';
 import { AccessEntryReader } from './aws/access-entries.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
-import { controlPlanesToCompare, readInputs } from './goal/inputs.ts';
+import { readInputs } from './goal/inputs.ts';
+import { learnAccounts } from './goal/learn-accounts.ts';
 import { metadataPatch } from './goal/metadata.ts';
 import { newChecks } from './guards/checks.ts';
 import { unobservedProfiles } from './guards/cluster-queue.ts';
@@ -38,8 +39,9 @@ import { AwsReconciler } from './reconcile-aws.ts';
 import { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
-import { RESUMED_DELETION, abandonedEvents, warningFor } from './status/events.ts';
+import { abandonedEvents, warningFor } from './status/events.ts';
 import { CONFLICT, DONE, PassFinisher, backOff } from './status/finish.ts';
+import { resumeDeletion } from './status/resume-deletion.ts';
 import { reportUndecodable } from './status/undecodable.ts';
 
 export interface ReconcilerOptions {
@@ -128,20 +130,12 @@ export class Reconciler {
     if (lookup.kind === 'unknown') return backOff('the object cannot be read yet');
     if (lookup.kind === 'absent') return this.forget(key);
     if (E.isLeft(lookup.decoded)) return reportUndecodable(this.options, lookup.object, lookup.decoded.left, context);
-    await this.learnAccounts(lookup.decoded.right, context);
+    await learnAccounts(lookup.decoded.right, this.options, context);
     const inputs = readInputs(lookup.decoded.right, this.options);
     const goal = goalFor(inputs, retryStore.clusterGoneFor(inputs));
     const patch = goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal);
     const object = await profileWriter.patchMetadata(inputs.object, patch, context.signal);
     return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
-  }
-
-  /** Learns the AWS accounts of the control planes that the object joins only if they have the same account. */
-  private async learnAccounts(object: AWSFargateProfile, context: ReconcileContext): Promise<void> {
-    const { accounts } = this.options;
-    if (accounts === undefined) return;
-    const controlPlanes = controlPlanesToCompare(object, this.options);
-    await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
   }
 
   private async follow(inputs: ReconcileInputs, goal: Goal, context: ReconcileContext): Promise<Requeue> {
@@ -174,18 +168,11 @@ export class Reconciler {
     return goal.kind === 'release' ? this.finisher.release(now.object, context) : this.follow(now, goal, context);
   }
 
-  /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */
   private async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
-    const { live, profileWriter, recordEvent } = this.options;
-    const { signal } = context;
-    const because = await live.findBlocker(object, signal);
-    if (because !== undefined) {
-      return this.finisher.finish({ object, end: { kind: 'quit', because, until: 'later' } }, context);
-    }
-    context.logger.info('Resuming a deletion that clusterctl move has interrupted');
-    await profileWriter.delete(object, signal);
-    recordEvent(object, RESUMED_DELETION);
-    return DONE;
+    const because = await resumeDeletion(this.options, object, context);
+    return because === undefined
+      ? DONE
+      : this.finisher.finish({ object, end: { kind: 'quit', because, until: 'later' } }, context);
   }
 
   private forget(key: ObjectKey): Requeue {

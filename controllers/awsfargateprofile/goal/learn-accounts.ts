@@ -1,0 +1,20 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { ReconcileContext } from '../../../pkg/runtime/types.ts';
+import type { ControlPlaneAccounts } from '../../shared/control-plane-accounts.ts';
+import type { InputCaches } from './inputs.ts';
+import { controlPlanesToCompare } from './inputs.ts';
+
+/**
+ * Asks AWS STS for the accounts of the control planes whose EKS cluster has the name and region in spec.eksCluster. An
+ * object belongs to the teardown of such a control plane only if both have the same account.
+ */
+export async function learnAccounts(
+  object: AWSFargateProfile,
+  options: Omit<InputCaches, 'accounts'> & { readonly accounts?: ControlPlaneAccounts },
+  context: ReconcileContext,
+): Promise<void> {
+  const { accounts } = options;
+  if (accounts === undefined) return;
+  const controlPlanes = controlPlanesToCompare(object, options);
+  await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
+}
