@@ -5,7 +5,7 @@ import { DeletionChecker, findDeletionErrors } from './deletion-checker.ts';
 
 const at = (status: string): ProfileStatuses => new Map(status === 'gone' ? [] : [['p', status]]);
 const AHEAD =
-  'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "q" is being deleted. The controller waits, and then continues with this profile on its own.';
+  'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "q" is being deleted. The controller waits, and then continues with the profile of this object on its own.';
 
 /**
  * Returns an AWSFargateProfile of generation 2 that is being deleted. Its conditions have the statuses that fit a

@@ -42,7 +42,7 @@ describe('takeTurn', () => {
     testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being created', false);
     const verdict = await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()));
     expect(verdict?.kind === 'stop' && messageOf(verdict.reason)).to.equal(
-      'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with this profile on its own.',
+      'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with the profile of this object on its own.',
     );
   });
 

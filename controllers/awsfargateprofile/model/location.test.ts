@@ -108,7 +108,7 @@ describe('The goal of an object that a move left without status', () => {
   ] satisfies readonly (readonly [string, Partial<ReconcileInputs>, string])[])
     it(`tells the user the recorded location and that ${what} is missing`, () => {
       expect(messageFor({ object: deleted, ...given })).to.include(
-        `The Fargate profile of this object is in 111122223333/eu-west-1/team-a_prod-control-plane (account/region/EKS cluster), but the controller does not know which credentials to use: ${missing}. `,
+        `This object is being deleted, and its Fargate profile is in 111122223333/eu-west-1/team-a_prod-control-plane (account/region/EKS cluster). The controller does not know with which AWS credentials to delete the profile, because ${missing}. `,
       );
     });
 });

@@ -61,7 +61,7 @@ export const AWS_REASONS = {
         `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
           isOfObject
             ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
-            : 'set spec.region of the control plane to another region'
+            : 'correct spec.region of the control plane, if it names the wrong region'
         }`,
         CONTINUES,
         abandonment,

@@ -1,4 +1,10 @@
-import { DELETE_FOR_MOVE_ANNOTATION, GROUP, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  FINALIZER,
+  GROUP,
+  PLURAL,
+  PROVISIONED_IN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { ApiRejection } from '../../shared/api-rejections.ts';
 import { describeApiRejection } from '../../shared/api-rejections.ts';
@@ -38,7 +44,7 @@ export const KUBERNETES_REASONS = {
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: () =>
-      `If this lasts for more than five minutes, install the CRD of this kind, or allow the manager to read it. ${RETRIES}`,
+      `If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
@@ -100,7 +106,7 @@ export const KUBERNETES_REASONS = {
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
     remedy: () =>
-      'Set spec.deletionPolicy to Delete: then the controller deletes the profile. Or delete the profile in AWS. Or remove the finalizer from metadata.finalizers of this object: then the controller forgets the profile, and you must delete the profile and its role in AWS. Until then the deletion of the cluster waits',
+      `Set spec.deletionPolicy of this object to Delete: then the controller deletes the profile and its role. Or delete the profile yourself in AWS. Or delete this object, and then remove ${FINALIZER} from its metadata.finalizers: then you must delete the profile and its role in AWS. Until then the deletion of the cluster waits`,
   }),
   /**
    * `keeper` is the action of the manager against the CRD of another provider. It is set if the manager has the flag
@@ -198,8 +204,8 @@ export const KUBERNETES_REASONS = {
     poll: pollRarely,
     describe: ({ missing, provisionedIn }) =>
       provisionedIn === undefined
-        ? `the controller does not know in which account and region the Fargate profile of this object is: the status does not say it, and ${missing}`
-        : `the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster), but the controller does not know which credentials to use: ${missing}`,
+        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile is: the status does not name them, and ${missing}`
+        : `this object is being deleted, and its Fargate profile is in ${provisionedIn} (account/region/EKS cluster). The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
     remedy: ({ cure = 'Restore the Cluster and its control plane', abandonment }) =>
       [
         cure,

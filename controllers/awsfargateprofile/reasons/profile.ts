@@ -87,7 +87,7 @@ export const PROFILE_REASONS = {
           ? evade
           : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
       return adoption === undefined
-        ? `${evade}. If that Fargate profile is deleted in AWS, this controller creates its own`
+        ? `${evade}. If the existing profile is deleted in AWS, this controller creates a profile with this name`
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
     },
   }),
@@ -114,7 +114,7 @@ export const PROFILE_REASONS = {
     poll: (_waited, { isUnverified }) => (isUnverified ? 5 * SECOND : 30 * SECOND),
     describe: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,
-    remedy: () => 'The controller waits, and then continues with this profile on its own',
+    remedy: () => 'The controller waits, and then continues with the profile of this object on its own',
   }),
   /** `remaining` is the time for which the controller still sends EKS no change of this cluster. */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({

@@ -342,7 +342,7 @@ describe('messageOf', () => {
         newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', ...(adoption && { adoption }) }),
       );
     expect(tell()).to.match(
-      / another name\. If that Fargate profile is deleted in AWS, this controller creates its own\.$/,
+      / another name\. If the existing profile is deleted in AWS, this controller creates a profile with this name\.$/,
     );
     expect(tell('Owned')).to.match(/ Or set spec\.adoptionPolicy to Owned: then this controller adopts the profile\.$/);
   });

@@ -58,7 +58,7 @@ export const ROLE_REASONS = {
     describe: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
     remedy: ({ isProvisioned = false }) =>
-      `${isProvisioned ? REPLACE_OBJECT : 'To use this role as it is, set spec.roleARN to its ARN. Or set spec.roleName to another name'}. If that role is deleted, this controller creates a role with this name`,
+      `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. If the existing role is deleted in IAM, the controller creates a role with this name`,
   }),
   /**
    * `other` is set if IAM has another role of this name than spec.roleARN names. It has the ARN in IAM and the ARN
@@ -129,12 +129,14 @@ export const ROLE_REASONS = {
     poll: pollForUserAction,
     describe: ({ name, id, refusal }) =>
       `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry in the EKS cluster does not belong to this role, so new pods of this Fargate profile cannot join the cluster` +
-      (refusal === undefined ? '' : `. The controller may not make the entry anew. AWS says: ${refusal}`),
+      (refusal === undefined
+        ? ''
+        : `. AWS does not allow the controller to create the entry again. AWS says: ${refusal}`),
     remedy: ({ arn, id, cluster, refusal }) =>
       `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
       (refusal === undefined
         ? ''
-        : '. Or allow the request that AWS refuses: then the controller makes the entry anew'),
+        : '. Or allow the request that AWS refuses: then the controller creates the entry again'),
   }),
   /** `detail` says why the controller cannot continue now. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({

@@ -97,7 +97,7 @@ describe('ownership of Fargate profiles and roles', () => {
   });
 
   describe('a Fargate profile of the wanted name with another owner', () => {
-    const FREE = 'If that Fargate profile is deleted in AWS, this controller creates its own';
+    const FREE = 'If the existing profile is deleted in AWS, this controller creates a profile with this name';
     const adoptable = (policy: string): string =>
       `Or set spec.adoptionPolicy to ${policy}: then this controller adopts the profile`;
     const cases: readonly {
@@ -212,8 +212,9 @@ describe('ownership of Fargate profiles and roles', () => {
         await applyProfile(name);
         expect(await stalledMessage(name, 'RoleNotOwned')).to.equal(
           `IAM role "${roleName}" belongs to ${words}. This controller does not change or delete it. ` +
-            'To use this role as it is, set spec.roleARN to its ARN. Or set spec.roleName to another name. ' +
-            'If that role is deleted, this controller creates a role with this name.',
+            'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' +
+            'To let the controller create a role with another name, set spec.roleName. ' +
+            'If the existing role is deleted in IAM, the controller creates a role with this name.',
         );
         await world.condition(name, 'IAMFargateRolesReady', { status: 'False', reason: 'RoleNotOwned' });
         await remove(name);

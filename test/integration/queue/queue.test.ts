@@ -147,7 +147,7 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       eventually(async () => {
         const object = (await world.profile(name)) ?? expect.fail('the object does not exist');
         expect(messageOf(object, 'Ready')).to.equal(
-          `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${who}. The controller waits, and then continues with this profile on its own.`,
+          `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${who}. The controller waits, and then continues with the profile of this object on its own.`,
         );
         return object;
       });
