@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Licences under which an Apache-2.0 work may contain the code if it includes the notice; no other condition applies.
+ * Licences of packages whose code an Apache-2.0 work may contain if the work includes the licence notice. These
+ * licences have no other condition.
  */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   '0BSD',

@@ -29,7 +29,9 @@ process.stdout.on('error', () => {
   stop.abort();
 });
 
-/** Exits as soon as stdout is flushed, although the demo may still be running. */
+/**
+ * Exits as soon as stdout is flushed, because `process.exit` alone could lose output. The demo may still be running.
+ */
 function exitWhenFlushed(exitCode: number): void {
   process.stdout.write('', () => process.exit(exitCode));
 }

@@ -133,7 +133,10 @@ describe('the image of the manager', function () {
     });
     after(() => (isStarted ? world.stop() : undefined));
 
-    /** Writes the files that a kubelet mounts into a pod: the token of its service account. */
+    /**
+     * Writes the service account files that a kubelet mounts into a pod: the token, the CA certificate and the
+     * namespace.
+     */
     async function mountServiceAccount(root: string): Promise<void> {
       const { token } = world.controlPlane.user(MANAGER_ACCOUNT);
       mkdirSync(join(root, SERVICE_ACCOUNT), { recursive: true });
@@ -154,7 +157,10 @@ describe('the image of the manager', function () {
       'AWS_REGION=us-east-1',
     ];
 
-    /** The arguments in the manifest of the Deployment. Ports that other tests may use are replaced. */
+    /**
+     * Returns the arguments in the manifest of the Deployment, with free ports, because other tests may use the
+     * original ports.
+     */
     async function argumentsOfDeployment(): Promise<readonly string[]> {
       const text = renderKustomization(world.controlPlane.kubectlPath, join(ROOT, 'config/default'));
       const [container] = parseAllDocuments(text)

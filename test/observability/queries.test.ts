@@ -130,7 +130,7 @@ describe('the alerts', () => {
   });
 
   it('lead to every reason by docs/runbooks.md', () => {
-    // test/docs/links.test.ts checks that the sections exist.
+    // This test checks only that the links are there. test/docs/links.test.ts checks that the linked sections exist.
     for (const reason of Object.keys(REASONS))
       expect(runbooks).to.include(`[\`${reason}\`](conditions.md#${reason.toLowerCase()})`);
   });

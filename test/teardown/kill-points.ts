@@ -1,10 +1,11 @@
 import type { CallRecord } from '../aws/call-log.ts';
 
 /**
- * When the test kills the manager during a teardown. The AWS calls are counted from the deletion of the Cluster.
- * - lost `answer`, of `call`: after the n-th AWS call took effect; the manager never gets the answer;
- * - lost `answer`, of `change`: the same, but only the AWS calls that change AWS are counted;
- * - lost `request`, of `change`: before the n-th AWS call that changes AWS; this AWS call never reaches AWS.
+ * The moment at which the test kills the manager during a teardown. The AWS calls are counted from the deletion of the
+ * Cluster.
+ * - `lost` is `answer` and `of` is `call`: the n-th AWS call took effect, and the manager never gets the answer;
+ * - `lost` is `answer` and `of` is `change`: the same for the n-th AWS call that changes AWS;
+ * - `lost` is `request` and `of` is `change`: the n-th AWS call that changes AWS never reaches AWS.
  */
 export interface KillPoint {
   readonly lost: 'answer' | 'request';

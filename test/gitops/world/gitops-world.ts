@@ -10,7 +10,10 @@ import type { World } from '../../world/world.ts';
 import { startWorld } from '../../world/world.ts';
 import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from './sample.ts';
 
-/** A duration in milliseconds that is longer than any test. */
+/**
+ * The duration of creations and deletions in the emulated EKS, in milliseconds, while a test holds them. No test takes
+ * so long.
+ */
 const ENDLESS_MS = 3_600_000;
 const TIMEOUT_MS = 60_000;
 

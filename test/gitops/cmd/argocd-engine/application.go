@@ -108,7 +108,7 @@ func (a *application) stepLocked() (operation, error) {
 	return operation{a.phase, a.message, results}, nil
 }
 
-// state compares the folder with the live objects, without a change.
+// state compares the folder with the live objects, and changes neither.
 func (a *application) state() ([]objectState, error) {
 	compared, diffs, err := a.compare()
 	if err != nil {
