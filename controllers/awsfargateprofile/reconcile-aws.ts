@@ -47,7 +47,7 @@ export interface AwsReconcilerOptions extends StepServices {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add'>;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
+  /** Prevents that two reconciles decide about the same IAM role at the same time; the key is account and role name. */
   readonly roles: LockQueue;
   readonly mutationTimeLeft: () => Ms;
   readonly retryStore: RetryStore;
@@ -58,8 +58,13 @@ export interface AwsReconcilerOptions extends StepServices {
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
 /**
- * The part of a pass that reads and changes AWS: control plane finalizer → session → desired state → observed state →
- * location → steps → finish.
+ * The part of a reconcile that reads and changes AWS, in this order:
+ * 1. add the finalizer to the control plane, so that the control plane stays until its Fargate profiles are deleted;
+ * 2. get AWS credentials and their account;
+ * 3. compute the desired state and read the observed state;
+ * 4. record account, region and EKS cluster in an annotation of the object;
+ * 5. change AWS step by step until observed and desired state agree;
+ * 6. write the status, and decide when to reconcile again.
  */
 export class AwsReconciler {
   private readonly options: AwsReconcilerOptions;
@@ -106,8 +111,8 @@ export class AwsReconciler {
     const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
-    // The lock of the role is held until the object's finalizer is removed: until then other passes count the object as
-    // a user of the role.
+    // This reconcile holds the lock of the IAM role until the finalizer of the object is removed. Until then,
+    // reconciles of other objects count this object as a user of the role.
     const pass = roles.tryRun(keyText(keyOf(object)), roleKeys, async () => {
       const profile = await this.compareProfile(object, goal.target, session.right, desired.right);
       if (profile === 'unchanged') return finisher.finishUnchanged(object);
@@ -121,15 +126,16 @@ export class AwsReconciler {
       this.recordComparison(object, desired.right, result);
       return next;
     });
-    // If another pass has the lock of a role, this pass ends: waiting would occupy a worker, and many profiles may
-    // share one role.
+    // If the reconcile of another object holds the lock of an IAM role, this reconcile ends and runs again later.
+    // Waiting would occupy a worker, and many profiles may share one role.
     return pass ?? end({ kind: 'quit', because: 'another profile decides about the same role', until: 'later' });
   }
 
   /**
-   * Compares the profile with what the last pass found, if that pass compared the role too and changed nothing. If the
-   * profile is unchanged, this pass ends, and the next pass reads the role again. Returns the end of the pass if AWS
-   * does not answer, and `changed` if this pass has to read everything.
+   * Compares only the Fargate profile with AWS, and not the IAM role, if the last reconcile compared both and changed
+   * nothing. If the profile is as the last reconcile found it, this reconcile ends, and the next one reads the role
+   * too. Returns the end of the reconcile if AWS does not answer, and `changed` if this reconcile has to read
+   * everything.
    */
   private async compareProfile(
     object: AWSFargateProfile,
@@ -146,7 +152,7 @@ export class AwsReconciler {
     return 'unchanged';
   }
 
-  /** Remembers the comparison of a pass that found AWS as desired and wrote nothing. */
+  /** Remembers the Fargate profile of a reconcile that found AWS as desired and wrote nothing. */
   private recordComparison(object: AWSFargateProfile, asked: Desired, { end, observed, steps = [] }: PassResult): void {
     const { profiles, comparisons } = this.options;
     const isInOrder = asked.wanted !== undefined && end.kind === 'settled' && end.notice === undefined;
@@ -199,8 +205,8 @@ export class AwsReconciler {
   }
 
   /**
-   * Reads the profiles and the roles from AWS at the same time. The queue of profile changes of the EKS cluster gets
-   * the status of the profiles as soon as EKS has answered.
+   * Reads the Fargate profiles and the IAM roles from AWS at the same time. As soon as EKS has answered, the queue of
+   * the EKS cluster gets the status of the profiles, so that the next object in the queue does not wait for IAM.
    */
   private async observe(
     object: AWSFargateProfile,
@@ -231,7 +237,7 @@ export class AwsReconciler {
     updateQueueFromObservation(clusterQueue, { queue, id: keyText(keyOf(object)) }, observed);
   }
 
-  /** If a step throws, the mutations that were sent before the error are still reported as events. */
+  /** Runs the steps. If one throws, Kubernetes Events still report the changes in AWS before the error. */
   private async runSteps(pass: PassState, context: ReconcileContext): Promise<PassResult> {
     const steps: Step[] = [];
     try {
@@ -245,9 +251,9 @@ export class AwsReconciler {
 }
 
 /**
- * Whether the controller may remove the finalizer of a deleted object without an answer from AWS. Two conditions hold:
- * the controller has created nothing in AWS for the object, and only a user can make the credentials, the region or the
- * endpoints usable. In an outage of AWS the object waits, because AWS can be asked again soon.
+ * Whether the controller may remove the finalizer of a deleted object without an answer from AWS. This is allowed under
+ * two conditions: the controller has created nothing in AWS for the object, and only a user can make the credentials,
+ * the region or the endpoints usable. In an outage of AWS the object waits, because AWS answers again without a user.
  */
 const canReleaseUnasked = (
   object: AWSFargateProfile,
@@ -260,7 +266,7 @@ const canReleaseUnasked = (
   natureOf(end.reason) === 'human' &&
   (partOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
 
-/** The names, in lower case, of all roles that the pass may read or change, whichever profile name applies. */
+/** The names, in lower case, of all IAM roles that the reconcile may read or change. */
 function rolesToLock({ names, nameInStatus }: Desired): readonly string[] {
   const otherwise = nameInStatus?.otherwise;
   const others = otherwise !== undefined && E.isRight(otherwise) ? otherwise.right.names.roles : [];

@@ -57,15 +57,15 @@ export interface ReconcilerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** The AWS region of the manager; `undefined` if it is not known. */
+  /** The AWS region in which the manager runs; `undefined` if the manager does not know it. */
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
-  /** Prevents that two passes decide about the same role at the same time; the key is account and role name. */
+  /** Prevents that two reconciles decide about the same IAM role at the same time; the key is account and role name. */
   readonly roles: LockQueue;
   readonly retryStore: RetryStore;
-  /** Whether the object is the first of its cluster that has to change something in EKS. */
+  /** Whether the AWSFargateProfile is the first of its EKS cluster that has to change something in EKS. */
   readonly isClusterHead: (key: ObjectKey) => boolean;
   readonly leadership: Leadership;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
@@ -74,8 +74,9 @@ export interface ReconcilerOptions {
 }
 
 /**
- * Reconciles one AWSFargateProfile. A pass reads the object and its inputs from the caches, sets the goal, writes the
- * metadata that the goal needs, and then does what the goal asks for.
+ * Reconciles AWSFargateProfiles, one with each call. A reconcile reads the object, its Cluster and its control plane
+ * from the caches. From these it decides on the goal, for example to create the Fargate profile or to wait for the
+ * Cluster. Then it writes the finalizer and the annotations that this goal needs, and works towards the goal.
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
@@ -104,8 +105,8 @@ export class Reconciler {
   }
 
   /**
-   * Runs one pass. If the API server rejects a request, the rejection is reported on the object. Other errors are
-   * thrown.
+   * Reconciles the AWSFargateProfile with this key, and returns when to reconcile it again. If the API server rejects a
+   * request, this method reports the rejection in the conditions of the object. It throws other errors.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;
@@ -158,8 +159,9 @@ export class Reconciler {
   }
 
   /**
-   * Decides again with the live Cluster and control plane before the finalizer is removed. If the caches were outdated
-   * and the object disappeared too early, no object would name the profile that blocks the deletion of its EKS cluster.
+   * Removes the finalizer of a deleted AWSFargateProfile, if the Cluster and the control plane in the API server allow
+   * this too. With outdated caches the object could disappear too early: then a Fargate profile would block the
+   * deletion of the EKS cluster, and no object would name this profile.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
