@@ -347,14 +347,8 @@ export class Store implements StoreReader {
   }
 }
 
-function hasSameContent(stored: KubeObject, object: KubeObject): boolean {
-  try {
-    return jsonEqual(stored, withoutManagedFields(object));
-  } catch {
-    // If the comparison fails with an error, the listed object counts as changed and is stored again.
-    return false;
-  }
-}
+const hasSameContent = (stored: KubeObject, object: KubeObject): boolean =>
+  jsonEqual(stored, withoutManagedFields(object));
 
 function withoutManagedFields(object: KubeObject): KubeObject {
   if (!('managedFields' in object.metadata)) return object;
