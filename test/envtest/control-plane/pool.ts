@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
 import type { ApiClient } from '../clients/api.ts';
+import { waitForAccessCaches } from './access-caches.ts';
 import { startControlPlane, startControllerManager, type ControlPlane } from './controlplane.ts';
 import type { User } from './credentials.ts';
 import { readAllKeys, writeKeys, type EtcdContents } from './etcd.ts';
@@ -16,9 +17,11 @@ const MAX_IDLE = 1;
 const RESET_MS = 20_000;
 /**
  * The etcd keys of webhook configurations and of RBAC roles and role bindings. The API server reads these objects from
- * internal caches, and tests cannot see whether such a cache is up to date.
+ * internal caches, and `waitForAccessCaches` waits until such a cache is up to date.
  */
-const READ_FROM_CACHES = /^\/registry\/(validating|mutating|clusterrole|role)/;
+const READ_FROM_CACHES = /^\/registry\/(validatingwebhook|mutatingwebhook|clusterrole|role)/;
+/** The etcd keys of admission policies. The API server reads them from caches too, and no test uses such a policy. */
+const ADMISSION_POLICIES = /^\/registry\/(validating|mutating)admissionpolic/;
 
 /** The user name of the service account that `config/rbac` gives to the manager. */
 export const MANAGER_ACCOUNT = 'system:serviceaccount:capaf-system:capaf-manager';
@@ -67,8 +70,8 @@ const idle: Pooled[] = [];
  * Takes a control plane from the pool of this test process, or starts a control plane if the pool is empty. Only one
  * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
  * started, restores all keys of etcd, and returns the control plane to the pool. `stop()` throws an error with a list
- * of the differences if etcd or the API server then differs from the inventory of the set-up. If the test file has
- * stopped the API server, or has changed webhooks or RBAC objects, `stop()` stops the control plane instead.
+ * of the differences if etcd or the API server then differs from the inventory of the set-up. If the API server does not
+ * run, or the test file has changed an admission policy, `stop()` stops the control plane instead.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
@@ -148,7 +151,7 @@ function use(pooled: Pooled, dir: string): ControlPlane {
   const { controlPlane } = pooled;
   const processes: ServerProcess[] = [];
   const api = controlPlane.api.withToken(controlPlane.token);
-  let wasStopped = false;
+  let isStopped = false;
   let returned: Promise<void> | undefined;
   const run: ControlPlane['run'] = async (options) => {
     const process_ = await controlPlane.run({ logDirectory: dir, ...options });
@@ -162,19 +165,19 @@ function use(pooled: Pooled, dir: string): ControlPlane {
     run,
     startControllerManager: () => startControllerManager(run, controlPlane.kubeconfigPath),
     stopApiServer: (signal) => {
-      wasStopped = true;
+      isStopped = true;
       return controlPlane.stopApiServer(signal);
     },
-    compactHistory: () => {
-      wasStopped = true;
-      return controlPlane.compactHistory();
+    startApiServer: async () => {
+      await controlPlane.startApiServer();
+      isStopped = false;
     },
     stop: () => {
       returned ??= (async () => {
         api.close();
         await Promise.all(processes.map((each) => each.stop('SIGKILL')));
         await rm(dir, { recursive: true, force: true });
-        if (wasStopped) await controlPlane.stop();
+        if (isStopped) await controlPlane.stop();
         else await giveBack(pooled);
       })();
       return returned;
@@ -186,7 +189,7 @@ async function giveBack(pooled: Pooled): Promise<void> {
   const { controlPlane, inventory, fresh } = pooled;
   try {
     const changed = [...changesTo(inventory.contents, await readAllKeys(controlPlane.etcdUrl)).keys()];
-    if (idle.length === MAX_IDLE || changed.some((key) => READ_FROM_CACHES.test(key))) {
+    if (idle.length === MAX_IDLE || changed.some((key) => ADMISSION_POLICIES.test(key))) {
       await controlPlane.stop();
       return;
     }
@@ -219,7 +222,9 @@ export async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> 
  * Restores the keys of etcd to those of an inventory, and waits until the API server serves what the inventory lists.
  */
 async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<void> {
-  await writeKeys(etcdUrl, changesTo(inventory.contents, await readAllKeys(etcdUrl)));
+  const changes = changesTo(inventory.contents, await readAllKeys(etcdUrl));
+  await writeKeys(etcdUrl, changes);
+  if ([...changes.keys()].some((key) => READ_FROM_CACHES.test(key))) await waitForAccessCaches(api);
   await expectInventory({ etcdUrl, api }, inventory);
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { waitForAccessCaches } from '../../envtest/control-plane/access-caches.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane, expectInventory, inventoryOf } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS, fargateProfile } from '../../world/world.ts';
@@ -7,6 +8,9 @@ import { pathOf } from '../../world/objects.ts';
 const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team/awsfargateprofiles';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
+const PHASES = ['mutating', 'validating'] as const;
 
 /**
  * Creates an object of each kind that tests create, and also changes an object that the API server has created itself:
@@ -22,6 +26,42 @@ async function leaveObjects({ api }: ControlPlane): Promise<void> {
   await api.post('/api/v1/namespaces/team/events', { metadata, involvedObject: { namespace: 'team' } });
   await api.post('/apis/coordination.k8s.io/v1/namespaces/team/leases', { metadata });
   await api.patch('/api/v1/namespaces/default', { metadata: { labels: { left: 'over' } } });
+}
+
+/** Creates a ClusterRole and a binding that allow the user to list pods. */
+async function grantPods({ api }: ControlPlane, name: string): Promise<void> {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }];
+  await api.post(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+  await api.post(`${RBAC}/clusterrolebindings`, { metadata: { name }, roleRef, subjects });
+}
+
+async function mayListPods({ api }: ControlPlane, user: string): Promise<boolean> {
+  const { status } = await api.post<{ readonly status: { readonly allowed: boolean } }>(
+    '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    { spec: { user, resourceAttributes: { verb: 'list', resource: 'pods' } } },
+  );
+  return status.allowed;
+}
+
+/** Creates a webhook for all Secrets whose URL has no server, so that the API server refuses each new Secret. */
+async function refuseSecrets({ api }: ControlPlane, phase: (typeof PHASES)[number], name: string): Promise<void> {
+  const webhook = {
+    name: 'left.example.org',
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'], operations: ['CREATE'] }],
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  };
+  await api.post(`${WEBHOOKS}/${phase}webhookconfigurations`, { metadata: { name }, webhooks: [webhook] });
+}
+
+/** Creates a Secret with dry-run, so that it is not stored. Returns the status of the response. */
+async function createSecret({ api }: ControlPlane): Promise<number> {
+  const options = { query: { dryRun: 'All' }, body: { metadata: { name: 'secret' } } };
+  return (await api.request('POST', '/api/v1/namespaces/default/secrets', options)).status;
 }
 
 describe('the pool of control planes', function () {
@@ -71,13 +111,23 @@ describe('the pool of control planes', function () {
     await controlPlane.api.post(pathOf('', 'default'), fargateProfile('web'));
   });
 
-  it('does not reuse a control plane with changed RBAC objects, which the API server caches', async () => {
-    const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
-    await controlPlane.api.post(path, { metadata: { name: 'left' }, rules: [] });
-    expect(await stopAndAcquire()).to.deep.equal({ isSame: false });
+  it('reuses a control plane with changed RBAC objects and webhooks when the API server has forgotten them', async () => {
+    await grantPods(controlPlane, 'left');
+    for (const phase of PHASES) await refuseSecrets(controlPlane, phase, 'left');
+    await waitForAccessCaches(controlPlane.api);
+    expect(await mayListPods(controlPlane, 'left')).to.equal(true);
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
+    expect(await mayListPods(controlPlane, 'left')).to.equal(false);
+    expect(await createSecret(controlPlane)).to.equal(201);
   });
 
-  it('does not reuse a control plane whose API server was stopped', async () => {
+  it('reuses a control plane whose API server was restarted', async () => {
+    await controlPlane.stopApiServer('SIGKILL');
+    await controlPlane.startApiServer();
+    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
+  });
+
+  it('does not reuse a control plane whose API server does not run', async () => {
     await controlPlane.stopApiServer('SIGKILL');
     expect(await stopAndAcquire()).to.deep.equal({ isSame: false });
   });

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { eventually } from '../../support/eventually.ts';
+import { ApiError, type ApiClient } from '../clients/api.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
+const NAMESPACE = 'default';
+/** The group of the kinds that the probes of this module name. The API server serves no kind of this group. */
+const GROUP = 'probe.example.org';
+/** A URL without a server, so that the API server cannot call the webhook. */
+const UNREACHABLE = 'https://127.0.0.1:1/';
+const TIMEOUT_MS = 20_000;
+
+interface ProbeObject {
+  readonly metadata: { readonly name: string };
+  readonly [field: string]: unknown;
+}
+
+interface Probe {
+  /** The objects of the probe, each after the path of its collection. */
+  readonly objects: readonly (readonly [path: string, object: ProbeObject])[];
+  /** Whether the API server acts by the objects of the probe. */
+  readonly isEffective: (api: AccessApi) => Promise<boolean>;
+}
+
+/** The part of ApiClient that this module uses. */
+export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
+
+/**
+ * Waits until the API server acts by all RBAC objects and webhook configurations that were written to etcd before this
+ * call. The API server reads them from caches: one per kind, which gets the changes of its kind in their order. So this
+ * function creates one more object of each kind, and waits until the API server acts by it. Then it deletes these
+ * objects, and waits until the API server no longer acts by them.
+ */
+export async function waitForAccessCaches(api: AccessApi): Promise<void> {
+  // The names are new each time, because a cache could still have an object of an earlier call.
+  const id = randomUUID();
+  const probes = [clusterRoleProbe(id), roleProbe(id), webhookProbe('mutating', id), webhookProbe('validating', id)];
+  await Promise.all(probes.map((probe) => runProbe(api, probe)));
+}
+
+async function runProbe(api: AccessApi, { objects, isEffective }: Probe): Promise<void> {
+  for (const [path, object] of objects) await api.post(path, object);
+  await eventually(() => isEffective(api), { what: `the effect of ${objects[0]?.[0]}`, timeoutMs: TIMEOUT_MS });
+  for (const [path, { metadata }] of objects) await api.delete(`${path}/${metadata.name}`);
+  await eventually(async () => !(await isEffective(api)), {
+    what: `the end of the effect of ${objects[0]?.[0]}`,
+    timeoutMs: TIMEOUT_MS,
+  });
+}
+
+function clusterRoleProbe(id: string): Probe {
+  return {
+    objects: [
+      [`${RBAC}/clusterroles`, roleObject(id)],
+      [`${RBAC}/clusterrolebindings`, bindingObject(id, 'ClusterRole')],
+    ],
+    isEffective: (api) => isGranted(api, id),
+  };
+}
+
+function roleProbe(id: string): Probe {
+  const name = `${id}-in-namespace`;
+  return {
+    objects: [
+      [`${RBAC}/namespaces/${NAMESPACE}/roles`, roleObject(name)],
+      [`${RBAC}/namespaces/${NAMESPACE}/rolebindings`, bindingObject(name, 'Role')],
+    ],
+    isEffective: (api) => isGranted(api, name, NAMESPACE),
+  };
+}
+
+const roleObject = (name: string) => ({
+  metadata: { name },
+  rules: [{ apiGroups: [GROUP], resources: ['probes'], verbs: ['get'] }],
+});
+
+/** A binding of the role to a user with the same name. */
+const bindingObject = (name: string, kind: 'ClusterRole' | 'Role') => ({
+  metadata: { name },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }],
+});
+
+async function isGranted(api: AccessApi, user: string, namespace?: string): Promise<boolean> {
+  const resourceAttributes = { verb: 'get', group: GROUP, resource: 'probes', ...(namespace && { namespace }) };
+  const { status } = await api.post<{ readonly status: { readonly allowed: boolean } }>(
+    '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    { spec: { user, resourceAttributes } },
+  );
+  return status.allowed;
+}
+
+/** A webhook configuration that refuses the ConfigMaps with a label of its own. */
+function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
+  const labels = { [`${GROUP}/${phase}`]: id };
+  const webhook = {
+    name: GROUP,
+    clientConfig: { url: UNREACHABLE },
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }],
+    objectSelector: { matchLabels: labels },
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  };
+  return {
+    objects: [[`${WEBHOOKS}/${phase}webhookconfigurations`, { metadata: { name: id }, webhooks: [webhook] }]],
+    isEffective: (api) => isRefused(api, { name: id, labels }),
+  };
+}
+
+/** Whether a webhook refuses a ConfigMap. The ConfigMap is not stored. */
+async function isRefused(api: AccessApi, metadata: object): Promise<boolean> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+  const response = await api.request('POST', path, { query: { dryRun: 'All' }, body: { metadata } });
+  if (response.status === 201) return false;
+  const error = new ApiError(`POST ${path}`, response);
+  if (error.message.includes(`failed calling webhook "${GROUP}"`)) return true;
+  throw error;
+}
