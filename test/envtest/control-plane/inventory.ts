@@ -2,10 +2,11 @@ import type { ApiClient } from '../clients/api.ts';
 import type { EtcdContents } from './etcd.ts';
 
 /**
- * The etcd keys of the Leases that the API server itself holds. Comparisons ignore them, because the API server renews
- * these Leases continuously.
+ * The etcd keys that the API server writes for itself: its Leases, which it renews continuously, and the key of the
+ * compactor, which the API server writes first after five minutes. Comparisons ignore them. Without the key of the
+ * compactor, the API server panics at its next compaction.
  */
-const OWN_LEASES = /^\/registry\/(leases\/kube-system\/apiserver-|peerserverleases\/)/;
+const OWN_KEYS = /^(\/registry\/(leases\/kube-system\/apiserver-|peerserverleases\/)|compact_rev_key$)/;
 /**
  * The prefix of the etcd keys of APIServices. The API server creates and deletes an APIService for each served version
  * of a CRD, a moment after the CRD is created or deleted.
@@ -14,12 +15,12 @@ const API_SERVICES = '/registry/apiregistration.k8s.io/apiservices/';
 
 /**
  * Compares the etcd keys that were found with the expected keys. Returns a description of each key that is additional,
- * changed or missing. Ignores the Leases that the API server itself holds.
+ * changed or missing. Ignores the keys that the API server writes for itself.
  */
 export function differencesOf(expected: EtcdContents, found: EtcdContents): readonly string[] {
   const keys = [...new Set([...found.keys(), ...expected.keys()])];
   return keys
-    .filter((key) => expected.get(key) !== found.get(key) && !OWN_LEASES.test(key))
+    .filter((key) => expected.get(key) !== found.get(key) && !OWN_KEYS.test(key))
     .map((key) => {
       if (!expected.has(key)) return `${key} is left over`;
       return found.has(key) ? `${key} has changed` : `${key} is missing`;
@@ -35,7 +36,7 @@ export function changesTo(expected: EtcdContents, found: EtcdContents): Readonly
   const extra = [...found.keys()].filter((key) => !expected.has(key) && !key.startsWith(API_SERVICES));
   const changed = [...expected].filter(([key, value]) => found.get(key) !== value);
   const all = [...extra.map((key) => [key, undefined] as const), ...changed];
-  return new Map(all.filter(([key]) => !OWN_LEASES.test(key)));
+  return new Map(all.filter(([key]) => !OWN_KEYS.test(key)));
 }
 
 interface Discovery {
