@@ -98,7 +98,7 @@ async function waitUntilReady(
     await waitUntilUp(servers, `${url}/readyz answering 200`, async () => {
       // kube-apiserver creates the certificate during its start, so reading the certificate fails in the first
       // attempts.
-      api ??= new ApiClient({ url, ca: await readFile(caPath, 'utf8'), token });
+      api ??= new ApiClient({ url, ca: await readCertificate(caPath), token });
       const { status, body } = await api.request('GET', '/readyz');
       if (status !== 200) throw new Error(`the answer is ${status} ${String(body)}`);
       return true;
@@ -106,4 +106,14 @@ async function waitUntilReady(
   } finally {
     api?.close();
   }
+}
+
+/**
+ * Reads a file with a certificate.
+ * @throws if the file is not complete yet. With an empty certificate, Node.js would trust its default CAs instead.
+ */
+export async function readCertificate(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8');
+  if (!text.trimEnd().endsWith('-----END CERTIFICATE-----')) throw new Error(`${path} is not complete`);
+  return text;
 }
