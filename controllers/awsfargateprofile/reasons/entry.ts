@@ -1,10 +1,16 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 
+/** How long EKS took for the latest operations of one kind: longer than `least`, and not longer than `most`. */
+export interface UsualDuration {
+  readonly least: Ms;
+  readonly most: Ms;
+}
+
 /**
  * A function that returns the time until the next reconcile of an object that has already waited for the time `waited`.
- * `usual` is how long EKS took for the last operation of the same kind; undefined if that is not known.
+ * `usual` is how long EKS took for the latest operations of the same kind; undefined if that is not known.
  */
-export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: Ms) => Ms;
+export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: UsualDuration) => Ms;
 
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
@@ -15,20 +21,32 @@ export const MINUTE: Ms = 60 * SECOND;
  */
 export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
 
-const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
+const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
+/** The interval at which the controller asks EKS while EKS has never finished so early. */
+const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
+/** The interval around the usual end, as a share of the usual duration. */
+const PROFILE_POLL_STEP = 1 / 32;
+/** For how many steps after the usual end the interval stays short. */
+const STEPS_AFTER_USUAL_END = 4;
+
 /**
- * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. The delay is
- * an eighth of the time since EKS began, so two minutes have about 35 requests. Around the `usual` duration of such an
- * operation the delays are shorter, because other profiles of the cluster wait for its end.
+ * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. If it is not
+ * known how long EKS takes, the delay is an eighth of the time since EKS began, so two minutes have about 35 requests.
+ *
+ * If the `usual` duration is known, the controller asks at the earliest time at which EKS may have finished, and then at
+ * short intervals, because other profiles of the cluster wait for the end. Before that time the controller asks only
+ * rarely, in case EKS is faster than usual: docs/adr/0010.
  */
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
   if (usual === undefined) return steady;
-  const step = Math.max(usual / 32, SHORTEST_PROFILE_POLL);
-  const [from, to] = [usual - 2 * step, usual + 2 * step];
-  return waited >= to ? steady : Math.min(steady, Math.max(from - waited, step));
+  const { least, most } = usual;
+  const step = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
+  const first = Math.min(most, least + Math.max(step, (most - least) / 4));
+  if (waited < first) return clamp(SHORTEST_PROFILE_POLL, first - waited, Math.max(steady, EARLY_PROFILE_POLL));
+  return waited < most + STEPS_AFTER_USUAL_END * step ? Math.min(steady, step) : steady;
 };
 export const pollEvery =
   (interval: Ms): Poll =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Facts, ReasonName, Reason } from './reasons.ts';
+import type { UsualDuration } from './reasons.ts';
 import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, newReason } from './reasons.ts';
 
 const FACTS: Facts = {
@@ -203,7 +204,7 @@ describe('pollOf', () => {
   /**
    * Returns the times at which the controller asks EKS about a profile whose creation EKS finishes at the time `end`.
    */
-  const looksUntil = (end: number, usual?: number): readonly number[] => {
+  const looksUntil = (end: number, usual?: UsualDuration): readonly number[] => {
     const looks: number[] = [];
     let waited = 0;
     while (waited < end) looks.push((waited += pollOf(reasonNamed('Creating'), waited, usual)));
@@ -218,28 +219,37 @@ describe('pollOf', () => {
     expect(pollOf(reasonNamed('Creating'), 60 * MINUTE)).to.equal(10 * SECOND);
   });
 
-  describe('of a creation, if the duration of the previous one is known', () => {
-    for (const usual of [500, 2 * SECOND, 20 * SECOND, 2 * MINUTE, 6 * MINUTE]) {
-      it(`polls closely around ${usual} ms, with hardly more calls`, () => {
-        const looks = looksUntil(usual, usual);
-        expect(looks.length).to.be.at.most(looksUntil(usual).length + 5);
-        expect(looks.at(-1)).to.be.within(usual, usual * (1 + 1 / 32) + 50);
-        expect(looks.at(-2)).to.be.within(usual * (1 - 2 / 32) - 100, usual);
+  describe('of a creation, if the usual duration is known', () => {
+    const known = (most: number): UsualDuration => ({ least: most * (1 - 1 / 32), most });
+
+    for (const most of [2 * SECOND, 20 * SECOND, 2 * MINUTE, 6 * MINUTE]) {
+      it(`polls at the usual end of ${most} ms, then at short intervals, with fewer calls`, () => {
+        expect(looksUntil(most, known(most)).at(-1)).to.be.closeTo(most, 1);
+        const late = looksUntil(most * 1.1, known(most));
+        expect(late.at(-1)).to.be.within(most * 1.1, most * (1.1 + 1 / 32));
+        expect(late.length).to.be.at.most(looksUntil(most * 1.1).length);
+      });
+
+      it(`narrows down a duration of ${most} ms that is known roughly`, () => {
+        const looks = looksUntil(most * 0.95, { least: most * 0.8, most });
+        expect(looks.at(-1)).to.be.within(most * 0.95, most * 0.95 + most / 32);
       });
     }
 
-    it('notices an earlier end as soon as without that knowledge', () => {
+    it('asks once about a creation that usually takes less than five seconds', () =>
+      expect(looksUntil(4 * SECOND, known(4 * SECOND))).to.have.length(1));
+
+    it('notices an earlier end within five seconds, or as soon as without that knowledge', () => {
       for (let waited = 0; waited < 5 * MINUTE; waited += 77) {
-        expect(pollOf(reasonNamed('Creating'), waited, 6 * MINUTE)).to.be.within(
-          50,
-          pollOf(reasonNamed('Creating'), waited),
-        );
+        const delay = pollOf(reasonNamed('Creating'), waited, known(6 * MINUTE));
+        expect(delay).to.be.within(50, Math.max(5 * SECOND, pollOf(reasonNamed('Creating'), waited)));
       }
     });
 
     it('polls a longer creation at the pace without that knowledge', () => {
       for (const waited of [25 * SECOND, 2 * MINUTE, 60 * MINUTE]) {
-        expect(pollOf(reasonNamed('Creating'), waited, 20 * SECOND)).to.equal(pollOf(reasonNamed('Creating'), waited));
+        const usual = known(20 * SECOND);
+        expect(pollOf(reasonNamed('Creating'), waited, usual)).to.equal(pollOf(reasonNamed('Creating'), waited));
       }
     });
   });

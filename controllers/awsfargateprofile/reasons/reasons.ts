@@ -6,12 +6,12 @@ import { EKS_CLUSTER_NAME_REASONS, EKS_CLUSTER_REASONS } from './eks-cluster.ts'
 import { KUBERNETES_REASONS } from './kubernetes.ts';
 import { PROFILE_REASONS } from './profile.ts';
 import { OWNERSHIP_REASONS } from './ownership.ts';
-import type { ReasonSpec, Nature, ConditionPart, SiblingChange } from './entry.ts';
+import type { ReasonSpec, Nature, ConditionPart, SiblingChange, UsualDuration } from './entry.ts';
 import { ROLE_REASONS } from './role.ts';
 
 export type { ReportedIssue } from './profile.ts';
 export { describeIssues } from './profile.ts';
-export type { Nature, ConditionPart, SiblingChange } from './entry.ts';
+export type { Nature, ConditionPart, SiblingChange, UsualDuration } from './entry.ts';
 
 /**
  * All reasons for which an object does not match its spec yet. Each key is the `reason` of a condition. The conditions,
@@ -82,9 +82,9 @@ export const partOf = ({ name, facts }: Reason): ConditionPart | undefined =>
 
 /**
  * Returns the time until the next reconcile of an object that has already waited for the time `waited`. `usual` is how
- * long EKS took for the last operation of the same kind.
+ * long EKS took for the latest operations of the same kind.
  */
-export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: Ms): Ms =>
+export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: UsualDuration): Ms =>
   TABLE[name].poll(waited, facts, usual);
 
 /** Returns the text about the problem, without the remedy. Hidden characters are shown as escape sequences. */

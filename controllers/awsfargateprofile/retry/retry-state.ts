@@ -12,7 +12,12 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
  */
 export interface RetryState {
   /** The reason for which the object waits, and since when it has waited for that reason without a break. */
-  readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
+  readonly waiting?: {
+    readonly name: ReasonName;
+    readonly since: Ms;
+    /** How long the wait had lasted when EKS last showed that it was not over. */
+    readonly lasted?: Ms;
+  };
   /**
    * The changes that AWS refused, the last one last. There can be several: a reconcile continues after a refusal that
    * does no harm, and AWS may then refuse another change.
@@ -96,7 +101,9 @@ export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten,
 /** The creation or deletion of a Fargate profile that EKS has finished, and how long it took. */
 export interface CompletedWait {
   readonly name: ReasonName;
-  readonly duration: Ms;
+  /** How long the wait had lasted when EKS last showed that it was not over; 0 if EKS was not asked before. */
+  readonly lasted: Ms;
+  readonly took: Ms;
 }
 
 /** Returns the creation or deletion for which the object waited, if the state of AWS shows that EKS has finished it. */
@@ -111,7 +118,20 @@ export function completedWait(
       : waiting?.name === 'DeletingProfile' &&
         cluster === 'there' &&
         profiles.every(({ found }) => found === undefined);
-  return waiting !== undefined && isOver ? { name: waiting.name, duration: now - waiting.since } : undefined;
+  return waiting !== undefined && isOver
+    ? { name: waiting.name, lasted: waiting.lasted ?? 0, took: now - waiting.since }
+    : undefined;
+}
+
+/** Returns the state in which the wait has lasted until now, if this observation shows that EKS has not finished yet. */
+export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, now: Ms): RetryState {
+  const { waiting } = state;
+  const isUnfinished =
+    (waiting?.name === 'Creating' && profiles.some(({ found }) => found?.status === 'CREATING')) ||
+    (waiting?.name === 'DeletingProfile' && profiles.some(({ found }) => found?.status === 'DELETING'));
+  return waiting !== undefined && isUnfinished
+    ? { ...state, waiting: { ...waiting, lasted: now - waiting.since } }
+    : state;
 }
 
 /** Records a change that AWS refused, and forgets the refused changes whose backoff is over. */

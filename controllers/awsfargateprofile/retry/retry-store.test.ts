@@ -217,7 +217,7 @@ describe('RetryStore.usualDuration', () => {
     it(`is ${duration === undefined ? 'not ' : ''}learnt from ${situation}`, async () => {
       await waitFor(reason);
       store.recordObservation(object, observation);
-      const known = (['Creating', 'DeletingProfile'] as const).map((name) => store.usualDuration(object, name));
+      const known = (['Creating', 'DeletingProfile'] as const).map((name) => store.usualDuration(object, name)?.most);
       expect(known).to.deep.equal([
         reason === 'Creating' ? duration : undefined,
         reason === 'Creating' ? undefined : duration,
@@ -228,11 +228,23 @@ describe('RetryStore.usualDuration', () => {
   it('is shared by the objects of a region, for one reason only', async () => {
     await waitFor('Creating');
     store.recordObservation(object, there('ACTIVE'));
-    const usual = (region: string, name: ReasonName) => store.usualDuration(inRegion(region), name);
+    const usual = (region: string, name: ReasonName) => store.usualDuration(inRegion(region), name)?.most;
     expect(usual('eu-west-1', 'Creating')).to.equal(2_000);
     expect(usual('eu-west-1', 'WaitingForSibling')).to.equal(undefined);
     expect(usual('us-east-1', 'Creating')).to.equal(undefined);
   });
+
+  for (const [reason, status, end] of [
+    ['Creating', 'CREATING', there('ACTIVE')],
+    ['DeletingProfile', 'DELETING', gone],
+  ] as const)
+    it(`lies between the last observation of ${status} and the end`, async () => {
+      await waitFor(reason);
+      store.recordObservation(object, there(status));
+      await clock.advance(500);
+      store.recordObservation(object, end);
+      expect(store.usualDuration(object, reason)).to.deep.equal({ least: 2_000, most: 2_500 });
+    });
 
   it('is not learnt from an object that has waited for nothing', async () => {
     store.recordObservation(object, there('ACTIVE'));

@@ -8,11 +8,12 @@ import type { ReconcileInputs } from '../goal/inputs.ts';
 import { locationOf } from '../model/location.ts';
 import { profileNameOf } from '../model/names.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
-import type { ReasonName, SiblingChange } from '../reasons/reasons.ts';
+import type { ReasonName, SiblingChange, UsualDuration } from '../reasons/reasons.ts';
 import { isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
+import { Durations } from './durations.ts';
 import type { RetryState } from './retry-state.ts';
-import { NO_RETRY_STATE, completedWait, withSuccess } from './retry-state.ts';
+import { NO_RETRY_STATE, completedWait, withSuccess, withUnfinishedWait } from './retry-state.ts';
 
 interface Entry {
   readonly uid: string;
@@ -43,11 +44,8 @@ export class RetryStore {
   private readonly observed = new Map<string, string>();
   /** For each object key: the time on the monotonic clock since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
-  /**
-   * For each region and reason: how long EKS took for the last creation or deletion for which an object waited with
-   * this reason.
-   */
-  private readonly durations = new Map<string, Ms>();
+  /** For each region and reason: how long EKS takes for the operation for which an object waits with this reason. */
+  private readonly durations = new Durations();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.clock = clock;
@@ -136,18 +134,22 @@ export class RetryStore {
   }
 
   /**
-   * Returns how long EKS took for the last operation of the kind that the object waits for; `undefined` if this process
-   * has seen no such operation. A wrong estimate only delays a poll.
+   * Returns how long EKS took for the latest operations of the kind that the object waits for; `undefined` if this
+   * process has seen no such operation. A wrong estimate only delays a poll.
    */
-  usualDuration(object: AWSFargateProfile, name: ReasonName): Ms | undefined {
-    return this.durations.get(durationKey(object, name));
+  usualDuration(object: AWSFargateProfile, name: ReasonName): UsualDuration | undefined {
+    return this.durations.usual(durationKey(object, name));
   }
 
   /** Records the facts that the object's Fargate profiles in EKS show. */
   recordObservation(object: AWSFargateProfile, observed: PartiallyObserved): void {
     this.observed.set(keyText(keyOf(object)), object.metadata.uid);
-    const completed = completedWait(this.get(object), observed, this.clock.monotonic());
-    if (completed !== undefined) this.durations.set(durationKey(object, completed.name), completed.duration);
+    const now = this.clock.monotonic();
+    const completed = completedWait(this.get(object), observed, now);
+    if (completed !== undefined) this.durations.record(durationKey(object, completed.name), completed);
+    else if (this.get(object).waiting !== undefined) {
+      this.update(object, (state) => withUnfinishedWait(state, observed, now));
+    }
     // If EKS shows a profile with this name, the result of the create request is known, even if the profile belongs to
     // another owner: an EKS cluster has at most one profile with a name.
     const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};

@@ -292,7 +292,9 @@ export class PassFinisher {
     // Until the backoff is over, a reconcile would change nothing in AWS.
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
     const usual = retryStore.usualDuration(object, reason.name);
-    return this.jittered(Math.min(pollOf(reason, waited, usual), resync));
+    const delay = Math.min(pollOf(reason, waited, usual), resync);
+    // A random deviation would miss the time at which EKS usually finishes.
+    return usual === undefined ? this.jittered(delay) : delay;
   }
 
   private jittered(span: Ms): Ms {
