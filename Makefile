@@ -37,8 +37,10 @@ help: ## List the targets
 demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; KEIKO=1: an InstanceGroup)
 	@node test/demo/main.ts
 
+# lint and test-unit use the processor time that the integration tests leave, which often wait.
 .PHONY: test
-test: lint test-unit test-integration ## All checks that a change must pass; installs missing tools
+test: $(INSTALLED) ## All checks that a change must pass: lint, test-unit and test-integration at the same time
+	@node hack/at-once.ts 'nice -n 5 $(MAKE) --no-print-directory lint test-unit' '$(MAKE) --no-print-directory test-integration'
 
 .PHONY: test-unit
 test-unit: $(INSTALLED) ## Tests without servers, about a minute
