@@ -56,8 +56,6 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 for (const [name, content] of Object.entries(files)) writeFileSync(join(out, name), content);
 copyFileSync(join(root, 'metadata.yaml'), join(out, 'metadata.yaml'));
-// crd-keeper-rbac.yaml is a file of its own, because the manager needs its permissions only for --manage-crd.
-copyFileSync(join(root, 'config/components/crd-keeper/rbac.yaml'), join(out, 'crd-keeper-rbac.yaml'));
 for (const name of TEMPLATES) copyFileSync(join(root, 'templates', name), join(out, name));
 writeFileSync(join(out, CHECKSUMS), checksumsOf(out));
 process.stdout.write(readFileSync(join(out, CHECKSUMS), 'utf8'));

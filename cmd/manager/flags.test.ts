@@ -111,8 +111,10 @@ describe('parseFlags', () => {
     const allowed = '--allow-eks-cluster=team-a=123456789012/eu-west-1/*';
     expect(flagsOf(allowed).reconcilesInstanceGroups).to.equal(false);
     expect(flagsOf('--instance-groups', allowed).reconcilesInstanceGroups).to.equal(true);
-    const refused = parseFlags(['--instance-groups']);
-    expect(isLeft(refused) && refused.left).to.match(/^--instance-groups needs --allow-eks-cluster, which lists/);
+    for (const args of [['--instance-groups'], ['--instance-groups', '--allow-eks-cluster=none']]) {
+      const refused = parseFlags(args);
+      expect(isLeft(refused) && refused.left).to.match(/^--instance-groups needs --allow-eks-cluster, which lists/);
+    }
   });
 
   it('limits nothing by default', () => {
@@ -139,12 +141,14 @@ describe('parseFlags', () => {
       '--allow-eks-cluster=team-*=123456789012/eu-west-1/t?ols-*',
       '--allow-eks-cluster=b=210987654321/us-gov-west-1/B_1',
     ];
-    expect(flagsOf(...given).limits).to.deep.equal({
-      eksClusters: [
-        { namespace: 'team-*', account: '123456789012', region: 'eu-west-1', name: 't?ols-*' },
-        { namespace: 'b', account: '210987654321', region: 'us-gov-west-1', name: 'B_1' },
-      ],
-    });
+    const patterns = given.map((flag) => flag.replace(/^.*?=/, ''));
+    for (const args of [given, [`--allow-eks-cluster=${patterns.join(', ')}`], ['--allow-eks-cluster=none', ...given]])
+      expect(flagsOf(...args).limits, args.join(' ')).to.deep.equal({
+        eksClusters: [
+          { namespace: 'team-*', account: '123456789012', region: 'eu-west-1', name: 't?ols-*' },
+          { namespace: 'b', account: '210987654321', region: 'us-gov-west-1', name: 'B_1' },
+        ],
+      });
   });
 
   for (const value of [

@@ -168,7 +168,13 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
     );
-  if (isSet('instance-groups') && texts('allow-eks-cluster').length === 0)
+  const limits = parseLimits({
+    boundary: text('require-permissions-boundary'),
+    roles: texts('allow-role-arn'),
+    policies: texts('allow-policy-arn'),
+    eksClusters: texts('allow-eks-cluster'),
+  });
+  if (isSet('instance-groups') && limits.eksClusters === undefined)
     throw new Error(
       '--instance-groups needs --allow-eks-cluster, which lists the EKS clusters that InstanceGroups may name, for example --allow-eks-cluster=team-a=123456789012/eu-west-1/team-a-*',
     );
@@ -185,12 +191,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
     resync: duration('sync-period', text),
     concurrency: concurrencyOf(text),
-    limits: parseLimits({
-      boundary: text('require-permissions-boundary'),
-      roles: texts('allow-role-arn'),
-      policies: texts('allow-policy-arn'),
-      eksClusters: texts('allow-eks-cluster'),
-    }),
+    limits,
     managesCrd: isSet('manage-crd'),
     reconcilesInstanceGroups: isSet('instance-groups'),
     ...(isSet('leader-elect') && {

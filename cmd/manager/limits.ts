@@ -24,11 +24,11 @@ export const LIMIT_FLAGS = [
     name: 'allow-eks-cluster',
     value: 'PATTERN',
     isList: true,
-    help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated. Default: none',
+    help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated, or have several patterns with commas between them. Default: none',
   },
 ] as const;
 
-/** The value of --allow-role-arn and --allow-policy-arn that allows no ARN. */
+/** The value of --allow-role-arn, --allow-policy-arn and --allow-eks-cluster that allows nothing. */
 const NONE = 'none';
 /**
  * The form of --require-permissions-boundary: the ARN of an IAM policy, in which `*` may replace the partition or the
@@ -53,13 +53,15 @@ export function parseLimits({ boundary, roles, policies, eksClusters }: LimitTex
       `--require-permissions-boundary: "${boundary}" is not the ARN of a policy; write it like arn:aws:iam::123456789012:policy/name, or like arn:aws:iam::*:policy/name for the account of each EKS cluster`,
     );
   }
+  const patterns = eksClusters.flatMap((value) => value.split(',')).map((pattern) => pattern.trim());
+  const named = patterns.filter((pattern) => pattern !== NONE);
   return {
     ...(boundary !== '' && { permissionsBoundary: boundary }),
     ...(roles.length > 0 && { roleArns: roles.map((pattern) => checkPattern('allow-role-arn', 'role', pattern)) }),
     ...(policies.length > 0 && {
       policyArns: policies.map((pattern) => checkPattern('allow-policy-arn', 'policy', pattern)),
     }),
-    ...(eksClusters.length > 0 && { eksClusters: eksClusters.map(parseEksClusters) }),
+    ...(named.length > 0 && { eksClusters: named.map(parseEksClusters) }),
   };
 }
 

@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { parseAllDocuments } from 'yaml';
-import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { parse, parseAllDocuments } from 'yaml';
+import { parseFlags } from '../../../cmd/manager/flags.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
+import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
+import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
@@ -16,8 +22,11 @@ import {
   createClusterctlRepository,
 } from '../../world/cluster-api/clusterctl-repository.ts';
 import { initProvider, installedContainer, startInstalledManager } from '../../world/cluster-api/installed-provider.ts';
+import type { Rule } from '../../world/manager/permissions.ts';
+import { permissionsOf } from '../../world/manager/permissions.ts';
+import { pathOfManifest } from '../../world/objects.ts';
 import type { World } from '../../world/world.ts';
-import { startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, startWorld } from '../../world/world.ts';
 
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -27,6 +36,51 @@ const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const ROLE_ARN = 'arn:aws:iam::123456789012:role/capaf';
 const PROVIDER = `/apis/clusterctl.cluster.x-k8s.io/v1alpha3${NAMESPACE}/providers/infrastructure-aws-fargate`;
+
+const KEIKO_CRD = fileURLToPath(
+  new URL('../../../config/keiko/instancemgr.keikoproj.io_instancegroups.yaml', import.meta.url),
+);
+const GROUP = {
+  apiVersion: 'instancemgr.keikoproj.io/v1alpha1',
+  kind: 'InstanceGroup',
+  metadata: { name: 'group', namespace: 'default' },
+  spec: {
+    provisioner: 'eks-fargate',
+    strategy: { type: 'managed' },
+    'eks-fargate': { clusterName: 'tools', selectors: [{ namespace: 'group' }] },
+  },
+};
+
+/** The variables that turn on all optional parts. */
+const OPTIONAL_PARTS = {
+  CAPAF_MANAGE_CRD: 'true',
+  CAPAF_INSTANCE_GROUPS: 'true',
+  CAPAF_ALLOW_EKS_CLUSTERS: `default=${ACCOUNT}/${REGION}/tools, team-a=${ACCOUNT}/${REGION}/*`,
+};
+const toEach = (value: string): Readonly<Record<string, string>> => ({
+  CAPAF_MANAGE_CRD: value,
+  CAPAF_INSTANCE_GROUPS: value,
+});
+
+/** All rules of the roles in a manifest. */
+const rulesIn = (text: string): readonly Rule[] =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Rule[] })
+    .flatMap(({ kind, rules = [] }) => (kind.endsWith('Role') ? rules : []));
+const rulesInFiles = (...paths: readonly string[]): readonly Rule[] =>
+  paths.flatMap((path) => rulesIn(readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8')));
+const BASE_RULES = rulesInFiles('rbac/role.yaml', 'rbac/metrics_reader_role.yaml');
+const OPTIONAL_RULES = rulesInFiles('components/crd-keeper/rbac.yaml', 'components/instance-groups/rbac.yaml');
+const BASE_PERMISSIONS = permissionsOf(rulesInFiles('rbac/role.yaml'));
+const OPTIONAL_PERMISSIONS = permissionsOf(OPTIONAL_RULES).filter((each) => !BASE_PERMISSIONS.includes(each));
+
+/** The rules whose API groups and resources can exist. The name of an API group does not begin with a dot. */
+const effectiveRules = (text: string): readonly Rule[] =>
+  rulesIn(text).filter(
+    ({ apiGroups = [], resources = [] }) =>
+      !apiGroups.some((group) => /^(false)?\./.test(group)) &&
+      !resources.some((resource) => /^(false)?maps$/.test(resource)),
+  );
 
 describe('the real clusterctl, with a release of this provider in a local repository', function () {
   this.timeout(180_000);
@@ -48,7 +102,21 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     await rm(directory, { recursive: true, force: true });
   });
 
+  const keiko = takeBlocks('docs/keiko.md', import.meta.url);
   const container = () => installedContainer(world);
+
+  /** The permissions of the manager's service account in its namespace, as the API server lists them. */
+  async function grantedPermissions(): Promise<readonly string[]> {
+    const { token } = world.controlPlane.user(MANAGER_ACCOUNT);
+    const api = world.controlPlane.api.withToken(token);
+    const { status } = await api.post<{ readonly status: { readonly resourceRules: readonly Rule[] } }>(
+      '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+      { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: 'capaf-system' } },
+    );
+    api.close();
+    return permissionsOf(status.resourceRules);
+  }
+
   const startManager = (name: string) => startInstalledManager(world, { name });
 
   describe('generate provider', () => {
@@ -68,6 +136,22 @@ describe('the real clusterctl, with a release of this provider in a local reposi
         expect(text).to.contain(`- ${arg}\n`);
     });
 
+    it('passes the values of docs/keiko.md as flags that the manager accepts', async () => {
+      const variables = parse(keiko.next('CAPAF_INSTANCE_GROUPS')) as Readonly<Record<string, string>>;
+      const args = [...(await generate(variables)).matchAll(/^ +- (--\S+)$/gm)].map(([, arg = '']) => arg);
+      expect(args).to.include.members([
+        '--instance-groups=true',
+        '--allow-eks-cluster=default=123456789012/eu-west-1/*',
+      ]);
+      expect(parseFlags(args)).to.satisfy(isRight);
+    });
+
+    it('has the rules of config/rbac and of an optional part only if its variable is true', async () => {
+      for (const variables of [{}, toEach('false')])
+        expect(effectiveRules(await generate(variables)), JSON.stringify(variables)).to.have.deep.members(BASE_RULES);
+      expect(effectiveRules(await generate(OPTIONAL_PARTS))).to.have.deep.members([...BASE_RULES, ...OPTIONAL_RULES]);
+    });
+
     it('replaces the variables', async () => {
       const text = await generate({
         CAPAF_ROLE_ARN: ROLE_ARN,
@@ -82,7 +166,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
   });
 
   describe('init', () => {
-    before(() => initProvider(repository, world, { variables: { CAPAF_ROLE_ARN: ROLE_ARN } }));
+    before(() => initProvider(repository, world, { variables: { CAPAF_ROLE_ARN: ROLE_ARN, ...OPTIONAL_PARTS } }));
 
     it('installs the provider beside the core', async () => {
       const { api } = world.controlPlane;
@@ -99,6 +183,24 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await world.createEksCluster('prod');
       await queue.start('prod', 'web');
       await world.ready('web');
+    });
+
+    it('gives the manager the permissions of the optional parts whose variables are true', async () => {
+      await eventually(async () => expect(await grantedPermissions()).to.include.members(OPTIONAL_PERMISSIONS));
+      await applyCrds(world.controlPlane.api, KEIKO_CRD);
+      world.aws.admin.createCluster({ name: 'tools', region: REGION });
+      await world.apply(GROUP);
+      await eventually(async () => {
+        const { currentState } = ((await world.controlPlane.api.get(pathOfManifest(GROUP))).status ?? {}) as object & {
+          readonly currentState?: string;
+        };
+        expect(currentState).to.equal('Ready');
+      });
+      await world.controlPlane.api.delete(pathOfManifest(GROUP));
+      await world.gone(GROUP.metadata.name);
+      expect(world.manager.log())
+        .to.contain('controller="crdkeeper"')
+        .and.not.match(/forbidden/i);
     });
   });
 
@@ -146,6 +248,12 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await world.stopManager();
       await run('upgrade', 'apply', '--infrastructure', `capaf-system/aws-fargate:${NEXT_VERSION}`);
       expect((await container()).image).to.equal(`${IMAGE}:${NEXT_VERSION}`);
+      // This time the variables are not set.
+      await eventually(async () => {
+        const granted = await grantedPermissions();
+        expect(granted.filter((each) => OPTIONAL_PERMISSIONS.includes(each))).to.deep.equal([]);
+        expect(granted).to.include.members(BASE_PERMISSIONS);
+      });
       expect(await world.controlPlane.api.get(PROVIDER)).to.include({ version: NEXT_VERSION });
 
       admin.setProfile({ cluster: 'default_prod-control-plane', name: 'default_creating', status: 'ACTIVE' });
@@ -179,10 +287,11 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await queue.deleteAll(['creating', 'queued', 'prod-default']);
       await queue.waitUntilGone(['creating', 'queued', 'prod-default']);
       await world.stopManager();
+      const bound = ['manager', 'crd-keeper', 'instance-groups'].map((name) => `capaf-system-${name}`);
       expect(await clusterScoped()).to.have.members([
-        'capaf-system-manager',
+        ...bound,
+        ...bound,
         'capaf-system-metrics-reader',
-        'capaf-system-manager',
         'awsfargateprofiles.infrastructure.cluster.x-k8s.io',
       ]);
       await world.controlPlane.startControllerManager();

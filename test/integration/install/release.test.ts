@@ -50,7 +50,6 @@ describe('the files of a release', () => {
       'checksums.txt',
       'cluster-template-eks-fargate.yaml',
       'cluster-template-fargate-profile.yaml',
-      'crd-keeper-rbac.yaml',
       'infrastructure-components.yaml',
       'metadata.yaml',
       'release-notes.md',

@@ -2,9 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
+/** A rule of a role of RBAC. */
+export interface Rule {
+  /** A rule for paths of the API server has neither API groups nor resources. */
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
   readonly verbs: readonly string[];
   readonly resourceNames?: readonly string[];
 }
@@ -38,7 +40,7 @@ const permission = (verb: string, group: string, resource: string, name?: string
 
 /** The permissions that RBAC rules grant, written as `verb resource.group` or `verb resource.group/name`. */
 export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
-  rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
+  rules.flatMap(({ apiGroups = [], resources = [], verbs, resourceNames = [undefined] }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>
         verbs.flatMap((verb) => resourceNames.map((name) => permission(verb, group, resource, name))),
