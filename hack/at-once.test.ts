@@ -9,17 +9,19 @@ import { expect } from 'chai';
 const PROGRAM = fileURLToPath(new URL('at-once.ts', import.meta.url));
 const TEXT = 'one\ntwo\n';
 
-/** Runs commands. Sends SIGTERM when the output contains `terminateAt`. */
+/** Runs commands. Sends SIGTERM once, when the output contains `terminateAt`. */
 async function runAtOnce(
   commands: readonly string[],
   terminateAt?: string,
 ): Promise<{ readonly code: unknown; readonly text: string }> {
   const child = spawn(process.execPath, [PROGRAM, ...commands], { stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
+  let isTerminated = false;
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (part: string) => {
       text += part;
-      if (terminateAt !== undefined && text.includes(terminateAt)) child.kill('SIGTERM');
+      if (terminateAt === undefined || isTerminated || !text.includes(terminateAt)) return;
+      isTerminated = child.kill('SIGTERM');
     });
   const closed: unknown[] = await once(child, 'close');
   return { code: closed[0], text };

@@ -152,6 +152,7 @@ function use(pooled: Pooled, dir: string): ControlPlane {
   const processes: ServerProcess[] = [];
   const api = controlPlane.api.withToken(controlPlane.token);
   let isStopped = false;
+  let wasRestarted = false;
   let returned: Promise<void> | undefined;
   const run: ControlPlane['run'] = async (options) => {
     const process_ = await controlPlane.run({ logDirectory: dir, ...options });
@@ -171,6 +172,11 @@ function use(pooled: Pooled, dir: string): ControlPlane {
     startApiServer: async () => {
       await controlPlane.startApiServer();
       isStopped = false;
+      wasRestarted = true;
+    },
+    compactHistory: async () => {
+      await controlPlane.compactHistory();
+      wasRestarted = true;
     },
     stop: () => {
       returned ??= (async () => {
@@ -178,14 +184,18 @@ function use(pooled: Pooled, dir: string): ControlPlane {
         await Promise.all(processes.map((each) => each.stop('SIGKILL')));
         await rm(dir, { recursive: true, force: true });
         if (isStopped) await controlPlane.stop();
-        else await giveBack(pooled);
+        else await giveBack(pooled, wasRestarted);
       })();
       return returned;
     },
   };
 }
 
-async function giveBack(pooled: Pooled): Promise<void> {
+/**
+ * Resets a control plane, and returns it to the pool. After a restart, the API server forbids requests until it has
+ * read the RBAC objects again.
+ */
+async function giveBack(pooled: Pooled, wasRestarted: boolean): Promise<void> {
   const { controlPlane, inventory, fresh } = pooled;
   try {
     const changed = [...changesTo(inventory.contents, await readAllKeys(controlPlane.etcdUrl)).keys()];
@@ -196,6 +206,7 @@ async function giveBack(pooled: Pooled): Promise<void> {
     const isKept = changed.every((key) => fresh.contents.has(key) || !inventory.contents.has(key));
     const next = isKept ? pooled : { ...pooled, setUp: EMPTY_SET_UP, inventory: fresh };
     await reset(controlPlane, next.inventory);
+    if (wasRestarted) await waitForAccessCaches(controlPlane.api);
     controlPlane.api.close();
     controlPlane.keepAlive(false);
     idle.push(next);
