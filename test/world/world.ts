@@ -5,7 +5,6 @@ import type { ClusterView, ProfileView, RoleView } from '../aws/admin/views.ts';
 import type { RawObject } from '../envtest/clients/api.ts';
 import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
 import { startControlPlane } from '../envtest/control-plane/controlplane.ts';
-import type { User } from '../envtest/control-plane/credentials.ts';
 import type { CrdManifest } from '../envtest/clients/crds.ts';
 import { STAND_IN_CRDS, applyCrds } from '../envtest/clients/crds.ts';
 import type { SetUp } from '../envtest/control-plane/pool.ts';
@@ -73,11 +72,6 @@ export interface StartWorldOptions {
    * required.
    */
   readonly hasRbac?: boolean;
-  /**
-   * Users of the API server besides the administrator and the manager. With this option, the test gets an API server of
-   * its own, because the shared API servers lack these users.
-   */
-  readonly users?: readonly User[];
   /**
    * Additional flags of kube-apiserver. With this option, the test gets an API server of its own, because the shared
    * API servers run without these flags.
@@ -163,15 +157,14 @@ export async function startWorld({
   config = {},
   crds,
   hasRbac = true,
-  users = [],
   apiServerArgs = [],
   shareAwsWith,
 }: StartWorldOptions = {}): Promise<World> {
   const setUp = crds === undefined ? WITH_CRDS : hasRbac ? WITH_RBAC : EMPTY_SET_UP;
-  const isShared = users.length === 0 && apiServerArgs.length === 0;
+  const isShared = apiServerArgs.length === 0;
   const controlPlane = await (isShared
     ? acquireControlPlane(setUp)
-    : startControlPlane({ users: [MANAGER_USER, ...users], apiServerArgs }));
+    : startControlPlane({ users: [MANAGER_USER], apiServerArgs }));
   const aws: EmulatedAws =
     shareAwsWith === undefined
       ? await startEmulatedAws(config)

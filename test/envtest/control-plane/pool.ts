@@ -33,6 +33,12 @@ export const MANAGER_USER: Required<User> = {
   groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'],
 };
 
+/** A user without any permission. Every control plane of the pool has this user. */
+export const UNPRIVILEGED_USER: Required<User> = {
+  name: 'system:serviceaccount:default:unprivileged',
+  groups: ['system:authenticated'],
+};
+
 /**
  * Objects, e.g. CRDs, that a control plane of the pool has at the start of a test file, and keeps for the next test
  * file that needs the same set-up.
@@ -97,7 +103,7 @@ async function takeIdle(setUp: SetUp): Promise<Pooled | undefined> {
 }
 
 async function start(): Promise<Pooled> {
-  const controlPlane = await startControlPlane({ users: [MANAGER_USER] });
+  const controlPlane = await startControlPlane({ users: [MANAGER_USER, UNPRIVILEGED_USER] });
   await waitUntilInitialized(controlPlane.api);
   const fresh = await inventoryOf(controlPlane);
   return { controlPlane, setUp: EMPTY_SET_UP, inventory: fresh, fresh };

@@ -6,10 +6,12 @@ import { keyText, keyOf } from '../../../pkg/kube/object-key.ts';
 import { Reflector } from '../../../pkg/kube/cache/reflector.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { startControlPlane, type ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { applyCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
+import { WITH_CRDS } from '../../world/world.ts';
 import { connectThroughProxy, type Connected } from './connect.ts';
 
 const GROUP = 'reflector.example.org';
@@ -44,7 +46,7 @@ describe('a Reflector with a real API server', function () {
   let stop: () => Promise<void>;
 
   before(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await acquireControlPlane(WITH_CRDS);
     await applyCrds(controlPlane.api, crdOf('widgets', 'Widget', onlyV1));
   });
   after(() => controlPlane.stop());

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { STAND_IN_CRDS, applyCrds } from '../../envtest/clients/crds.ts';
+import { UNPRIVILEGED_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
 import { expectDescribed } from '../../world/describe.ts';
@@ -15,8 +16,6 @@ import { ACCOUNT, OUR_CRD, fargateProfile, startWorld } from '../../world/world.
 
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
 const OWN_NAMESPACE = ['--manager-namespace', 'capaf-system'];
-/** A user whom the API server authenticates, but who has no permissions. */
-const UNPRIVILEGED_USER = 'system:serviceaccount:default:unprivileged';
 const NO_CREDENTIALS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, HOME: '/nonexistent' };
 
 /** Invalid command lines of the manager, each with the error message that the manager prints. */
@@ -121,7 +120,7 @@ describe('the manager in a bad environment', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'bad-start-'));
-    world = await startWorld({ crds: [], users: [{ name: UNPRIVILEGED_USER, groups: ['system:authenticated'] }] });
+    world = await startWorld({ crds: [] });
   });
   after(async () => {
     await rm(folder, { recursive: true, force: true });
@@ -386,9 +385,9 @@ describe('the manager in a bad environment', () => {
 
   describe('without permissions', () => {
     it('runs, is not ready, and reports the permission, the user and the remedy', async () => {
-      const { kubeconfigPath } = world.controlPlane.user(UNPRIVILEGED_USER);
+      const { kubeconfigPath } = world.controlPlane.user(UNPRIVILEGED_USER.name);
       const manager = await world.startManager({ name: 'nobody', kubeconfigPath, waitUntilReady: false });
-      const forbidden = `User "${UNPRIVILEGED_USER}" cannot list resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" at the cluster scope`;
+      const forbidden = `User "${UNPRIVILEGED_USER.name}" cannot list resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" at the cluster scope`;
       await eventually(
         async () => {
           const { status, text } = await manager.readyz();
