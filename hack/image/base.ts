@@ -97,7 +97,7 @@ export async function baseEntries(architecture: Architecture): Promise<readonly 
       const directory = join(temporary, debianPackage.name);
       execFileSync('dpkg-deb', ['--extract', path, directory]);
       libraries.push(...entriesIn(directory).filter((entry) => KEPT.some((kept) => kept.test(entry.path))));
-      // Scanners of images find packages in this directory, as in distroless images.
+      // Scanners of images find the packages in /var/lib/dpkg/status.d, as in distroless images.
       libraries.push(
         text(
           `var/lib/dpkg/status.d/${debianPackage.name}`,

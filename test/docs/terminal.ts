@@ -65,8 +65,8 @@ export async function openTerminal(
       KUBERC: 'off',
       KUBECACHEDIR: join(home, '.kube/cache'),
       CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
-      // `make` passes its own options to commands by these variables. The options of `make test` must not reach a
-      // `make` in a command block.
+      // `make` passes its own options to commands by MAKEFLAGS and MAKELEVEL. The options of `make test` must not reach
+      // a `make` in a command block.
       MAKEFLAGS: '',
       MAKELEVEL: '',
       // clusterctl would look for releases in the Go module proxy too. With GOPROXY=off it uses only its configuration

@@ -66,7 +66,7 @@ interface Pooled {
   readonly controlPlane: ControlPlane;
   readonly setUp: SetUp;
   readonly inventory: Inventory;
-  /** The inventory of the control plane before its set-up was applied. */
+  /** The inventory that the control plane had after its start, before the objects of the set-up were applied. */
   readonly fresh: Inventory;
 }
 
