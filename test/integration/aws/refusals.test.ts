@@ -42,7 +42,6 @@ describe('refusals by AWS', () => {
     await startRetriedCases();
   });
   after(async () => {
-    stranger.close();
     await history.stop();
     await world.finish();
   });

@@ -25,10 +25,7 @@ describe('retention, tags and eventual consistency', () => {
     stranger = createOtherClient(world);
     await world.startManager();
   });
-  after(async () => {
-    stranger.close();
-    await world.finish();
-  });
+  after(() => world.finish());
 
   // A failed test may leave the AWS emulator with other permissions or another duration of creations. This hook resets
   // them, so that the next tests do not fail too.

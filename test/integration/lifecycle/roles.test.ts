@@ -31,10 +31,7 @@ describe('the pod execution role', () => {
     stranger = createOtherClient(world);
     await world.startManager();
   });
-  after(async () => {
-    stranger.close();
-    await world.finish();
-  });
+  after(() => world.finish());
 
   const applyProfile = (name: string, spec: object): Promise<void> => world.apply(fargateProfile(name, spec));
   const ready = (...names: readonly string[]): Promise<readonly RawObject[]> =>

@@ -40,7 +40,6 @@ describe('the permissions of config/rbac', () => {
   });
   after(() =>
     endAll(
-      () => Promise.resolve(stranger.close()),
       () => world.finish(),
       () => audit.close(),
     ),

@@ -7,19 +7,17 @@ import { ACCOUNT, REGION } from '../world.ts';
 export interface OtherClient {
   readonly eks: EKSClient;
   readonly iam: IAMClient;
-  close(): void;
 }
 
+/** Creates clients that the World closes when it stops. */
 export function createOtherClient(world: World): OtherClient {
   const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: ACCOUNT, foreign: true });
   const config = { endpoint: world.awsUrl, region: REGION, credentials: { accessKeyId, secretAccessKey } };
   const [eks, iam] = [new EKSClient(config), new IAMClient(config)];
-  return {
-    eks,
-    iam,
-    close: () => {
-      eks.destroy();
-      iam.destroy();
-    },
-  };
+  world.addCleanup(() => {
+    eks.destroy();
+    iam.destroy();
+    return Promise.resolve();
+  });
+  return { eks, iam };
 }
