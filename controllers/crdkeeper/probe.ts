@@ -65,8 +65,8 @@ const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
 /**
- * Derives the answer about Cluster API Provider AWS from the result of the dry run. `error` is `undefined` if the API
- * server accepted the write.
+ * Derives from the result of the dry run whether Cluster API Provider AWS answers its webhooks for AWSFargateProfiles.
+ * `error` is the error of the dry run; `undefined` if the API server accepted the write.
  */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);

@@ -36,8 +36,8 @@ export class SharedKill {
   }
 
   /**
-   * Holds back the answer to an AWS call until the promise resolves: with `true` when the manager is dead, or at once
-   * with `false` if the manager was killed before the AWS call.
+   * Holds back the answer of the AWS emulator to one call, and returns `true` once the manager has been killed. Returns
+   * `false` at once if the kill is over: then the call comes from the next manager, and gets its answer.
    */
   readonly hold = async (): Promise<boolean> => {
     if (this.#isOver) return false;

@@ -150,8 +150,8 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.clock.advance(30 * MINUTE);
     expect(world.aws.admin.profiles()).to.deep.equal([taken, untagged]);
     expect(world.mutations()).to.deep.equal([]);
-    // The manager does not delete the AWSFargateProfiles yet: their status records the Fargate profiles, but these lack
-    // the manager's ownership tag.
+    // Both AWSFargateProfiles still exist. Their status records Fargate profiles without the manager's ownership tag, so
+    // their deletion waits until a user sets deletionPolicy to Retain.
     for (const name of ['theirs-0', 'theirs-1']) {
       neighbour.patch(PLURAL, name, { spec: { deletionPolicy: 'Retain' } });
       await world.until(`${name} gone`, () => neighbour.profile(name) === undefined);

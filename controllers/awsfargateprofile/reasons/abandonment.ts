@@ -1,27 +1,29 @@
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 
 /**
- * How a user can end the deletion of an object while the controller cannot delete profile and role in AWS. `retain`
- * stands for setting `deletionPolicy: Retain`. `removeFinalizer` stands for removing the finalizer. It is the only way
- * while the EKS cluster is being deleted, because the controller then asks AWS even about a retained profile.
+ * How a user can make a deleted AWSFargateProfile disappear although the controller cannot delete its profile and role in
+ * AWS. `retain`: the user sets `deletionPolicy: Retain`. `removeFinalizer`: the user removes the finalizer. While the EKS
+ * cluster is being deleted, only `removeFinalizer` helps, because the controller then asks AWS about a retained profile
+ * too.
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
 /**
- * Returns a sentence for the end of a remedy: how a user can end the deletion. `condition` says when to do so, for
- * example ", if …,".
+ * Returns a sentence for a condition's message. The sentence tells the user how to make the deleted AWSFargateProfile
+ * disappear while its profile and role stay in AWS. `condition` says when to do so, for example ", if …,".
  */
 export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
   abandonment === 'retain'
     ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
     : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
 
-/** `abandonment` is how a user can end the deletion of the object; undefined if the object is not being deleted. */
+/** `abandonment`: how a user can make the deleted object disappear; undefined if the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**
- * Returns the remedy in a condition's message. For a deletion, the remedy also says how a user can end it. Removing the
- * finalizer is hard to undo, so `lasting` gives the condition under which a user should do it.
+ * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
+ * object disappear without AWS. Removing the finalizer is hard to undo, so `lasting` says under which condition a user
+ * should do this.
  */
 export function remedyFor(
   action: string,

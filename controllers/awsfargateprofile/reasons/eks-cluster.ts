@@ -19,7 +19,7 @@ export const EKS_CLUSTER_NAME_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: () =>
-      'the spec has neither clusterName nor eksCluster. If another provider has installed its CRD for AWSFargateProfiles, the API server drops eksCluster from objects',
+      'the spec has neither clusterName nor eksCluster. Probably the API server dropped eksCluster while the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`

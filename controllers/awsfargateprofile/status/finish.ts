@@ -146,7 +146,8 @@ export class PassFinisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The event is recorded at each rejection, because nothing else shows it.
+    // The API server has also rejected the status, or the object is paused. So only this Warning event tells users about
+    // the rejection.
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState(object, stoppedBy(reason));
     const waited = waitedFor(state, reason, this.options.clock.monotonic());

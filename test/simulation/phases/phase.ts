@@ -31,7 +31,7 @@ export interface Phase {
    * hour.
    */
   readonly readAfter?: Ms;
-  /** Applies the remedy that the golden text names; undefined: the situation ends without a user. */
+  /** Does what the message in the golden file asks the user to do; undefined: the situation ends without a user. */
   readonly remedy?: (world: SimulatedWorld) => void | Promise<void>;
   /**
    * The expected state of the AWSFargateProfile after the remedy. The default is `Ready`, or `gone` if the
