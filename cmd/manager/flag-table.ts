@@ -44,6 +44,10 @@ export const FLAGS = [
     name: 'instance-groups',
     help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
   },
+  {
+    name: 'cluster-conditions',
+    help: 'Set the condition FargateProfilesReady of each Cluster whose spec.availabilityGates has it, so that clusterctl describe cluster shows the profiles. Needs config/components/cluster-conditions',
+  },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
   {
     name: 'leader-elect-lease-duration',

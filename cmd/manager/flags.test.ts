@@ -117,6 +117,11 @@ describe('parseFlags', () => {
     }
   });
 
+  it('writes no conditions of Clusters unless --cluster-conditions says otherwise', () => {
+    expect(flagsOf().setsClusterConditions).to.equal(false);
+    expect(flagsOf('--cluster-conditions=true').setsClusterConditions).to.equal(true);
+  });
+
   it('limits nothing by default', () => {
     expect(flagsOf().limits).to.deep.equal({});
   });

@@ -43,6 +43,8 @@ export interface ManagerFlags {
   readonly managesCrd: boolean;
   /** Whether the manager makes AWSFargateProfiles of InstanceGroups. */
   readonly reconcilesInstanceGroups: boolean;
+  /** Whether the manager sets the condition FargateProfilesReady of Clusters that list it among their gates. */
+  readonly setsClusterConditions: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
   readonly election?: {
     readonly timings: ElectionTimings;
@@ -194,6 +196,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     limits,
     managesCrd: isSet('manage-crd'),
     reconcilesInstanceGroups: isSet('instance-groups'),
+    setsClusterConditions: isSet('cluster-conditions'),
     ...(isSet('leader-elect') && {
       election: {
         timings,

@@ -3,6 +3,7 @@ import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
+import { clusterConditionController } from '../../controllers/clusterconditions/controller.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
@@ -136,6 +137,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     manager.addCache(cache);
     manager.addWorker(controller);
   }
+  if (flags.setsClusterConditions) manager.addWorker(clusterConditionController({ ...shared, ...cacheScope(flags) }));
   try {
     await manager.run(signal);
   } finally {

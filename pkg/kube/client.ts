@@ -106,9 +106,10 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
     },
 
     async apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject> {
-      const { fieldManager, signal } = options;
-      const doing = describeRequest('applying', resource, key);
-      const path = objectPath(resource, key) + query({ fieldManager, force: 'true' });
+      const { subresource, fieldManager, signal } = options;
+      const verb = subresource === undefined ? 'applying' : `applying ${subresource} of`;
+      const doing = describeRequest(verb, resource, key);
+      const path = objectPath(resource, key, subresource) + query({ fieldManager, force: 'true' });
       // JSON is YAML.
       const contentType = 'application/apply-patch+yaml';
       return requests.sendForObject({ doing, method: 'PATCH', path, body: object, contentType, signal });

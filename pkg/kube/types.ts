@@ -70,6 +70,7 @@ export interface CreateOptions {
 }
 
 export interface ApplyOptions {
+  readonly subresource?: 'status';
   /** The name under which `metadata.managedFields` records the fields of the applied object. */
   readonly fieldManager: string;
   readonly signal: AbortSignal;
@@ -128,7 +129,8 @@ export interface KubeClient {
   ): Promise<KubeObject>;
   /**
    * Creates an object, or sets the fields of `object` and takes them from other field managers, as
-   * `kubectl apply --server-side --force-conflicts` does. Fields that `object` does not have stay.
+   * `kubectl apply --server-side --force-conflicts` does. Fields that `object` does not have stay, unless only an earlier
+   * call with the same field manager has set them: the API server removes such fields.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
   /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */

@@ -12,8 +12,10 @@ import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
 import { coreRelease, startCoreManager } from '../../envtest/control-plane/coremanager.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startInstalledManager } from '../../world/cluster-api/installed-provider.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
+import { profileQueueOf } from '../../world/aws/queue.ts';
 import type { World } from '../../world/world.ts';
 import { controlPlanePath, startWorld } from '../../world/world.ts';
 
@@ -22,8 +24,14 @@ const CONFIGURATION = '.config/cluster-api/clusterctl.yaml';
 const CORE = `cluster-api/${CLUSTER_API_VERSION}`;
 const NAMESPACE = '/api/v1/namespaces/capaf-system';
 const DEPLOYMENT = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
+const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedclusters/my-cluster';
 const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
+
+interface ClusterctlConfiguration {
+  readonly providers?: readonly object[];
+  readonly [variable: string]: unknown;
+}
 
 interface Deployment {
   readonly spec: {
@@ -32,8 +40,8 @@ interface Deployment {
 }
 
 // The test follows the pages in this order, as a reader would, with the real make, clusterctl and kubectl. No kubelet
-// runs the Deployment. So the test starts the manager itself, as the ServiceAccount of the Deployment.
-describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md', function () {
+// runs the Deployment. So the test starts the manager itself, with the arguments and the ServiceAccount of the Deployment.
+describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', function () {
   this.timeout(180_000);
   let world: World;
   let terminal: Terminal;
@@ -61,31 +69,30 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     terminal.close();
     await world.stop();
   });
+  const queue = profileQueueOf(() => world);
   const readme = takeBlocks('README.md', import.meta.url);
   const quickStart = takeBlocks('docs/quick-start.md', import.meta.url);
   const upgrade = takeBlocks('docs/upgrade.md', import.meta.url);
+  const observability = takeBlocks('docs/observability.md', import.meta.url);
   const uninstall = takeBlocks('docs/uninstall.md', import.meta.url);
 
   /**
    * Returns the configuration file of clusterctl. A reader downloads the release of Cluster API; the test takes it from
    * a directory.
    */
-  function withCore({ providers = [], ...variables }: { readonly providers?: readonly object[] }): string {
+  function withCore({ providers = [], ...variables }: ClusterctlConfiguration): string {
     const url = `file://${terminal.home}/${CORE}/core-components.yaml`;
     return stringify({ providers: [...providers, { name: 'cluster-api', type: 'CoreProvider', url }], ...variables });
   }
   const imageOf = async (): Promise<string | undefined> =>
     (await world.controlPlane.api.get<Deployment>(DEPLOYMENT)).spec.template.spec.containers[0]?.image;
-  const startManager = (name: string) =>
-    world.startManager({
-      name,
-      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
-    });
+  const startManager = (name: string) => startInstalledManager(world, { name });
   const image = 'registry.example.com/team/cluster-api-provider-aws-fargate';
 
   it('install a release that the reader makes', async () => {
     await terminal.run(readme.next('make release'));
-    terminal.write(CONFIGURATION, withCore(parse(readme.next('providers:')) as object));
+    const configuration = parse(readme.next('providers:')) as ClusterctlConfiguration;
+    terminal.write(CONFIGURATION, withCore({ ...configuration, CAPAF_CLUSTER_CONDITIONS: 'true' }));
     await terminal.run(readme.next('clusterctl init'));
     expect(await imageOf()).to.equal(`${image}:v0.1.0`);
     const account = await world.controlPlane.api.get(`${NAMESPACE}/serviceaccounts/capaf-manager`);
@@ -114,6 +121,23 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     expect(shown.split('Cluster/my-cluster')[1], 'the tree of clusterctl')
       .to.contain('AWSManagedControlPlane')
       .and.to.not.contain('AWSFargateProfile');
+  });
+
+  it('show the profiles in clusterctl describe cluster', async () => {
+    await completeCluster();
+    await queue.withEndlessChanges('creations', async () => {
+      await queue.start('my-cluster', 'batch');
+      await queue.waitUntilCreating('batch');
+    });
+    await terminal.run(observability.next('availabilityGates'));
+    const describe = observability.next('clusterctl describe cluster');
+    await expectOutput(describe, observability.next('2 of 3'));
+    const place = { cluster: 'default_my-cluster-control-plane', region: 'eu-west-1' };
+    world.aws.admin.setProfile({ ...place, name: 'default_batch', status: 'ACTIVE' });
+    await world.ready('batch');
+    await expectOutput(describe, observability.next('3 of 3'));
+    await world.delete('batch');
+    await world.gone('batch');
   });
 
   it('upgrade to the next version without a change of objects and in AWS', async () => {
@@ -168,6 +192,41 @@ describe('the README, docs/quick-start.md, docs/upgrade.md and docs/uninstall.md
     admin.removeProfile({ cluster: 'default_my-cluster-control-plane', region: 'eu-west-1', name: kept.profile });
     admin.removeRole({ name: kept.role });
   });
+
+  /**
+   * Does what CAPA does at the end of the creation of the cluster. So Cluster API's core finds the Cluster available,
+   * except for the condition of this provider. The API server of the test stands in for that of the EKS cluster.
+   */
+  async function completeCluster(): Promise<void> {
+    const { api, kubeconfigPath } = world.controlPlane;
+    await api.post('/api/v1/namespaces/default/secrets', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'cluster.x-k8s.io/secret',
+      metadata: { name: 'my-cluster-kubeconfig', labels: { 'cluster.x-k8s.io/cluster-name': 'my-cluster' } },
+      data: { value: readFileSync(kubeconfigPath, 'base64') },
+    });
+    await api.patch(`${INFRASTRUCTURE}/status`, { status: { ready: true } });
+    await api.patch(`${controlPlanePath('my-cluster')}/status`, { status: { ready: true, initialized: true } });
+  }
+
+  /** Runs a command until it prints the text of the page. Spaces and the age of a condition do not count. */
+  async function expectOutput(command: string, text: string): Promise<void> {
+    const normalize = (output: string): string =>
+      output
+        .split('\n')
+        .map((line) =>
+          line
+            .replaceAll(/ +/g, ' ')
+            .replace(/ \d+m?s /, ' 5s ')
+            .trim(),
+        )
+        .join('\n');
+    await eventually(async () => expect(normalize(await terminal.run(command))).to.equal(normalize(text)), {
+      what: 'the output of the page',
+      timeoutMs: 60_000,
+    });
+  }
 
   async function expectRemoved(): Promise<void> {
     const { api } = world.controlPlane;

@@ -26,7 +26,7 @@ import type { Rule } from '../../world/manager/permissions.ts';
 import { permissionsOf } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/objects.ts';
 import type { World } from '../../world/world.ts';
-import { ACCOUNT, REGION, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, clusterPath, startWorld } from '../../world/world.ts';
 
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -56,10 +56,12 @@ const OPTIONAL_PARTS = {
   CAPAF_MANAGE_CRD: 'true',
   CAPAF_INSTANCE_GROUPS: 'true',
   CAPAF_ALLOW_EKS_CLUSTERS: `default=${ACCOUNT}/${REGION}/tools, team-a=${ACCOUNT}/${REGION}/*`,
+  CAPAF_CLUSTER_CONDITIONS: 'true',
 };
 const toEach = (value: string): Readonly<Record<string, string>> => ({
   CAPAF_MANAGE_CRD: value,
   CAPAF_INSTANCE_GROUPS: value,
+  CAPAF_CLUSTER_CONDITIONS: value,
 });
 
 /** All rules of the roles in a manifest. */
@@ -70,7 +72,11 @@ const rulesIn = (text: string): readonly Rule[] =>
 const rulesInFiles = (...paths: readonly string[]): readonly Rule[] =>
   paths.flatMap((path) => rulesIn(readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8')));
 const BASE_RULES = rulesInFiles('rbac/role.yaml', 'rbac/metrics_reader_role.yaml');
-const OPTIONAL_RULES = rulesInFiles('components/crd-keeper/rbac.yaml', 'components/instance-groups/rbac.yaml');
+const OPTIONAL_RULES = rulesInFiles(
+  'components/crd-keeper/rbac.yaml',
+  'components/instance-groups/rbac.yaml',
+  'components/cluster-conditions/rbac.yaml',
+);
 const BASE_PERMISSIONS = permissionsOf(rulesInFiles('rbac/role.yaml'));
 const OPTIONAL_PERMISSIONS = permissionsOf(OPTIONAL_RULES).filter((each) => !BASE_PERMISSIONS.includes(each));
 
@@ -187,16 +193,22 @@ describe('the real clusterctl, with a release of this provider in a local reposi
 
     it('gives the manager the permissions of the optional parts whose variables are true', async () => {
       await eventually(async () => expect(await grantedPermissions()).to.include.members(OPTIONAL_PERMISSIONS));
-      await applyCrds(world.controlPlane.api, KEIKO_CRD);
+      const { api } = world.controlPlane;
+      const gate = { conditionType: 'FargateProfilesReady' };
+      await api.patch(clusterPath('prod'), { spec: { availabilityGates: [gate] } });
+      await applyCrds(api, KEIKO_CRD);
       world.aws.admin.createCluster({ name: 'tools', region: REGION });
       await world.apply(GROUP);
       await eventually(async () => {
-        const { currentState } = ((await world.controlPlane.api.get(pathOfManifest(GROUP))).status ?? {}) as object & {
+        const { status } = await api.get(clusterPath('prod'));
+        const condition = status?.conditions?.find(({ type }) => type === gate.conditionType);
+        expect(condition).to.include({ status: 'True', message: '1 of 1 AWSFargateProfile is Ready' });
+        const { currentState } = ((await api.get(pathOfManifest(GROUP))).status ?? {}) as object & {
           readonly currentState?: string;
         };
         expect(currentState).to.equal('Ready');
       });
-      await world.controlPlane.api.delete(pathOfManifest(GROUP));
+      await api.delete(pathOfManifest(GROUP));
       await world.gone(GROUP.metadata.name);
       expect(world.manager.log())
         .to.contain('controller="crdkeeper"')
@@ -287,7 +299,9 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await queue.deleteAll(['creating', 'queued', 'prod-default']);
       await queue.waitUntilGone(['creating', 'queued', 'prod-default']);
       await world.stopManager();
-      const bound = ['manager', 'crd-keeper', 'instance-groups'].map((name) => `capaf-system-${name}`);
+      const bound = ['manager', 'crd-keeper', 'instance-groups', 'cluster-conditions'].map(
+        (name) => `capaf-system-${name}`,
+      );
       expect(await clusterScoped()).to.have.members([
         ...bound,
         ...bound,

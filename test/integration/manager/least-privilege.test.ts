@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { UntagResourceCommand } from '@aws-sdk/client-eks';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
@@ -9,18 +10,25 @@ import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
-import type { PermissionAudit } from '../../world/manager/permissions.ts';
+import type { PermissionAudit, Rule } from '../../world/manager/permissions.ts';
 import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
 import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
 import type { World } from '../../world/world.ts';
-import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const TAG = 'kubernetes.io/cluster/prod';
-const ROLES = parseAllDocuments(readFileSync(`${RBAC_DIRECTORY}/role.yaml`, 'utf8')).map(
-  (document) => document.toJS() as { readonly rules: Parameters<typeof permissionsOf>[0] },
+const COMPONENT = fileURLToPath(new URL('../../../config/components/cluster-conditions/rbac.yaml', import.meta.url));
+const readManifests = (path: string): readonly Manifest[] =>
+  parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Manifest);
+const RULES = [...readManifests(`${RBAC_DIRECTORY}/role.yaml`), ...readManifests(COMPONENT)].flatMap(
+  ({ rules = [] }) => rules,
 );
 
-describe('the permissions of config/rbac', () => {
+interface Manifest {
+  readonly rules?: readonly Rule[];
+}
+
+describe('the permissions of config/rbac and of config/components/cluster-conditions', () => {
   let audit: PermissionAudit;
   let world: World;
   let stranger: OtherClient;
@@ -33,6 +41,7 @@ describe('the permissions of config/rbac', () => {
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     stranger = createOtherClient(world);
+    await world.apply(...readManifests(COMPONENT));
     const manager = await startManager('first');
     await startManager('second');
     const scrape = { path: '/metrics', token: world.controlPlane.token };
@@ -53,6 +62,7 @@ describe('the permissions of config/rbac', () => {
         '--leader-elect-namespace=capaf-system',
         '--sync-period=500ms',
         '--insecure-diagnostics=false',
+        '--cluster-conditions',
       ],
     });
 
@@ -69,12 +79,27 @@ describe('the permissions of config/rbac', () => {
     await eventually(async () => (await audit.used()).has('patch events'), { what: 'the second event' });
   }
 
+  async function addGate(): Promise<void> {
+    const { api } = world.controlPlane;
+    const gate = { conditionType: 'FargateProfilesReady' };
+    await api.patch(clusterPath('prod'), { spec: { availabilityGates: [gate] } });
+    await eventually(
+      async () => {
+        const { status } = await api.get(clusterPath('prod'));
+        const found = status?.conditions?.find(({ type }) => type === gate.conditionType);
+        expect(found).to.include({ status: 'True', message: '2 of 2 AWSFargateProfiles are Ready' });
+      },
+      { what: 'the condition of the Cluster' },
+    );
+  }
+
   it('are all used, and no other is needed, in the life of two profiles and a cluster', async () => {
     await world.apply(identity(CONTROLLER_IDENTITY, 'default'));
     await createStaticIdentity(world, 'keys', ACCOUNT);
     await world.createEksCluster('prod', { identityRef: { kind: STATIC_IDENTITY, name: 'keys' } });
     await world.apply(fargateProfile('web'), fargateProfile('gone'));
     await Promise.all([world.ready('web'), world.ready('gone')]);
+    await addGate();
     await removeTagTwice();
     await world.delete('gone');
     await world.gone('gone');
@@ -83,9 +108,8 @@ describe('the permissions of config/rbac', () => {
     await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('prod'))));
 
     const used = await audit.used();
-    const granted = ROLES.flatMap(({ rules }) => permissionsOf(rules));
     expect(
-      granted.filter((each) => !used.has(each)),
+      permissionsOf(RULES).filter((each) => !used.has(each)),
       'unused permissions',
     ).to.deep.equal([]);
     expect(await audit.forbidden(), 'missing permissions').to.deep.equal([]);

@@ -1,0 +1,35 @@
+import type { UnknownRecord } from '../../api/record.ts';
+import { fieldAt, isRecord, textAt } from '../../api/record.ts';
+import type { ConditionStatus } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+
+/** The type of the condition that this controller sets on Clusters. Users write it into spec.availabilityGates. */
+export const FARGATE_PROFILES_READY = 'FargateProfilesReady';
+
+/** The part of a condition that says something. A condition with the same value is not written again. */
+export interface ConditionValue {
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A condition of Kubernetes (`metav1.Condition`). */
+export interface ClusterCondition extends ConditionValue {
+  readonly type: string;
+  readonly lastTransitionTime: string;
+}
+
+/** The condition of this type in the status of an object, as the API server sent it; `undefined` if there is none. */
+export function findCondition({ status }: KubeObject, type: string): UnknownRecord | undefined {
+  return itemsAt(status, 'conditions').find((each) => each['type'] === type);
+}
+
+/** Whether `spec.availabilityGates` of a Cluster lists a condition type. */
+export function hasAvailabilityGate({ spec }: KubeObject, type: string): boolean {
+  return itemsAt(spec, 'availabilityGates').some((gate) => textAt(gate, 'conditionType') === type);
+}
+
+function itemsAt(value: unknown, field: string): readonly UnknownRecord[] {
+  const items = fieldAt(value, field);
+  return Array.isArray(items) ? items.filter(isRecord) : [];
+}

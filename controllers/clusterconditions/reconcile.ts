@@ -1,0 +1,121 @@
+import { CLUSTER_KIND } from '../../api/external/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../pkg/env/timestamp.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
+import { NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
+import { BY_CLUSTER } from '../shared/caches.ts';
+import { FARGATE_PROFILES_READY, findCondition } from './condition.ts';
+import type { Action } from './decide.ts';
+import { decide } from './decide.ts';
+import { writeCondition } from './write.ts';
+
+/** The minimum time between two writes of one Cluster. A burst of changes of its profiles is written as one. */
+const MIN_INTERVAL: Ms = 5_000;
+/** The time until the next attempt after the API server has refused a write. */
+const REFUSAL_INTERVAL: Ms = 5 * 60_000;
+
+const DONE: Requeue = { kind: 'done' };
+/** What a user can do about a missing permission, without the closing full stop. */
+const GRANT =
+  'Apply the ClusterRole and the ClusterRoleBinding capaf-system-cluster-conditions (config/components/cluster-conditions)';
+
+export interface ClusterConditionOptions {
+  readonly client: Pick<KubeClient, 'apply'>;
+  readonly profiles: Pick<Store, 'byIndex'>;
+  readonly clusters: Pick<Store, 'lookup' | 'replaceWith'>;
+  /** The value of the watch-filter label that a Cluster must have; `undefined`: all Clusters are reconciled. */
+  readonly watchFilter?: string;
+  readonly leadership: Leadership;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+}
+
+/** Reconciles the condition FargateProfilesReady of one Cluster: caches → at most one write of the Cluster's status. */
+export class ClusterConditionReconciler {
+  private readonly options: ClusterConditionOptions;
+  /** Key of a Cluster → the monotonic time before which its status is not written again. */
+  private readonly notBefore = new Map<string, Ms>();
+  /** The uids of Clusters whose condition another client has set, so that this controller cannot remove it. */
+  private readonly foreign = new Map<string, string>();
+
+  constructor(options: ClusterConditionOptions) {
+    this.options = options;
+  }
+
+  readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
+    const { clusters, profiles, watchFilter, clock, leadership } = this.options;
+    const found = clusters.lookup(key);
+    if (found.kind === 'absent') return this.forget(key);
+    // As soon as the API server serves Clusters, all of them are reconciled.
+    if (found.kind === 'unknown') return DONE;
+    const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
+    if (listing.kind === 'unknown') return { kind: 'backoff', reason: listing.reason };
+    const cluster = found.object;
+    const timestamp = formatTimestamp(clock.now());
+    const action = decide({ cluster, profiles: listing.objects, watchFilter, timestamp });
+    if (action.kind === 'none' || this.isForeign(key, cluster, action)) return DONE;
+    const delay = (this.notBefore.get(keyText(key)) ?? 0) - clock.monotonic();
+    if (delay > 0) return { kind: 'after', delay, reason: 'the condition was written a moment ago' };
+    if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    try {
+      return await this.carryOut(key, cluster, action, context);
+    } catch (error) {
+      if (isConflict(error)) return { kind: 'conflict' };
+      // The Cluster is gone, and the watch is about to say so.
+      if (isNotFound(error)) return DONE;
+      return this.reportRefusal(key, cluster, error, context);
+    }
+  };
+
+  private async carryOut(
+    key: ObjectKey,
+    cluster: KubeObject,
+    action: Exclude<Action, { readonly kind: 'none' }>,
+    { logger, signal }: ReconcileContext,
+  ): Promise<Requeue> {
+    const { client, clusters, clock } = this.options;
+    const condition = action.kind === 'set' ? action.condition : undefined;
+    const written = await writeCondition(client, cluster, condition, signal);
+    this.notBefore.set(keyText(key), clock.monotonic() + MIN_INTERVAL);
+    clusters.replaceWith(written);
+    if (condition !== undefined) {
+      logger.info('Set the condition of a Cluster', { type: condition.type, status: condition.status });
+      this.foreign.delete(keyText(key));
+    } else if (findCondition(written, FARGATE_PROFILES_READY) !== undefined) {
+      this.foreign.set(keyText(key), cluster.metadata.uid);
+    } else logger.info('Removed the condition of a Cluster', { type: FARGATE_PROFILES_READY });
+    return DONE;
+  }
+
+  private isForeign(key: ObjectKey, { metadata }: KubeObject, { kind }: Action): boolean {
+    return kind === 'remove' && this.foreign.get(keyText(key)) === metadata.uid;
+  }
+
+  /** Reports a refusal that only a user can end. Throws other errors again: the controller retries after a backoff. */
+  private reportRefusal(key: ObjectKey, cluster: KubeObject, error: unknown, { logger }: ReconcileContext): Requeue {
+    const { recorder, clock } = this.options;
+    const rejection = apiRejectionFrom(error);
+    if (rejection === undefined) throw error;
+    this.notBefore.set(keyText(key), clock.monotonic() + REFUSAL_INTERVAL);
+    const remedy = NOT_GRANTED.test(rejection.message) ? GRANT : rejection.remedy;
+    logger.warn('The API server refuses to change the condition of a Cluster', {
+      [CLUSTER_KIND]: key,
+      rejection: rejection.message,
+      remedy,
+    });
+    recorder.record(cluster, 'Warning', 'APIServerRefused', `${describeApiRejection(rejection)}. ${remedy}`);
+    return { kind: 'after', delay: REFUSAL_INTERVAL, reason: 'the API server refuses a request' };
+  }
+
+  private forget(key: ObjectKey): Requeue {
+    this.notBefore.delete(keyText(key));
+    this.foreign.delete(keyText(key));
+    return DONE;
+  }
+}
