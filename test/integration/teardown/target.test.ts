@@ -66,7 +66,7 @@ describe('the target of a deletion', () => {
     for (const name of names) {
       const stalled = await world.condition(name, 'Deleting', { status: 'True', reason: 'TargetUnknown' });
       expect(messageOf(stalled, 'Deleting'))
-        .to.contain(`The Fargate profile of this object is in 123456789012/us-east-1/${eksName('lost')}`)
+        .to.contain(`its Fargate profile is in 123456789012/us-east-1/${eksName('lost')} (account/region/EKS cluster)`)
         .and.to.contain('Restore the Cluster and its control plane');
     }
     expect(calls.all()).to.deep.equal([]);
