@@ -145,10 +145,11 @@ export class AwsReconciler {
   ): Promise<'unchanged' | 'changed' | PassResult> {
     const isAsBefore = this.options.comparisons.take(object);
     if (isAsBefore === undefined) return 'changed';
+    const askedAt = this.options.clock.monotonic();
     const observed = await observeProfiles(session, desired);
     if (E.isLeft(observed)) return failedObservation(object, target, session, desired, observed.left);
     if (!isAsBefore(desired, observed.right)) return 'changed';
-    this.noteProfiles(object, queueOf(session, target), observed.right);
+    this.noteProfiles(object, queueOf(session, target), observed.right, askedAt);
     return 'unchanged';
   }
 
@@ -214,8 +215,9 @@ export class AwsReconciler {
     session: Session,
     desired: Desired,
   ): Promise<E.Either<AwsFailure, Observation>> {
+    const askedAt = this.options.clock.monotonic();
     const noteProfiles = (observed: E.Either<AwsFailure, ObservedProfiles>): typeof observed => {
-      if (E.isRight(observed)) this.noteProfiles(object, queueOf(session, target), observed.right);
+      if (E.isRight(observed)) this.noteProfiles(object, queueOf(session, target), observed.right, askedAt);
       return observed;
     };
     const [profiles, roles] = await Promise.all([
@@ -230,9 +232,9 @@ export class AwsReconciler {
       : this.observe(object, target, session, named.right);
   }
 
-  private noteProfiles(object: AWSFargateProfile, queue: string, observed: ObservedProfiles): void {
+  private noteProfiles(object: AWSFargateProfile, queue: string, observed: ObservedProfiles, askedAt: Ms): void {
     const { retryStore, clusterQueue, profiles } = this.options;
-    retryStore.recordObservation(object, observed);
+    retryStore.recordObservation(object, observed, askedAt);
     updateQueueFromStatus(clusterQueue, queue, () => listSiblings(object, profiles));
     updateQueueFromObservation(clusterQueue, { queue, id: keyText(keyOf(object)) }, observed);
   }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { CallRecord } from '../aws/call-log.ts';
 import { SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -20,4 +22,50 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     expect(readsBeforeCreate).to.have.members([1, 2, 2, 2, 2]);
     await world.deleteAndFinish(...NAMES);
   });
+
+  it('begin soon after EKS has finished the profile before, with at most two polls for each change', async () => {
+    const span = 4 * SECOND;
+    const world = new SimulatedWorld({ aws: { eks: { createMs: span, deleteMs: span }, latencyMs: [20, 20] } });
+    world.start();
+    world.apply(...NAMES);
+    await world.ready(...NAMES);
+    const created = changes(world, 'CreateFargateProfile', span);
+    world.delete(...NAMES);
+    await world.gone(...NAMES);
+    const deleted = changes(world, 'DeleteFargateProfile', span);
+    for (const { polls, pauses } of [created, deleted]) {
+      // The duration of the first change is not known before, so it has more polls.
+      const others = polls.slice(1);
+      expect(others.reduce((sum, each) => sum + each, 0) / others.length, `polls: ${polls.join(', ')}`).to.be.at.most(
+        2,
+      );
+      // A poll comes at most a thirty-second of the duration late. Then the next profile is read again and recorded.
+      expect(Math.max(...pauses.slice(1)), `pauses: ${pauses.join(', ')}`).to.be.at.most(span / 32 + 100);
+    }
+    await world.finish();
+  });
 });
+
+/**
+ * Returns the number of polls for each change of this kind, and the times between the end of each change in EKS and the
+ * beginning of the next one.
+ */
+function changes(
+  world: SimulatedWorld,
+  operation: string,
+  span: Ms,
+): { readonly polls: readonly number[]; readonly pauses: readonly Ms[] } {
+  const calls = world.aws.admin.calls();
+  const begun = calls.filter((call) => call.operation === operation);
+  const isAboutSame = (one: CallRecord, other: CallRecord): boolean =>
+    one.nouns['fargateProfileName'] === other.nouns['fargateProfileName'];
+  const isPollOf = (change: CallRecord, call: CallRecord): boolean =>
+    call.operation === 'DescribeFargateProfile' &&
+    isAboutSame(change, call) &&
+    call.at > change.at &&
+    call.at < change.at + 2 * span;
+  return {
+    polls: begun.map((change) => calls.filter((call) => isPollOf(change, call)).length),
+    pauses: begun.slice(1).map((change, index) => (change.actedAt ?? 0) - (begun[index]?.actedAt ?? 0) - span),
+  };
+}

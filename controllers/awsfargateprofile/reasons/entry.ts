@@ -26,7 +26,7 @@ const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, lea
 const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 /** The interval at which the controller asks EKS while EKS has never finished so early. */
 const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
-/** The interval around the usual end, as a share of the usual duration. */
+/** The shortest interval around the usual end, as a share of the usual duration. */
 const PROFILE_POLL_STEP = 1 / 32;
 /** For how many steps after the usual end the interval stays short. */
 const STEPS_AFTER_USUAL_END = 4;
@@ -43,10 +43,11 @@ export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
   if (usual === undefined) return steady;
   const { least, most } = usual;
-  const step = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
-  const first = Math.min(most, least + Math.max(step, (most - least) / 4));
+  const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
+  const stepAfter = (time: Ms): Ms => Math.max(shortest, (most - time) / 4);
+  const first = Math.min(most, least + stepAfter(least));
   if (waited < first) return clamp(SHORTEST_PROFILE_POLL, first - waited, Math.max(steady, EARLY_PROFILE_POLL));
-  return waited < most + STEPS_AFTER_USUAL_END * step ? Math.min(steady, step) : steady;
+  return waited < most + STEPS_AFTER_USUAL_END * shortest ? Math.min(steady, stepAfter(waited)) : steady;
 };
 export const pollEvery =
   (interval: Ms): Poll =>

@@ -1,14 +1,12 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
 import type { UsualDuration } from '../reasons/reasons.ts';
 import type { CompletedWait } from './retry-state.ts';
 
 /** How much the usual duration grows after a longer operation, as a share of the difference. */
 const GROWTH = 1 / 8;
-/**
- * How much the lower bound falls after an operation that the first poll found finished, as a share of the usual
- * duration. EKS may have become faster, and only an earlier poll can show that.
- */
-const DOUBT = 1 / 256;
-/** The lower bound, as a share of the usual duration, if no poll came too early. */
+/** How much the lower bound falls, as a share of the time that passes: EKS may have become faster. */
+const DOUBT = 1 / 32;
+/** Doubt does not let the lower bound fall below this share of the usual duration. */
 const LEAST = 7 / 8;
 
 /**
@@ -17,18 +15,22 @@ const LEAST = 7 / 8;
  * values are in memory only; a wrong value causes late or needless polls, and nothing else.
  */
 export class Durations {
-  private readonly known = new Map<string, UsualDuration>();
+  private readonly known = new Map<string, UsualDuration & { readonly at: Ms }>();
 
-  /** Learns from an operation that EKS has finished. `key` stands for the region and the kind of the operation. */
-  record(key: string, { lasted, took }: CompletedWait): void {
-    const before = this.known.get(key) ?? { least: lasted, most: took };
+  /**
+   * Learns at the time `at` from an operation that EKS has finished. `key` stands for the region and the kind of the
+   * operation.
+   */
+  record(key: string, { lasted, took }: CompletedWait, at: Ms): void {
+    const before = this.known.get(key) ?? { least: lasted > 0 ? lasted : took * LEAST, most: took, at };
     const most = Math.min(took, before.most) + Math.max(0, took - before.most) * GROWTH;
-    const least = lasted > 0 ? Math.max(lasted, before.least) : Math.max(before.least - most * DOUBT, most * LEAST);
-    this.known.set(key, { least: Math.min(least, most), most });
+    const doubted = Math.max(before.least - (at - before.at) * DOUBT, Math.min(before.least, most * LEAST));
+    this.known.set(key, { least: Math.min(Math.max(lasted, doubted), most), most, at });
   }
 
   /** Returns how long EKS takes for this kind of operation; `undefined` if this process has seen no such operation. */
   usual(key: string): UsualDuration | undefined {
-    return this.known.get(key);
+    const known = this.known.get(key);
+    return known && { least: known.least, most: known.most };
   }
 }

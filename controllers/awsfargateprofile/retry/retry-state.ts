@@ -123,14 +123,17 @@ export function completedWait(
     : undefined;
 }
 
-/** Returns the state in which the wait has lasted until now, if this observation shows that EKS has not finished yet. */
-export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, now: Ms): RetryState {
+/**
+ * Returns the state in which the wait has lasted until `askedAt`, if an observation that began at that time shows that
+ * EKS has not finished yet. The answer can come much later, when EKS has long finished.
+ */
+export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, askedAt: Ms): RetryState {
   const { waiting } = state;
   const isUnfinished =
     (waiting?.name === 'Creating' && profiles.some(({ found }) => found?.status === 'CREATING')) ||
     (waiting?.name === 'DeletingProfile' && profiles.some(({ found }) => found?.status === 'DELETING'));
   return waiting !== undefined && isUnfinished
-    ? { ...state, waiting: { ...waiting, lasted: now - waiting.since } }
+    ? { ...state, waiting: { ...waiting, lasted: Math.max(0, askedAt - waiting.since) } }
     : state;
 }
 

@@ -246,6 +246,15 @@ describe('RetryStore.usualDuration', () => {
       expect(store.usualDuration(object, reason)).to.deep.equal({ least: 2_000, most: 2_500 });
     });
 
+  it('has lasted only until EKS was asked, if the answer comes late', async () => {
+    await waitFor('Creating');
+    const askedAt = clock.monotonic();
+    await clock.advance(3_000);
+    store.recordObservation(object, there('CREATING'), askedAt);
+    store.recordObservation(object, there('ACTIVE'));
+    expect(store.usualDuration(object, 'Creating')).to.deep.equal({ least: 2_000, most: 5_000 });
+  });
+
   it('is not learnt from an object that has waited for nothing', async () => {
     store.recordObservation(object, there('ACTIVE'));
     expect(store.usualDuration(object, 'Creating')).to.equal(undefined);

@@ -141,14 +141,17 @@ export class RetryStore {
     return this.durations.usual(durationKey(object, name));
   }
 
-  /** Records the facts that the object's Fargate profiles in EKS show. */
-  recordObservation(object: AWSFargateProfile, observed: PartiallyObserved): void {
+  /**
+   * Records the facts that the object's Fargate profiles in EKS show. `askedAt` is the time on the monotonic clock at
+   * which EKS was asked.
+   */
+  recordObservation(object: AWSFargateProfile, observed: PartiallyObserved, askedAt = this.clock.monotonic()): void {
     this.observed.set(keyText(keyOf(object)), object.metadata.uid);
     const now = this.clock.monotonic();
     const completed = completedWait(this.get(object), observed, now);
-    if (completed !== undefined) this.durations.record(durationKey(object, completed.name), completed);
+    if (completed !== undefined) this.durations.record(durationKey(object, completed.name), completed, now);
     else if (this.get(object).waiting !== undefined) {
-      this.update(object, (state) => withUnfinishedWait(state, observed, now));
+      this.update(object, (state) => withUnfinishedWait(state, observed, askedAt));
     }
     // If EKS shows a profile with this name, the result of the create request is known, even if the profile belongs to
     // another owner: an EKS cluster has at most one profile with a name.
