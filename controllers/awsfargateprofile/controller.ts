@@ -128,7 +128,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     resync,
   };
   const { reconcile } = new Reconciler(reconcilerOptions);
-  connectWatches({ caches, identities, queue, profileWriter, retryStore, random, resync });
+  connectWatches({ caches, identities, queue, profileWriter, retryStore, clock, random, resync });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

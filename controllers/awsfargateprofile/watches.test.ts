@@ -80,6 +80,7 @@ describe('connectWatches', () => {
       caches,
       queue,
       profileWriter,
+      clock,
       random: { next: () => 0.5, uuid: () => random.uuid() },
       resync: HOUR,
       identities: { onChange: (handler) => void (identitiesChanged = handler) },

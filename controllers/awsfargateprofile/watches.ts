@@ -1,5 +1,5 @@
 import { fieldAt } from '../../api/record.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { Change, Store } from '../../pkg/kube/cache/store.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
@@ -23,6 +23,7 @@ import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { isAtRest, isClusterHead } from './priority/cluster-head.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
+import { resyncDelay } from './retry/resync-delay.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 
 export interface WatchesOptions {
@@ -31,6 +32,7 @@ export interface WatchesOptions {
   readonly queue: Workqueue;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWait'>;
+  readonly clock: Clock;
   readonly random: Random;
   readonly resync: Ms;
 }
@@ -104,7 +106,7 @@ function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
 }
 
 function enqueueProfile(options: WatchesOptions, change: Change): void {
-  const { queue, profileWriter, random, resync } = options;
+  const { queue, profileWriter, clock, random, resync } = options;
   const key = keyOf(change.object);
   if (change.type === 'deleted') enqueueWaitingSiblings(options, change.object, 'gone');
   else if (change.type === 'updated' && isRelevant(change, siblingFields)) {
@@ -114,7 +116,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     // After a start, the manager does not read all of AWS at once: an object that is Ready waits for its resync. A
     // paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
-      queue.addAfter(key, random.next() * resync, 'low');
+      queue.addAfter(key, resyncDelay(clock, random.next() * resync, resync), 'low');
     } else queue.add(key, 'low');
     return;
   }

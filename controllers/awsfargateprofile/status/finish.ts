@@ -24,6 +24,7 @@ import {
   withTolerated,
   withWait,
 } from '../retry/retry-state.ts';
+import { resyncDelay } from '../retry/resync-delay.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 import type { EventSpec } from './events.ts';
 import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
@@ -266,7 +267,8 @@ export class PassFinisher {
   }
 
   private resyncLater(): Requeue {
-    return { kind: 'after', delay: this.jittered(this.options.resync), reason: 'resync' };
+    const { clock, resync } = this.options;
+    return { kind: 'after', delay: resyncDelay(clock, this.jittered(resync), resync), reason: 'resync' };
   }
 
   private schedule({ object, end, waited }: CompletedPass, state: RetryState, isTransit: boolean): Requeue {
