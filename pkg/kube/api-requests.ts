@@ -74,7 +74,13 @@ export class ApiRequests {
   private async sendOnce(request: ApiRequest, limit: Ms): Promise<ApiResponse> {
     const { doing, method, path } = request;
     return withDeadline(this.clock, limit, request.signal, 'the API server', async (signal) => {
-      const response = await this.transport.send({ method, path, signal, ...headersAndBody(request) });
+      const response = await this.transport.send({
+        method,
+        path,
+        isReadWhole: true,
+        signal,
+        ...headersAndBody(request),
+      });
       return { status: response.status, headers: response.headers, text: await readText(response.body) };
     }).catch((cause: unknown) => {
       throw noAnswerError(doing, cause);

@@ -4,7 +4,7 @@
  * text.
  */
 export async function* splitLines(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   onRest: (rest: string) => void,
 ): AsyncGenerator<string> {
   // One decoder for the whole stream: it keeps the bytes of an incomplete character for the next chunk.

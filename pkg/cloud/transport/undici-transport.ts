@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Ms } from '../../env/clock.ts';
 import { newDispatcher } from '../../network/dispatcher.ts';
 import type { ProxyChoice } from '../../network/environment-proxy.ts';
+import { exchange } from '../../network/exchange.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
@@ -27,25 +28,9 @@ export function undiciTransport({ proxyFor = () => undefined }: UndiciTransportO
     handle: async (request, { abortSignal, beforeSend }) => {
       const { method, headers } = request;
       const { origin, path } = toOriginAndPath(request);
-      const dispatcher = dispatchers.forOrigin(origin);
-      const sender = beforeSend === undefined ? dispatcher : dispatcher.compose(callBeforeSend(beforeSend));
-      const response = await sender.request({
-        origin,
-        path,
-        method,
-        headers,
-        body: toBody(request),
-        signal: abortSignal,
-      });
-      return {
-        response: {
-          statusCode: response.statusCode,
-          headers: Object.fromEntries(
-            Object.entries(response.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
-          ),
-          body: await response.body.bytes(),
-        },
-      };
+      const message = { origin, path, method, headers, body: toBody(request) };
+      const response = await exchange(dispatchers.forOrigin(origin), message, { signal: abortSignal, beforeSend });
+      return { response: { ...response, body: Buffer.concat(response.body) } };
     },
     close: () => dispatchers.destroy(),
   };
@@ -74,26 +59,6 @@ class DispatchersByProxy {
     await Promise.all([...this.dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
   }
 }
-
-/**
- * Calls `beforeSend` right before a request is sent: undici calls onRequestStart when undici has a connection, and
- * writes the request in the same turn of the event loop.
- */
-const callBeforeSend =
-  (beforeSend: () => void): Dispatcher.DispatcherComposeInterceptor =>
-  (dispatch) =>
-  (options, handler) =>
-    dispatch(options, {
-      onRequestStart: (controller, context) => {
-        beforeSend();
-        handler.onRequestStart?.(controller, context);
-      },
-      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
-      onResponseStart: (...start) => handler.onResponseStart?.(...start),
-      onResponseData: (...data) => handler.onResponseData?.(...data),
-      onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
-      onResponseError: (...failure) => handler.onResponseError?.(...failure),
-    });
 
 export function toOriginAndPath({ protocol, hostname, port, path, query = {} }: AwsRequest): {
   readonly origin: string;

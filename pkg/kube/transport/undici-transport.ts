@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { newDispatcher } from '../../network/dispatcher.ts';
+import { exchange, joinHeaderValues } from '../../network/exchange.ts';
 import { CredentialSource, type KubeCredentials } from '../kubeconfig/credentials.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -94,15 +95,21 @@ class PooledTransport implements ClosableTransport {
 
   private async exchange(request: TransportRequest, credentials: KubeCredentials): Promise<TransportResponse> {
     const { origin, pathname } = this.source.server;
-    const { statusCode, headers, body } = await this.dispatcherFor(credentials).request({
+    const { signal } = request;
+    const message = {
       origin,
       // The server URL of a kubeconfig has a path when the API server is behind a gateway.
       path: pathname.replace(/\/$/, '') + request.path,
       method: request.method,
       headers: { ...request.headers, ...credentials.headers },
-      signal: request.signal,
       ...(request.body === undefined ? {} : { body: request.body }),
-    });
+    };
+    const dispatcher = this.dispatcherFor(credentials);
+    if (request.isReadWhole === true) {
+      const { statusCode, headers, body } = await exchange(dispatcher, message, { signal });
+      return { status: statusCode, headers, body };
+    }
+    const { statusCode, headers, body } = await dispatcher.request({ ...message, signal });
     return { status: statusCode, headers: joinHeaderValues(headers), body };
   }
 
@@ -129,12 +136,3 @@ class PooledTransport implements ClosableTransport {
     });
   }
 }
-
-const joinHeaderValues = (
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );

@@ -163,7 +163,7 @@ function kubeThrough(transport: Transport, line: Connection): Transport {
 
 /** Yields the bytes of a response body to the manager. While the connection is interrupted, the bytes wait. */
 async function* bodyThrough(
-  body: AsyncIterable<Uint8Array>,
+  body: TransportResponse['body'],
   line: Connection,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
