@@ -4,9 +4,9 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import type { EventWriter } from '../../pkg/kube/events/events.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
@@ -51,7 +51,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
   readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
+  readonly recorder: Pick<EventWriter, 'record' | 'forget'>;
   readonly metrics: Metrics;
   readonly clusterQueueMetrics: ClusterQueueMetrics;
   readonly profileMetrics: ProfileMetrics;
@@ -128,7 +128,9 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     resync,
   };
   const { reconcile } = new Reconciler(reconcilerOptions);
-  connectWatches({ caches, identities, queue, profileWriter, retryStore, clock, random, resync });
+  const forgetEvents = ({ metadata }: KubeObject): void =>
+    recorder.forget({ metadata, apiVersion: API_VERSION, kind: KIND });
+  connectWatches({ caches, identities, queue, profileWriter, retryStore, forgetEvents, clock, random, resync });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

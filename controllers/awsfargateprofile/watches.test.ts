@@ -61,6 +61,7 @@ describe('connectWatches', () => {
   let profileWriter: ProfileWriter;
   let identitiesChanged: (affects: IdentityUsePredicate, namespace?: string) => void;
   let siblingChanges: string[];
+  let forgotten: string[];
   let waitingSiblings: ReadonlySet<string>;
 
   beforeEach(() => {
@@ -75,11 +76,13 @@ describe('connectWatches', () => {
       onForeignChange: (key) => queue.add(key),
     });
     siblingChanges = [];
+    forgotten = [];
     waitingSiblings = new Set();
     connectWatches({
       caches,
       queue,
       profileWriter,
+      forgetEvents: ({ metadata }) => void forgotten.push(metadata.name),
       clock,
       random: { next: () => 0.5, uuid: () => random.uuid() },
       resync: HOUR,
@@ -203,7 +206,9 @@ describe('connectWatches', () => {
       await fillCaches();
       caches.profiles.upsert(profile('web'));
       expect(await takeQueued()).to.deep.equal(['web']);
+      expect(forgotten).to.deep.equal([]);
       caches.profiles.remove(profile('web'));
+      expect(forgotten).to.deep.equal(['web']);
       expect(await takeQueued()).to.deep.equal(['web']);
     });
 

@@ -32,6 +32,8 @@ export interface WatchesOptions {
   readonly queue: Workqueue;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWait'>;
+  /** Called with each AWSFargateProfile that no longer exists. */
+  readonly forgetEvents: (object: KubeObject) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly resync: Ms;
@@ -108,8 +110,10 @@ function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
 function enqueueProfile(options: WatchesOptions, change: Change): void {
   const { queue, profileWriter, clock, random, resync } = options;
   const key = keyOf(change.object);
-  if (change.type === 'deleted') enqueueWaitingSiblings(options, change.object, 'gone');
-  else if (change.type === 'updated' && isRelevant(change, siblingFields)) {
+  if (change.type === 'deleted') {
+    options.forgetEvents(change.object);
+    enqueueWaitingSiblings(options, change.object, 'gone');
+  } else if (change.type === 'updated' && isRelevant(change, siblingFields)) {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {

@@ -57,6 +57,11 @@ export class Lru<A> {
     return this.byLastUse.get(key)?.value;
   }
 
+  /** Removes the entries whose keys match. */
+  deleteWhere(matches: (key: string) => boolean): void {
+    for (const key of this.byLastUse.keys()) if (matches(key)) this.byLastUse.delete(key);
+  }
+
   /** Returns the entries; the entry that was used longest ago comes first. */
   entries(): readonly (readonly [key: string, value: A])[] {
     this.evict();

@@ -17,7 +17,7 @@ function newCorrelator() {
       correlator.updateState(result.id, { ...result.recorded, count: result.recorded.count + 1 });
     return result;
   };
-  return { clock, correlate };
+  return { clock, correlate, correlator };
 }
 
 describe('EventCorrelator', () => {
@@ -84,5 +84,16 @@ describe('EventCorrelator', () => {
     await clock.advance(30 * 300_000);
     for (let i = 0; i < 25; i++) expect(correlate('same').kind).to.not.equal('skip');
     expect(correlate('same').kind).to.equal('skip');
+  });
+
+  it('forgets objects that no longer exist, fifty at a time, and no others', () => {
+    const { correlate, correlator } = newCorrelator();
+    const gone = Array.from({ length: 50 }, (_, number) => `gone-${number}`);
+    for (const objectId of [...gone, 'kept']) for (let i = 0; i < 25; i++) correlate('same', { objectId });
+    for (const objectId of gone.slice(1)) correlator.forget(objectId);
+    expect(correlate('same', { objectId: 'gone-1' }).kind).to.equal('skip');
+    correlator.forget('gone-0');
+    for (const objectId of gone) expect(correlate('same', { objectId }).kind).to.equal('create');
+    expect(correlate('same', { objectId: 'kept' }).kind).to.equal('skip');
   });
 });

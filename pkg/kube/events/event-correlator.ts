@@ -18,6 +18,11 @@ const AGGREGATE_INTERVAL: Ms = 600_000;
 const SPAM_BURST = 25;
 const SPAM_REFILL_PERIOD: Ms = 300_000;
 const MAX_CACHE_ENTRIES = 4096;
+/**
+ * How many objects that no longer exist are collected before their entries are removed from the caches, because a
+ * removal looks at every entry.
+ */
+const REMOVAL_BATCH = 50;
 
 /** Something that happened to an object, to be recorded as an Event. */
 export interface EventOccurrence {
@@ -60,6 +65,8 @@ export class EventCorrelator {
   private readonly similar = new Lru<SimilarEvents>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly recorded = new Lru<RecordedEvent>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly buckets = new Lru<TokenBucket>({ maxEntries: MAX_CACHE_ENTRIES });
+  /** The digests of objects that no longer exist, until their entries are removed. */
+  private readonly gone = new Set<string>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -80,6 +87,15 @@ export class EventCorrelator {
     this.recorded.set(id, recorded);
   }
 
+  /** Forgets what is remembered about an object that no longer exists: soon, not at once. */
+  forget(objectId: string): void {
+    this.gone.add(digestOf(objectId).toString('base64'));
+    if (this.gone.size < REMOVAL_BATCH) return;
+    for (const cache of [this.similar, this.recorded, this.buckets])
+      cache.deleteWhere((id) => this.gone.has(id.slice(0, ENCODED_DIGEST_LENGTH)));
+    this.gone.clear();
+  }
+
   private aggregate({ objectId, type, reason, message }: EventOccurrence): {
     readonly id: string;
     readonly message: string;
@@ -88,7 +104,7 @@ export class EventCorrelator {
     const id = idOf(objectId, type, reason);
     const known = this.similar.get(id);
     const fresh = known === undefined || now - known.lastAt > AGGREGATE_INTERVAL ? [] : known.messages;
-    const digest = digestOf(message);
+    const digest = digestOf(message).toString('base64');
     const messages = fresh.includes(digest) ? fresh : [...fresh, digest];
     if (messages.length < AGGREGATE_MAX_EVENTS) {
       this.similar.set(id, { messages, lastAt: now });
@@ -109,7 +125,16 @@ export class EventCorrelator {
   }
 }
 
-/** A short digest, because thousands of ids with whole messages would take megabytes. */
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64');
+/**
+ * The length of a digest, in bytes, and in base64 characters. The digest is short, because thousands of ids with whole
+ * messages would take megabytes.
+ */
+const DIGEST_LENGTH = 12;
+const ENCODED_DIGEST_LENGTH = 16;
 
-const idOf = (...parts: readonly string[]): string => digestOf(JSON.stringify(parts));
+const digestOf = (text: string): Buffer =>
+  createHash('shake256', { outputLength: DIGEST_LENGTH }).update(text).digest();
+
+/** Returns an id that begins with the digest of the object. */
+const idOf = (objectId: string, ...parts: readonly string[]): string =>
+  Buffer.concat([digestOf(objectId), digestOf(JSON.stringify(parts))]).toString('base64');

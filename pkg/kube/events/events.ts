@@ -101,6 +101,11 @@ export class EventWriter implements EventRecorder {
     this.wake?.();
   }
 
+  /** Forgets what is remembered about the Events of an object that no longer exists. */
+  forget(object: InvolvedObject): void {
+    this.correlator.forget(idOf(object));
+  }
+
   async run(stop: AbortSignal): Promise<void> {
     const { clock, logger } = this.options;
     const end = new AbortController();
