@@ -7,7 +7,7 @@ import { newClients } from './clients.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { resolveEndpoints } from './endpoints.ts';
 import { podExecutionRoles } from './iam/roles.ts';
-import { expectResponse, CallHarness } from './testing/calls.ts';
+import { expectFailure, expectResponse, CallHarness } from './testing/calls.ts';
 import { FakeTransport, jsonResponse, queryResponse } from './testing/fake-transport.ts';
 
 const cluster = EksClusterName.of('c');
@@ -88,6 +88,21 @@ describe('The SDK clients', () => {
     );
     expect(refused).to.contain('an AWS call without its dispatch options');
     expect(transport.requests).to.deep.equal([]);
+  });
+
+  it('give each of two simultaneous calls of one operation its own check before it is sent', async () => {
+    const transport = answer();
+    const harness = new CallHarness(transport);
+    const { iam } = clients(transport, {});
+    const following = podExecutionRoles(iam, harness.newCalls('iam', { mutationBudget: () => 0 }));
+    const leading = podExecutionRoles(iam, harness.newCalls('iam'));
+    const [failure] = await Promise.all([
+      expectFailure(following.delete(RoleName.of('r-1'))),
+      expectResponse(leading.delete(RoleName.of('r-2'))),
+    ]);
+    expect(failure.code).to.equal('NotDispatched');
+    expect(transport.requests.map(({ body }) => body)).to.have.length(1);
+    expect(transport.requests[0]?.body).to.contain('RoleName=r-2');
   });
 
   it('use no file, no timer and no socket for a call', async () => {

@@ -39,6 +39,8 @@ export function newClients({ region, credentials, transport, endpoints, version 
       // Without the mark `memoized`, the SDK caches the first credentials: for ever, if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
+      // The SDK builds the chain of middleware of each operation once.
+      cacheMiddleware: true,
       // The SDK must not retry, so that each AWS call has one metric, one log line and one outcome. Only the workqueue
       // retries.
       maxAttempts: 1,

@@ -57,7 +57,7 @@ export interface SessionsConfig {
 const KEPT_UNUSED: Ms = 30 * 60_000;
 /**
  * The maximum number of regions and accounts whose SDK clients are cached per identity: more than AWS has regions. The
- * clients of one region take 28 KiB, and the region is a text that a user writes.
+ * clients of one region take 80 KiB, and the region is a text that a user writes.
  */
 const MAX_CLIENTS = 64;
 

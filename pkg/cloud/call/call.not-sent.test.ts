@@ -2,7 +2,7 @@ import { DescribeClusterCommand, EKSClient } from '@aws-sdk/client-eks';
 import { expect } from 'chai';
 import { expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport } from '../testing/fake-transport.ts';
-import { newCheckedHandler } from '../transport/sdk-handler.ts';
+import { currentDispatchOptions, newCheckedHandler } from '../transport/sdk-handler.ts';
 import { NamedResponse, neverSettle, requestOf, respondNamed } from '../testing/requests.ts';
 
 describe('An AWS call is not sent and not counted', () => {
@@ -42,7 +42,8 @@ describe('An AWS call is not sent and not counted', () => {
         operation: 'Operate',
         kind: 'mutation',
         response: NamedResponse,
-        send: async ({ beforeDispatch }) => {
+        send: async () => {
+          const { beforeDispatch } = currentDispatchOptions();
           await new Promise<void>((resolve) => harness.clock.after(100, resolve));
           beforeDispatch();
           return respondNamed();
@@ -110,7 +111,7 @@ describe('An AWS call is not sent and not counted', () => {
         operation: 'DescribeCluster',
         kind: 'read',
         response: NamedResponse,
-        send: (options) => client.send(new DescribeClusterCommand({ name: 'c' }), options),
+        send: () => client.send(new DescribeClusterCommand({ name: 'c' })),
       });
       expect(await expectFailure(call)).to.include({ code: 'NotPrepared', message });
       await expectNothingSent();
@@ -132,8 +133,8 @@ describe('An AWS call is not sent and not counted', () => {
         operation: 'Operate',
         kind: 'mutation',
         response: NamedResponse,
-        send: ({ beforeDispatch }) => {
-          late = beforeDispatch;
+        send: () => {
+          late = currentDispatchOptions().beforeDispatch;
           return neverSettle();
         },
       }),

@@ -13,7 +13,7 @@ import { LIMITER_DEADLINE, SIGNING_DEADLINE, READ_DEADLINE, rateLimitFor } from 
 import type { AwsMetrics } from '../metrics.ts';
 import type { Progress } from '../errors/sdk-failure.ts';
 import { toAwsFailure } from '../errors/sdk-failure.ts';
-import type { DispatchOptions } from '../transport/sdk-handler.ts';
+import { withDispatchOptions } from '../transport/sdk-handler.ts';
 import type { Call } from '../types.ts';
 
 /** The dependencies that all AWS calls of the manager share. */
@@ -51,8 +51,8 @@ export interface CallContext {
 export interface CallRequest<A> {
   readonly operation: string;
   readonly kind: CallKind;
-  /** Sends the command of the AWS SDK with the given options. */
-  readonly send: (options: DispatchOptions) => Promise<unknown>;
+  /** Sends the command of the AWS SDK. Its request handler gets the options of the call. */
+  readonly send: () => Promise<unknown>;
   readonly response: t.Decoder<unknown, A>;
 }
 
@@ -165,7 +165,7 @@ class CallAttempt {
     return this.wasTooLate || this.context.signal.aborted ? 'stopped' : 'prepared';
   }
 
-  async run(send: (options: DispatchOptions) => Promise<unknown>): Promise<E.Either<unknown, unknown>> {
+  async run(send: () => Promise<unknown>): Promise<E.Either<unknown, unknown>> {
     const { signal: stop } = this.context;
     const onStop = (): void => this.controller.abort(stop.reason);
     if (stop.aborted) {
@@ -176,11 +176,10 @@ class CallAttempt {
     try {
       return E.right(
         await untilAborted(this.controller.signal, (abortSignal) =>
-          send({
-            abortSignal,
-            beforeDispatch: () => this.beforeDispatch(),
-            beforeSend: () => this.beforeSend(),
-          }),
+          withDispatchOptions(
+            { abortSignal, beforeDispatch: () => this.beforeDispatch(), beforeSend: () => this.beforeSend() },
+            send,
+          ),
         ),
       );
     } catch (error) {

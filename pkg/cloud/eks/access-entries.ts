@@ -14,8 +14,8 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       const response = await call({
         operation: 'DescribeAccessEntry',
         kind: 'read',
-        send: async (options) =>
-          withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }), options)),
+        send: async () =>
+          withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }))),
         response: AccessEntryResponse,
       })();
       if (E.isRight(response)) return E.right({ kind: 'found', entry: response.right });
@@ -27,7 +27,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       call({
         operation: 'CreateAccessEntry',
         kind: 'mutation',
-        send: async (options) =>
+        send: async () =>
           withNumericTime(
             await client.send(
               new CreateAccessEntryCommand({
@@ -38,7 +38,6 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
                 // idempotent. For a token that EKS remembers, EKS could return an entry that has been deleted since.
                 clientRequestToken: random.uuid(),
               }),
-              options,
             ),
           ),
         response: AccessEntryResponse,
@@ -48,7 +47,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       call({
         operation: 'DeleteAccessEntry',
         kind: 'mutation',
-        send: (options) => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn }), options),
+        send: () => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn })),
         response: EmptyResponse,
       }),
   };

@@ -12,7 +12,7 @@ export function eksClusters(client: EKSClient, call: CallFactory): EksClusters {
         call({
           operation: 'DescribeCluster',
           kind: 'read',
-          send: (options) => client.send(new DescribeClusterCommand({ name }), options),
+          send: () => client.send(new DescribeClusterCommand({ name })),
           response: ClusterResponse,
         }),
       ),

@@ -26,7 +26,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       const response = await call({
         operation: 'DescribeFargateProfile',
         kind: 'read',
-        send: (options) => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName }), options),
+        send: () => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName })),
         response: ProfileResponse,
       })();
       if (E.isRight(response)) return E.right({ kind: 'found', profile: response.right });
@@ -39,8 +39,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         call({
           operation: 'ListFargateProfiles',
           kind: 'read',
-          send: (options) =>
-            client.send(new ListFargateProfilesCommand({ clusterName, maxResults: PAGE_SIZE, nextToken }), options),
+          send: () => client.send(new ListFargateProfilesCommand({ clusterName, maxResults: PAGE_SIZE, nextToken })),
           response: ProfilesResponse,
         }),
       )();
@@ -54,7 +53,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       call({
         operation: 'CreateFargateProfile',
         kind: 'mutation',
-        send: (options) =>
+        send: () =>
           client.send(
             new CreateFargateProfileCommand({
               clusterName: cluster,
@@ -68,7 +67,6 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
               // profile has been deleted since.
               clientRequestToken: random.uuid(),
             }),
-            options,
           ),
         response: ProfileResponse,
       }),
@@ -77,7 +75,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       call({
         operation: 'DeleteFargateProfile',
         kind: 'mutation',
-        send: (options) => client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName }), options),
+        send: () => client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName })),
         response: EmptyResponse,
       }),
 
@@ -87,7 +85,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         : call({
             operation: 'TagResource',
             kind: 'mutation',
-            send: (options) => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }), options),
+            send: () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } })),
             response: EmptyResponse,
           }),
 
@@ -97,7 +95,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         : call({
             operation: 'UntagResource',
             kind: 'mutation',
-            send: (options) => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }), options),
+            send: () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] })),
             response: EmptyResponse,
           }),
   };

@@ -22,7 +22,6 @@ import type { CallFactory } from '../call/call.ts';
 import { ignoreNotFound } from '../call/not-found.ts';
 import type { Page } from '../call/paging.ts';
 import { listAllPages } from '../call/paging.ts';
-import type { DispatchOptions } from '../transport/sdk-handler.ts';
 import type { Call, PodExecutionRoles } from '../types.ts';
 import {
   AttachedPoliciesResponse,
@@ -35,15 +34,15 @@ import {
 const PAGE_SIZE = 1000;
 
 export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExecutionRoles {
-  const mutate = (operation: string, send: (options: DispatchOptions) => Promise<unknown>): Call<void> =>
+  const mutate = (operation: string, send: () => Promise<unknown>): Call<void> =>
     call({ operation, kind: 'mutation', send, response: EmptyResponse });
   const listPages = (
     operation: string,
     response: t.Decoder<unknown, Page<string>>,
-    send: (marker: string | undefined, options: DispatchOptions) => Promise<unknown>,
+    send: (marker: string | undefined) => Promise<unknown>,
   ): Call<readonly string[]> =>
     listAllPages({ service: 'iam', operation }, (marker) =>
-      call({ operation, kind: 'read', send: (options) => send(marker, options), response }),
+      call({ operation, kind: 'read', send: () => send(marker), response }),
     );
 
   return {
@@ -52,24 +51,24 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
         call({
           operation: 'GetRole',
           kind: 'read',
-          send: async (options) => withNumericTime(await client.send(new GetRoleCommand({ RoleName }), options)),
+          send: async () => withNumericTime(await client.send(new GetRoleCommand({ RoleName }))),
           response: RoleResponse,
         }),
       ),
 
     attachedPolicies: (RoleName) =>
-      listPages('ListAttachedRolePolicies', AttachedPoliciesResponse, (Marker, options) =>
-        client.send(new ListAttachedRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
+      listPages('ListAttachedRolePolicies', AttachedPoliciesResponse, (Marker) =>
+        client.send(new ListAttachedRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE })),
       ),
 
     inlinePolicies: (RoleName) =>
-      listPages('ListRolePolicies', InlinePoliciesResponse, (Marker, options) =>
-        client.send(new ListRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
+      listPages('ListRolePolicies', InlinePoliciesResponse, (Marker) =>
+        client.send(new ListRolePoliciesCommand({ RoleName, Marker, MaxItems: PAGE_SIZE })),
       ),
 
     instanceProfiles: (RoleName) =>
-      listPages('ListInstanceProfilesForRole', InstanceProfilesResponse, (Marker, options) =>
-        client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE }), options),
+      listPages('ListInstanceProfilesForRole', InstanceProfilesResponse, (Marker) =>
+        client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE })),
       ),
 
     create: ({ name, path, trust, permissionsBoundary, tags }) =>
@@ -77,7 +76,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
         call({
           operation: 'CreateRole',
           kind: 'mutation',
-          send: async (options) =>
+          send: async () =>
             withNumericTime(
               await client.send(
                 new CreateRoleCommand({
@@ -87,7 +86,6 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
                   PermissionsBoundary: permissionsBoundary,
                   Tags: toIamTags(tags),
                 }),
-                options,
               ),
             ),
           response: RoleResponse,
@@ -101,49 +99,43 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
         })),
       ),
 
-    delete: (RoleName) => mutate('DeleteRole', (options) => client.send(new DeleteRoleCommand({ RoleName }), options)),
+    delete: (RoleName) => mutate('DeleteRole', () => client.send(new DeleteRoleCommand({ RoleName }))),
 
     setTrust: (RoleName, PolicyDocument) =>
-      mutate('UpdateAssumeRolePolicy', (options) =>
-        client.send(new UpdateAssumeRolePolicyCommand({ RoleName, PolicyDocument }), options),
+      mutate('UpdateAssumeRolePolicy', () =>
+        client.send(new UpdateAssumeRolePolicyCommand({ RoleName, PolicyDocument })),
       ),
 
     setBoundary: (RoleName, PermissionsBoundary) =>
-      mutate('PutRolePermissionsBoundary', (options) =>
-        client.send(new PutRolePermissionsBoundaryCommand({ RoleName, PermissionsBoundary }), options),
+      mutate('PutRolePermissionsBoundary', () =>
+        client.send(new PutRolePermissionsBoundaryCommand({ RoleName, PermissionsBoundary })),
       ),
 
     removeBoundary: (RoleName) =>
       ignoreNotFound(
-        mutate('DeleteRolePermissionsBoundary', (options) =>
-          client.send(new DeleteRolePermissionsBoundaryCommand({ RoleName }), options),
+        mutate('DeleteRolePermissionsBoundary', () =>
+          client.send(new DeleteRolePermissionsBoundaryCommand({ RoleName })),
         ),
       ),
 
     attach: (RoleName, PolicyArn) =>
-      mutate('AttachRolePolicy', (options) =>
-        client.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }), options),
-      ),
+      mutate('AttachRolePolicy', () => client.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }))),
 
     detach: (RoleName, PolicyArn) =>
       ignoreNotFound(
-        mutate('DetachRolePolicy', (options) =>
-          client.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }), options),
-        ),
+        mutate('DetachRolePolicy', () => client.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }))),
       ),
 
     tag: (RoleName, tags) =>
       Object.keys(tags).length === 0
         ? TE.right(undefined)
-        : mutate('TagRole', (options) => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }), options)),
+        : mutate('TagRole', () => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }))),
 
     untag: (RoleName, keys) =>
       keys.length === 0
         ? TE.right(undefined)
         : ignoreNotFound(
-            mutate('UntagRole', (options) =>
-              client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] }), options),
-            ),
+            mutate('UntagRole', () => client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] }))),
           ),
   };
 }

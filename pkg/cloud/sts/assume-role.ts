@@ -25,7 +25,7 @@ export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAss
     operation: 'AssumeRole',
     // AssumeRole counts as a read: it changes nothing in AWS, so it needs no leadership and can be repeated.
     kind: 'read',
-    send: async (options) =>
+    send: async () =>
       withNumericExpiration(
         await client.send(
           new AssumeRoleCommand({
@@ -36,7 +36,6 @@ export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAss
             ...(inlinePolicy !== undefined && { Policy: inlinePolicy }),
             ...(policyArns.length > 0 && { PolicyArns: policyArns.map((policyArn) => ({ arn: policyArn })) }),
           }),
-          options,
         ),
       ),
     response: AssumeRoleResponse,

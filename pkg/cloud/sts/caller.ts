@@ -12,7 +12,7 @@ export function getCallerAccount(client: STSClient, call: CallFactory): Call<Acc
   return call({
     operation: 'GetCallerIdentity',
     kind: 'read',
-    send: (options) => client.send(new GetCallerIdentityCommand({}), options),
+    send: () => client.send(new GetCallerIdentityCommand({})),
     response: CallerIdentityResponse,
   });
 }

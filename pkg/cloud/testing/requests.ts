@@ -1,7 +1,7 @@
 import * as s from '../../../api/schema/field.ts';
 import type { CallRequest } from '../call/call.ts';
 import type { CallKind } from '../call/limits.ts';
-import type { DispatchOptions } from '../transport/sdk-handler.ts';
+import { currentDispatchOptions, type DispatchOptions } from '../transport/sdk-handler.ts';
 
 export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 'request-1' } };
 export const NamedResponse = s.object({ name: s.string() });
@@ -18,7 +18,8 @@ export function requestOf(
     operation: 'Operate',
     kind,
     response: NamedResponse,
-    send: async (options) => {
+    send: async () => {
+      const options = currentDispatchOptions();
       options.beforeDispatch();
       return work(options);
     },
