@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { bundle } from './bundle.ts';
-import { HASHBANG, NODE_FLAGS } from './node-flags.ts';
+import { ENVIRONMENT, HASHBANG, NODE_FLAGS } from './node-flags.ts';
 import { collectNotices } from './notices.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -27,6 +27,7 @@ logger.info(VERSION, {
   service: sts.config.serviceId,
   contexts: new KubeConfig().getContexts(),
   flags: process.execArgv,
+  arenas: process.env.MALLOC_ARENA_MAX,
 });
 `;
 
@@ -68,12 +69,16 @@ describe('the bundle', function () {
     }
   });
 
-  it('is a program that runs with the flags of Node.js', async () => {
+  it('is a program that runs with the flags of Node.js and the environment variables', async () => {
     const program = join(directory, 'out/manager.mjs');
     const [first] = (await readFile(program, 'utf8')).split('\n', 1);
     expect(first).to.equal(HASHBANG);
     const { stdout } = await run(program, [], { env: { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` } });
-    expect(JSON.parse(stdout)).to.deep.include({ message: 'v1.2.3', flags: NODE_FLAGS });
+    expect(JSON.parse(stdout)).to.deep.include({
+      message: 'v1.2.3',
+      flags: NODE_FLAGS,
+      arenas: ENVIRONMENT['MALLOC_ARENA_MAX'],
+    });
   });
 
   it('contains one build of fp-ts and io-ts', () => {

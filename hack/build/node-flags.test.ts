@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { NODE_FLAGS } from './node-flags.ts';
+import { ASSIGNMENTS, NODE_FLAGS } from './node-flags.ts';
 
 /**
  * A script that allocates some 200 MB, retains a small part, and prints [size of the young generation, size of the
@@ -72,9 +72,11 @@ describe('the flags of Node.js', function () {
     expect(await numbersOf([], HEAT_WASM), 'without flags').to.deep.equal([0, 1]);
   });
 
-  it('are those of the Containerfile', async () => {
+  it('and the environment variables are those of the Containerfile', async () => {
     const containerfile = await readFile(new URL('../../Containerfile', import.meta.url), 'utf8');
     const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(containerfile) ?? [];
     expect(JSON.parse(entrypoint)).to.deep.equal(['/nodejs/bin/node', ...NODE_FLAGS, '/manager.mjs']);
+    const environment = [...containerfile.matchAll(/^ENV (.*)$/gm)].map(([, assignment]) => assignment);
+    expect(environment).to.deep.equal(ASSIGNMENTS);
   });
 });

@@ -15,7 +15,20 @@ export const NODE_FLAGS: readonly string[] = [
 ];
 
 /**
+ * The environment variables with which the manager runs: in the image, through the first line of `dist/manager.mjs`,
+ * and in tests.
+ */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  // Limits the C library to two memory pools (arenas). By default each thread of Node.js gets a pool of its own, and the
+  // other threads cannot use what is free in it: 8 to 10 MiB.
+  MALLOC_ARENA_MAX: '2',
+};
+
+/** The environment variables in the form `name=value`. */
+export const ASSIGNMENTS: readonly string[] = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
+
+/**
  * The first line of `dist/manager.mjs`. It makes the file an executable program, which runs with the Node.js in the
  * PATH.
  */
-export const HASHBANG = `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`;
+export const HASHBANG = `#!/usr/bin/env -S ${[...ASSIGNMENTS, 'node', ...NODE_FLAGS].join(' ')}`;

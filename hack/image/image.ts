@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../build/bundle.ts';
-import { NODE_FLAGS } from '../build/node-flags.ts';
+import { ASSIGNMENTS, NODE_FLAGS } from '../build/node-flags.ts';
 import { collectNotices, renderNotices } from '../build/notices.ts';
 import { ARCHITECTURES, baseEntries } from './base.ts';
 import type { ImageConfig } from './oci.ts';
@@ -29,7 +29,7 @@ const configOf = (version: string): ImageConfig => ({
   User: '65532:65532',
   Entrypoint: ['/usr/bin/node', ...NODE_FLAGS, '/manager.mjs'],
   WorkingDir: '/',
-  Env: ['PATH=/usr/bin'],
+  Env: ['PATH=/usr/bin', ...ASSIGNMENTS],
   Labels: {
     'org.opencontainers.image.title': 'cluster-api-provider-aws-fargate',
     'org.opencontainers.image.description': 'Cluster API infrastructure provider for EKS Fargate profiles',

@@ -18,7 +18,7 @@ interface Manifest {
 
 export interface PlatformImage {
   readonly architecture: string;
-  readonly config: { readonly User: string; readonly Entrypoint: readonly string[] };
+  readonly config: { readonly User: string; readonly Entrypoint: readonly string[]; readonly Env: readonly string[] };
   readonly layers: readonly Descriptor[];
 }
 

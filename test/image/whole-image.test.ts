@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
+import { ASSIGNMENTS } from '../../hack/build/node-flags.ts';
 import { renderKustomization } from '../../hack/release/kustomize.ts';
 import { MANAGER_ACCOUNT } from '../envtest/control-plane/pool.ts';
 import { freePorts } from '../envtest/control-plane/ports.ts';
@@ -87,6 +88,7 @@ describe('the image of the manager', function () {
       closeSync(file);
       expect(header.readUInt16LE(18), image.architecture).to.equal(ELF_MACHINES[image.architecture]);
       expect(image.config.User).to.equal(`${USER}:${USER}`);
+      expect(image.config.Env).to.include.members(ASSIGNMENTS);
     }
   });
 
@@ -123,7 +125,7 @@ describe('the image of the manager', function () {
         // prettier-ignore
         args: [
           '--mount', '--pid', '--fork', '--ipc', '--uts', '--cgroup', '--kill-child',
-          'sh', RUN, root, ...variables(), '--', ...entrypoint, ...(await argumentsOfDeployment()),
+          'sh', RUN, root, ...variables(), ...(image?.config.Env ?? []), '--', ...entrypoint, ...(await argumentsOfDeployment()),
         ],
       });
       child = await eventually(

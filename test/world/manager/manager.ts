@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { NODE_FLAGS } from '../../../hack/build/node-flags.ts';
+import { ENVIRONMENT, NODE_FLAGS } from '../../../hack/build/node-flags.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import type { ServerProcess } from '../../envtest/control-plane/process.ts';
@@ -86,6 +86,7 @@ export async function startManager(
       ...flags,
     ],
     env: {
+      ...ENVIRONMENT,
       AWS_ENDPOINT_URL: awsUrl,
       AWS_ACCESS_KEY_ID: accessKeyId,
       AWS_SECRET_ACCESS_KEY: 'secret',
