@@ -9,7 +9,9 @@ import { expect } from 'chai';
 const PROGRAM = fileURLToPath(new URL('at-once.ts', import.meta.url));
 const TEXT = 'one\ntwo\n';
 
-/** Runs commands. Sends SIGTERM once, when the output contains `terminateAt`. */
+/**
+ * Runs hack/at-once.ts with the given commands. Sends SIGTERM to hack/at-once.ts once its output contains `terminateAt`.
+ */
 async function runAtOnce(
   commands: readonly string[],
   terminateAt?: string,
@@ -35,7 +37,7 @@ describe('the program that runs commands at the same time', () => {
     folder = await mkdtemp(join(tmpdir(), 'capaf-at-once-'));
     const started = join(folder, 'started');
     untilTerminated = `bash -c 'trap "echo ended; exit 3" TERM; touch ${started}; echo started; while :; do sleep 0.05; done'`;
-    // A command that fails when the other command expects the signal.
+    // This command waits until the other command has set its trap for SIGTERM, and then fails.
     failing = `bash -c 'until [ -e ${started} ]; do sleep 0.05; done; exit 1'`;
   });
   afterEach(() => rm(folder, { recursive: true }));

@@ -147,8 +147,8 @@ export class PassFinisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The API server has also rejected the status, or the object is paused. So only this Warning event tells users about
-    // the rejection.
+    // No condition can show that the API server has rejected a request: the API server has rejected the status too, or
+    // the object is paused and gets no status. So this Warning event is the only way to tell users.
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState(object, stoppedBy(reason));
     const waited = waitedFor(state, reason, this.options.clock.monotonic());

@@ -11,6 +11,8 @@ import { createAll } from './lifecycle.ts';
 
 const LIFECYCLE_MS = 2_000;
 const LIMIT_MS = 180_000;
+/** The time after the last profile is Ready in which the manager writes its last Events. */
+const SETTLE_MS = 2_000;
 /** The sync period of the manager at rest: short, so that the manager compares each object with AWS several times. */
 const SYNC_PERIOD_MS = 20_000;
 /** How many sync periods the measurement takes. */
@@ -42,7 +44,10 @@ async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptio
   const size = { prefix: 'cluster', clusters: scaled(fleet.clusters, options), profilesEach };
   const profiles = await world.createClusters(size);
   const first = await world.startManager();
-  const creation = await world.measure(first, () => createAll(profiles, LIMIT_MS));
+  const creation = await world.measure(first, async () => {
+    await createAll(profiles, LIMIT_MS);
+    await delay(SETTLE_MS);
+  });
   const rested = await rest(world, first);
   await stopManager(first);
   const second = await world.startManager([`--sync-period=${SYNC_PERIOD_MS}ms`]);
