@@ -464,7 +464,7 @@ describe('goalFor', () => {
       return goal.kind === 'hold' ? messageOf(goal.reason) : goal.kind;
     };
     expect(messageFor({ cluster: ABSENT })).to.equal(
-      'Cluster team-a/prod (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists.',
+      'Cluster team-a/prod (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
     );
     expect(messageFor({ cluster: UNKNOWN })).to.equal(
       'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. The controller retries on its own.',

@@ -35,7 +35,8 @@ export const KUBERNETES_REASONS = {
     nature: 'wait',
     poll: pollRarely,
     describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist yet`,
-    remedy: () => 'The controller continues on its own when the Cluster exists',
+    remedy: () =>
+      `The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name`,
   }),
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string }>({
     nature: 'outage',
