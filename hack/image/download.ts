@@ -30,6 +30,10 @@ export interface NpmPackage {
 
 /** How long the download of one package may take. The largest has 30 MB. */
 const TIMEOUT_MS = 120_000;
+/** How long npm waits for one answer of its registry before it asks again, in milliseconds. npm's default is 5 minutes. */
+const NPM_FETCH_MS = 60_000;
+/** How long one npm package may take, with npm's own attempts after an answer that does not come. */
+const NPM_TIMEOUT_MS = 5 * NPM_FETCH_MS;
 
 function cacheDirectory(): string {
   const directory = join(
@@ -91,8 +95,9 @@ export function fetchNpmPackage({ name, version, integrity }: NpmPackage): strin
   if (existsSync(cached)) return verified(cached, algorithm, hash, 'base64');
   const temporary = mkdtempSync(join(cacheDirectory(), 'tmp-'));
   try {
-    execFileSync('npm', ['pack', `${name}@${version}`, '--pack-destination', temporary, '--loglevel', 'error'], {
-      timeout: TIMEOUT_MS,
+    const target = ['--pack-destination', temporary, `--fetch-timeout=${NPM_FETCH_MS}`, '--loglevel', 'error'];
+    execFileSync('npm', ['pack', `${name}@${version}`, ...target], {
+      timeout: NPM_TIMEOUT_MS,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const [archive = ''] = readdirSync(temporary);
