@@ -7,7 +7,11 @@ SHELL := /bin/bash
 
 # npm runs on the machine's Node.js. Everything else runs on the Node.js that package-lock.json pins for Linux; on other
 # platforms, it runs on the machine's Node.js too.
+ifndef MACHINE_PATH
 MACHINE_PATH := $(PATH)
+endif
+# hack/image.ts runs npm too.
+export MACHINE_PATH
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 # Node.js caches compiled code in this folder, because each test file and each manager is a process that loads the same

@@ -98,6 +98,8 @@ export function fetchNpmPackage({ name, version, integrity }: NpmPackage): strin
     const target = ['--pack-destination', temporary, `--fetch-timeout=${NPM_FETCH_MS}`, '--loglevel', 'error'];
     execFileSync('npm', ['pack', `${name}@${version}`, ...target], {
       timeout: NPM_TIMEOUT_MS,
+      // The npm of the machine has the machine's settings, such as the certificates of a proxy.
+      env: { ...process.env, PATH: process.env['MACHINE_PATH'] ?? process.env['PATH'] },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const [archive = ''] = readdirSync(temporary);
