@@ -115,7 +115,7 @@ describe('the demo', function () {
   const readme = takeBlocks('README.md', import.meta.url);
 
   it('shows the creation and deletion of a profile and exits with 0', async () => {
-    // With ONCE=1 the demo ends by itself, without waiting for Ctrl-C.
+    // With ONCE=1 the demo ends without Ctrl-C.
     const command = readme.next('make demo');
     demo = await startDemo({ ONCE: '1', MAKEFLAGS: '' }, ['bash', '-euc', command]);
     expect(await demo.exited, demo.text()).to.equal(0);
