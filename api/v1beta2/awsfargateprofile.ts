@@ -4,7 +4,7 @@ import { object, optional, string } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
-import { ROOT_RULES } from './rules.ts';
+import { ROOT_RULES } from './validation-rules.ts';
 import { AWSFargateProfileSpec } from './spec.ts';
 import { AWSFargateProfileStatus } from './status.ts';
 

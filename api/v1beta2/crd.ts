@@ -1,6 +1,7 @@
 import type { Json, OpenApi } from '../schema/openapi.ts';
 import { AWSFargateProfile } from './awsfargateprofile.ts';
-import { GROUP, KIND, PLURAL, PROVIDER, PROVIDER_LABEL, VERSION } from './constants.ts';
+import { GROUP, KIND, PLURAL, PROVIDER, VERSION } from './kind.ts';
+import { PROVIDER_LABEL } from './labels-annotations-finalizer.ts';
 
 interface PrinterColumn {
   readonly name: string;

@@ -1,7 +1,12 @@
 import { EksClusterName } from '../names.ts';
 import { object, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
-import { EKS_CLUSTER_NAME_RULES, EKS_CLUSTER_RULES, IDENTITY_REF_RULES, REGION_RULES } from './cluster-rules.ts';
+import {
+  EKS_CLUSTER_NAME_RULES,
+  EKS_CLUSTER_RULES,
+  IDENTITY_REF_RULES,
+  REGION_RULES,
+} from './cluster-validation-rules.ts';
 
 /**
  * A maximum length that only limits the API server's cost estimate for CEL rules. The real limits are lower and are CEL

@@ -1,7 +1,7 @@
 import { ClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
 import { list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
-import { CLUSTER_NAME_RULES } from './cluster-rules.ts';
+import { CLUSTER_NAME_RULES } from './cluster-validation-rules.ts';
 import { EksClusterReference } from './eks-cluster.ts';
 import {
   LABELS_RULES,
@@ -17,13 +17,13 @@ import {
   SUBNET_ID_RULES,
   TAGS_RULES,
   TAG_VALUE_RULES,
-} from './rules.ts';
+} from './validation-rules.ts';
 
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 
 /**
  * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. The real limits are lower and
- * are CEL rules in api/v1beta2/rules.ts.
+ * are CEL rules in api/v1beta2/validation-rules.ts.
  */
 const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ManagerFlags } from './flags.ts';
 
 /**
  * The name of the leader election Lease of a manager that reconciles all objects. Managers of all versions use this
@@ -11,16 +10,19 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 /** The number of hexadecimal digits of a hash in the name of a Lease. */
 const HASH_LENGTH = 10;
 
+/** The flags that decide about the name of the Lease. */
+export interface LeaseNameFlags {
+  readonly election?: { readonly leaseName?: string } | undefined;
+  readonly namespace?: string | undefined;
+  readonly watchFilter?: string | undefined;
+}
+
 /**
  * The name of the leader election Lease: the name in the flag --leader-election-id, or a name that follows from
  * --namespace and --watch-filter. Managers that reconcile different objects thus have different Leases, and each of
  * them can lead.
  */
-export function leaseNameFor({
-  election,
-  namespace,
-  watchFilter,
-}: Pick<ManagerFlags, 'election' | 'namespace' | 'watchFilter'>): string {
+export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlags): string {
   const parts = [
     LEASE,
     ...(namespace === undefined ? [] : [`namespace-${namespace}`]),

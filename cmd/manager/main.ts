@@ -13,12 +13,13 @@ import { createWinstonLogger } from '../../pkg/env/winston-logger.ts';
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
-import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
+import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
+import { awsRegionOf } from './aws-region.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags.ts';
-import { helpText } from './flag-table.ts';
-import { parseFlags } from './flags.ts';
+import type { ManagerFlags } from './flags/flags.ts';
+import { helpText } from './flags/flag-table.ts';
+import { parseFlags } from './flags/flags.ts';
 import { selectNamespaces } from './namespaces.ts';
 import { runManager } from './run.ts';
 
@@ -111,15 +112,6 @@ async function connectAndRun(
   } finally {
     await kube.close();
   }
-}
-
-/**
- * The AWS region from the environment variables that AWS SDKs read. On EKS, IAM roles for service accounts and Pod
- * Identity set both variables.
- */
-function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
-  const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
-  return awsRegion === undefined ? {} : { awsRegion };
 }
 
 /** Logs an uncaught error and terminates the process, as a panic does in Go. */

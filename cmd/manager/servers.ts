@@ -4,15 +4,16 @@ import type { KubeClient } from '../../pkg/kube/types.ts';
 import { AccessAuthorizer } from '../../pkg/runtime/diagnostics/access-review.ts';
 import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
 import { DIAGNOSTICS_METHODS, diagnosticsHandler } from '../../pkg/runtime/diagnostics/diagnostics-handler.ts';
+import { selfSignedHosts } from '../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import { ServingCertificate } from '../../pkg/runtime/diagnostics/serving-certificate.ts';
 import { TokenAuthenticator } from '../../pkg/runtime/diagnostics/token-review.ts';
 import type { HealthCheck } from '../../pkg/runtime/http/health.ts';
 import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
 import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
 import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
-import type { Diagnostics, DiagnosticsTls } from './diagnostics-flags.ts';
+import type { Diagnostics, DiagnosticsTls } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags.ts';
+import type { ManagerFlags } from './flags/flags.ts';
 import type { ManagerMetrics } from './metrics.ts';
 
 interface ServerParts {
@@ -71,6 +72,6 @@ function servingCertificate(
   { files, settings }: DiagnosticsTls,
   onExpiryKnown: (at: Ms) => void,
 ): ServingCertificate {
-  const hosts = [...new Set([hostname, 'localhost', '127.0.0.1', '::1'])];
+  const hosts = selfSignedHosts(hostname);
   return new ServingCertificate({ files, hosts, settings, clock, random, logger, onExpiryKnown });
 }

@@ -1,9 +1,9 @@
 import { API_VERSION, GROUP, KIND } from '../../api/v1beta2/index.ts';
-import type { Sessions } from '../../pkg/cloud/types.ts';
+import type { Sessions } from '../../pkg/cloud/session.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
-import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { EventWriter } from '../../pkg/kube/events/events.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
@@ -12,18 +12,19 @@ import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
-import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
-import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
-import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
-import type { ServedSchema } from '../shared/served-schema.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
+import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
 import { placementOf } from './priority/placement.ts';
 import { isClusterHead } from './priority/cluster-head.ts';
-import { onlyUnderOurSchema } from './foreign-schema.ts';
-import { newLiveChecks } from './guards/live-checks.ts';
-import { newLiveInputs } from './guards/live-inputs.ts';
+import { onlyUnderOurSchema } from './foreign-crd.ts';
+import { newLiveChecks } from './guards/checks/live-checks.ts';
+import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { newReadRoleSharers } from './guards/role-sharers.ts';
 import type { ProfileMetrics } from './status/profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
@@ -85,6 +86,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     metrics: metrics.workqueue(NAME),
     workers: concurrency,
     placementOf: (key) => placementOf(caches, key),
+    isHead: (key) => isClusterHead(caches.profiles, key),
   });
   const profileWriter = new ProfileWriter({
     client,
@@ -121,7 +123,6 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     controlPlaneFinalizer,
     roles: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') }),
     retryStore,
-    isClusterHead: (key) => isClusterHead(caches.profiles, key),
     leadership,
     recordEvent: ({ metadata }, { type, reason, message }) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),

@@ -2,7 +2,7 @@ import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/erro
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwner } from '../../pkg/fargate/ownership.ts';
-import { apply, markAccessEntryRefused } from './aws/apply.ts';
+import { apply, markAccessEntryRefused } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { findRole } from './decide/compare.ts';
 import type { PassState } from './guards/pass-state.ts';
@@ -12,32 +12,15 @@ import type { Observed } from './model/observed-state.ts';
 import type { MutationOutcome } from './model/outcome.ts';
 import type { DroppedPass, PassEnd } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
-import { describeTransit } from './model/transit.ts';
+import { describeTransit } from './model/creating-or-deleting.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { inconsistentAnswers, newReason, pollOf } from './reasons/reasons.ts';
+import { updatePauseAfter } from './retry/cluster-update-pause.ts';
 import { withCreateOutcome } from './retry/create-visibility.ts';
-import { isRetryOfFailedProfile, mutationKey, waitedFor, withAttempt, withRefusal } from './retry/retry-state.ts';
-
-/**
- * The shortest time for which the controller sends no profile change while EKS updates the cluster. EKS repeats "update
- * in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514
- */
-const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
-/**
- * The longest time for which the controller sends no profile change while EKS updates the cluster. A cluster may stay
- * FAILED for days, so the time grows with the time already waited.
- */
-const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
-/**
- * How long EKS may reject the trust policy of a role before a condition reports it as an error. IAM spreads a new trust
- * policy within two minutes (the limit of Terraform's AWS provider).
- */
-const TRUST_PATIENCE: Ms = 120_000;
-/**
- * How long IAM and EKS may contradict themselves about which resources exist before a condition reports an error. In
- * practice they are consistent within seconds.
- */
-const VISIBILITY_PATIENCE: Ms = 120_000;
+import { TRUST_PATIENCE, VISIBILITY_PATIENCE } from './retry/propagation-patience.ts';
+import { waitedFor } from './retry/retry-state.ts';
+import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
+import { isRetryOfFailedProfile, withAttempt } from './retry/failed-profile-backoff.ts';
 
 /**
  * Applies the outcome of a change in AWS to the state of the reconcile. Returns how the reconcile ends, or `undefined`
@@ -100,8 +83,7 @@ export function changeObserved(pass: PassState, mutation: Mutation, change: (obs
 
 /** Returns how long this controller sends no profile change while EKS updates the cluster. */
 export function updatePause(pass: PassState, now: Ms): Ms {
-  const waited = waitedFor(pass.retry.state, updatingReason(pass, 0), now);
-  return Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
+  return updatePauseAfter(waitedFor(pass.retry.state, updatingReason(pass, 0), now));
 }
 
 const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>

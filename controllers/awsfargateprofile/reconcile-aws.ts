@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
-import type { Session, Sessions } from '../../pkg/cloud/types.ts';
+import type { Session, Sessions } from '../../pkg/cloud/session.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import type { OperatorLimits } from '../../pkg/fargate/limits.ts';
+import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
-import type { ControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { listSiblings } from '../shared/siblings.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
@@ -23,7 +23,7 @@ import {
   queueNameOf,
   updateQueueFromObservation,
   updateQueueFromStatus,
-} from './guards/cluster-queue.ts';
+} from './guards/cluster-queue-updates.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
 import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
@@ -33,7 +33,7 @@ import { isNeverBegun } from './model/location.ts';
 import type { Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
-import { isInTransit } from './model/transit.ts';
+import { isInTransit } from './model/creating-or-deleting.ts';
 import { natureOf, partOf } from './reasons/reasons.ts';
 import type { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';

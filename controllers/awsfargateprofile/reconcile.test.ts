@@ -10,22 +10,23 @@ import {
   PROVISIONED_IN_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
-import type { CredentialsProblem, Session } from '../../pkg/cloud/types.ts';
+import type { Session } from '../../pkg/cloud/session.ts';
+import type { CredentialsProblem } from '../../pkg/cloud/credentials/credentials-problem.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { NO_LIMITS } from '../../pkg/fargate/limits.ts';
+import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
-import type { Requeue } from '../../pkg/runtime/types.ts';
+import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { BY_CLUSTER, clusterOf, newTypedCaches } from '../shared/caches.ts';
 import { RetryStore } from './retry/retry-store.ts';
-import type { FinalizerResult } from '../shared/control-plane-finalizer.ts';
-import { ServedSchema } from '../shared/served-schema.ts';
-import { newLiveChecks } from './guards/live-checks.ts';
-import { newLiveInputs } from './guards/live-inputs.ts';
+import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
+import { ServedSchema } from '../shared/crd/served-schema.ts';
+import { newLiveChecks } from './guards/checks/live-checks.ts';
+import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
 import type { Api } from './testing/api.ts';
@@ -124,7 +125,6 @@ describe('Reconciler', () => {
         },
       },
       retryStore: new RetryStore(clock),
-      isClusterHead: () => false,
       roles,
       leadership: { remaining: () => 15_000 },
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),

@@ -2,14 +2,14 @@ import { describeFailure } from '../../pkg/cloud/errors/errors.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import * as E from 'fp-ts/lib/Either.js';
-import type { AccessEntryReader } from './aws/access-entries.ts';
-import { addAccessEntry, markAccessEntryInUse, markRoleInUse } from './aws/apply.ts';
+import type { AccessEntryReader } from './aws/access-entry-reader.ts';
+import { addAccessEntry, markAccessEntryInUse, markRoleInUse } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { isRecreated } from './decide/compare.ts';
 import { decide } from './decide/decide.ts';
-import { withoutBoundaryFromLimits } from './decide/limits.ts';
-import { updateQueueFromOutcome } from './guards/cluster-queue.ts';
+import { withoutBoundaryFromLimits } from './decide/operator-limits.ts';
+import { updateQueueFromOutcome } from './guards/cluster-queue-updates.ts';
 import type { Guards, Obstacle } from './guards/guards.ts';
 import { findObstacle } from './guards/guards.ts';
 import type { PassState } from './guards/pass-state.ts';
@@ -22,7 +22,7 @@ import type { DroppedPass, PassEnd } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { newReason } from './reasons/reasons.ts';
-import { isRetryOfFailedProfile, withProfileFailure } from './retry/retry-state.ts';
+import { isRetryOfFailedProfile, withProfileFailure } from './retry/failed-profile-backoff.ts';
 
 /**
  * The maximum number of decisions in one reconcile, more than any object needs. IAM allows up to 25 managed policies

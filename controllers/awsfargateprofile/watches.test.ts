@@ -10,6 +10,7 @@ import { ProfileWriter } from '../shared/profile-writer.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { Api } from './testing/api.ts';
 import { newApi } from './testing/api.ts';
+import { isClusterHead } from './priority/cluster-head.ts';
 import { connectWatches } from './watches.ts';
 
 const HOUR = 3_600_000;
@@ -68,7 +69,7 @@ describe('connectWatches', () => {
     api = newApi();
     const { client, clock, random } = api;
     caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
-    queue = new Workqueue({ clock });
+    queue = new Workqueue({ clock, isHead: (key) => isClusterHead(caches.profiles, key) });
     profileWriter = new ProfileWriter({
       client,
       store: caches.profiles,

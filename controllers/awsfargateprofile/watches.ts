@@ -6,7 +6,7 @@ import { jsonEqual } from '../../pkg/kube/patches.ts';
 import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import { MANAGER_IDENTITY } from '../identities/credential-chain.ts';
+import { MANAGER_IDENTITY } from '../identities/identity-chain.ts';
 import type { IdentityUsePredicate, Identities } from '../identities/identities.ts';
 import type { Caches } from '../shared/caches.ts';
 import {
@@ -21,7 +21,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest, isClusterHead } from './priority/cluster-head.ts';
+import { isAtRest } from './priority/cluster-head.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import { resyncDelay } from './retry/resync-delay.ts';
 import type { RetryStore } from './retry/retry-store.ts';
@@ -128,12 +128,10 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
 }
 
 /**
- * Enqueues an object after a change. The first object of an EKS cluster's queue gets high priority, because the other
- * objects wait for it.
+ * Enqueues an object after a change. If it is the first object of an EKS cluster's queue, it goes before other objects,
+ * because the other objects of the cluster wait for it.
  */
-function enqueue({ queue, caches }: Pick<WatchesOptions, 'queue' | 'caches'>, key: ObjectKey): void {
-  queue.add(key, isClusterHead(caches.profiles, key) ? 'high' : 'normal');
-}
+const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void => queue.add(key, 'head');
 
 function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
   const { caches, retryStore } = options;

@@ -5,7 +5,7 @@ import { keyOf, parseKeyText } from '../../pkg/kube/object-key.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Runnable } from '../../pkg/runtime/types.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import type { Caches } from '../shared/caches.ts';
 import { clusterOf } from '../shared/caches.ts';
 import type { ClusterConditionOptions } from './reconcile.ts';

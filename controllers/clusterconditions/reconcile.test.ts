@@ -5,7 +5,7 @@ import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { ApplyOptions, KubeObject } from '../../pkg/kube/types.ts';
-import type { Requeue } from '../../pkg/runtime/types.ts';
+import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, clusterOf } from '../shared/caches.ts';
 import { ClusterConditionReconciler } from './reconcile.ts';
 

@@ -7,20 +7,16 @@ import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import { NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import { BY_CLUSTER } from '../shared/caches.ts';
 import { FARGATE_PROFILES_READY, findCondition } from './condition.ts';
 import type { Action } from './decide.ts';
 import { decide } from './decide.ts';
+import { DONE, MIN_INTERVAL, REFUSAL_INTERVAL } from './requeue.ts';
 import { writeCondition } from './write.ts';
 
-/** The minimum time between two writes of one Cluster. A burst of changes of its profiles is written as one. */
-const MIN_INTERVAL: Ms = 5_000;
-/** The time until the next attempt after the API server has refused a write. */
-const REFUSAL_INTERVAL: Ms = 5 * 60_000;
-
-const DONE: Requeue = { kind: 'done' };
 /** What a user can do about a missing permission, without the closing full stop. */
 const GRANT =
   'Apply the ClusterRole and the ClusterRoleBinding capaf-system-cluster-conditions (config/components/cluster-conditions)';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { aCluster, aControlPlane, aDeletedObject, anObject } from '../awsfargateprofile/testing/builders.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane-finalizer.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
 import { isTearingDown, planFinalizers, profilesToDelete } from './decide.ts';
 

@@ -3,7 +3,7 @@ import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { hasControlPlaneFinalizer } from '../shared/control-plane-finalizer.ts';
+import { hasControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import {
   hasFinalizer,
   hasPausedAnnotation,

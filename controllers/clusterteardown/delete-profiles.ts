@@ -5,13 +5,14 @@ import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { findLiveBlocker } from '../shared/live-blocker.ts';
 import { deleteProfileObject } from '../shared/live-profiles.ts';
-import type { ServedSchema } from '../shared/served-schema.ts';
-import { isLeftToOthers } from '../shared/served-schema.ts';
+import type { ServedSchema } from '../shared/crd/served-schema.ts';
+import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { reportRejection } from './report-rejection.ts';
 import {
   API_REJECTED,

@@ -1,23 +1,28 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import { controlPlaneReference } from '../shared/control-plane-reference.ts';
+import { controlPlaneReference } from '../shared/control-plane/control-plane-reference.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { describeProblems } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
-import type { ControlPlaneAccounts } from '../shared/control-plane-accounts.ts';
-import { eksClusterKeyOf, joinsControlPlane, needsAccountToJoin } from '../shared/joined-control-plane.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
+import {
+  eksClusterKeyOf,
+  joinsControlPlane,
+  needsAccountToJoin,
+} from '../shared/control-plane/joined-control-plane.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
 import { isTearingDown, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import type { ProfileDeleterOptions } from './delete-profiles.ts';
 import { ProfileDeleter } from './delete-profiles.ts';
 import { DONE, LEASE_EXPIRED, backOff } from './requeue.ts';
-import type { FinalizerSyncOptions } from './sync-finalizer.ts';
-import { FinalizerSync } from './sync-finalizer.ts';
+import type { FinalizerSyncOptions } from './sync-control-plane-finalizer.ts';
+import { FinalizerSync } from './sync-control-plane-finalizer.ts';
 
 export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;

@@ -1,6 +1,6 @@
 import type { EventRecorder, InvolvedObject } from '../../pkg/kube/events/events.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { ReconcileContext } from '../../pkg/runtime/types.ts';
+import type { ReconcileContext } from '../../pkg/runtime/reconcile.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { describeApiRejection } from '../shared/api-rejections.ts';
 

@@ -1,4 +1,4 @@
-import type { Requeue } from '../../pkg/runtime/types.ts';
+import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 
 export const DONE: Requeue = { kind: 'done' };
 

@@ -3,9 +3,9 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Decision, Situation } from './decide.ts';
 import { decide, hear } from './decide.ts';
 import type { WebhookEntry, WebhookPhase } from './observe.ts';
-import type { Answer } from './probe.ts';
-import type { KeeperRecord } from './record.ts';
-import { EMPTY_RECORD } from './record.ts';
+import type { Answer } from './webhook-probe.ts';
+import type { KeeperRecord } from './restoration/record.ts';
+import { EMPTY_RECORD } from './restoration/record.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

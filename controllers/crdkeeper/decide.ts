@@ -1,9 +1,9 @@
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Observation, Part } from './observe.ts';
 import { foreignParts } from './observe.ts';
-import type { Answer } from './probe.ts';
-import type { KeeperRecord } from './record.ts';
-import { addRestoration } from './record.ts';
+import type { Answer } from './webhook-probe.ts';
+import type { KeeperRecord } from './restoration/record.ts';
+import { addRestoration } from './restoration/revert-limit.ts';
 
 const SECOND: Ms = 1_000;
 /**

@@ -3,7 +3,7 @@ import { crd } from '../../api/v1beta2/crd.ts';
 import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { anObject } from '../awsfargateprofile/testing/builders.ts';
 import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
-import { fieldsDroppedBy } from '../shared/crd-schema.ts';
+import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { FieldCensus } from './lost-fields.ts';
 

@@ -1,8 +1,8 @@
 import { fieldAt, isRecord, textAt } from '../../api/record.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import { CAPA_WEBHOOKS } from '../shared/capa-webhooks.ts';
-import { CRDS, OUR_CRD } from '../shared/served-schema.ts';
-import { compareSchema } from '../shared/crd-schema.ts';
+import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
+import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
+import { compareSchema } from '../shared/crd/crd-schema.ts';
 
 /**
  * A part that the CRD keeper restores: the CRD, or the webhook for AWSFargateProfiles in a webhook configuration of

@@ -5,37 +5,25 @@ import { KubeError, isInvalid } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
-import { fieldsDroppedBy } from '../shared/crd-schema.ts';
+import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
-import type { KeeperState, ServedSchema } from '../shared/served-schema.ts';
+import type { KeeperState, ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Decision, Hearing } from './decide.ts';
 import { decide, hear } from './decide.ts';
 import { FieldCensus } from './lost-fields.ts';
 import type { Observation, Part } from './observe.ts';
 import { foreignParts, observe } from './observe.ts';
-import { askWebhooks } from './probe.ts';
-import type { KeeperRecord } from './record.ts';
-import { unlistedFields, withDropped, withLost } from './record.ts';
-import type { RecordStore } from './record-store.ts';
-import * as reports from './report.ts';
-import { restore } from './restore.ts';
+import { askWebhooks } from './webhook-probe.ts';
+import type { KeeperRecord } from './restoration/record.ts';
+import { unlistedFields, withDropped, withLost } from './restoration/record.ts';
+import type { RecordStore } from './restoration/record-store.ts';
+import * as reports from './events.ts';
+import { PROPAGATION, WHILE_AT_REST, WHILE_FOREIGN, after } from './requeue.ts';
+import { restore } from './restoration/restore.ts';
 import { writersOf } from './writers.ts';
-
-/**
- * How often the CRD keeper reads the API server although no watch reports a change. It needs three requests each time.
- */
-const WHILE_AT_REST: Ms = 5 * 60_000;
-/**
- * How often the CRD keeper calls the webhooks of Cluster API Provider AWS again while a part is replaced. A stopped CRD
- * keeper reads its record as often.
- */
-const WHILE_FOREIGN: Ms = 15_000;
-/**
- * How long the API server may need after a change of the CRD or of a webhook configuration until it uses the change.
- */
-const PROPAGATION: Ms = 2_000;
 
 export interface CrdKeeperOptions {
   readonly client: KubeClient;
@@ -49,8 +37,6 @@ export interface CrdKeeperOptions {
   readonly recorder: EventRecorder;
   readonly clock: Clock;
 }
-
-const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });
 
 /**
  * Keeps the CRD of this provider installed beside Cluster API Provider AWS, and removes the webhooks of that provider

@@ -1,7 +1,7 @@
 import { fieldAt, textAt } from '../../api/record.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Observation, Part } from './observe.ts';
-import { FIELD_MANAGER } from './record-store.ts';
+import { FIELD_MANAGER } from './restoration/record-store.ts';
 
 /**
  * Fields whose owner in metadata.managedFields has applied a whole part: the versions of the CRD, or the rules of a

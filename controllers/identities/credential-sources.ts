@@ -2,23 +2,16 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
-import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role.ts';
-import { newAssumedRoleSource } from '../../pkg/cloud/credentials/assumed-role.ts';
+import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
+import { newAssumedRoleSource } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
 import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
-import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/types.ts';
+import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/credentials/credentials-problem.ts';
+import { DEFAULT_DURATION_SECONDS, MAX_SESSION_NAME_LENGTH } from '../../pkg/cloud/sts/assume-role.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { identityRefOf, resolveIdentity } from './credential-chain.ts';
-import type { IdentityReader } from './credential-chain.ts';
+import { identityRefOf, resolveIdentity } from './identity-chain.ts';
+import type { IdentityReader } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
-
-/**
- * The default session duration of AWS STS, in seconds. It is also the maximum for a role that is assumed with the
- * session of another role.
- */
-const DEFAULT_DURATION_SECONDS = 3_600;
-/** The maximum length of a session name in AWS STS, in characters. */
-const MAX_SESSION_NAME_LENGTH = 64;
 
 export interface CredentialSourcesOptions {
   /** The source of the manager's own AWS credentials. */

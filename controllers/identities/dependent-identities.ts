@@ -1,8 +1,8 @@
 import type { Identity } from '../../api/external/identity.ts';
 import { ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
-import type { IdentityRef } from '../../pkg/cloud/types.ts';
-import { identityRefOf } from './credential-chain.ts';
+import type { IdentityRef } from '../../pkg/cloud/identity-ref.ts';
+import { identityRefOf } from './identity-chain.ts';
 
 /**
  * Returns the names of the identities in `changed`, and of all identities that use one of them as source, directly or

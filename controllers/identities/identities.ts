@@ -9,10 +9,10 @@ import {
   STATIC_IDENTITY_KIND,
   decodeIdentity,
 } from '../../api/external/identity.ts';
-import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role.ts';
+import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
 import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
-import type { IdentityRef } from '../../pkg/cloud/types.ts';
+import type { IdentityRef } from '../../pkg/cloud/identity-ref.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -23,10 +23,10 @@ import type { Change } from '../../pkg/kube/cache/store.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/types.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { findDependentIdentities } from './dependent-identities.ts';
-import type { IdentityReader } from './credential-chain.ts';
-import { identityRefOf } from './credential-chain.ts';
+import type { IdentityReader } from './identity-chain.ts';
+import { identityRefOf } from './identity-chain.ts';
 import { Secrets } from './secrets.ts';
 import { newCredentialSources } from './credential-sources.ts';
 

@@ -9,7 +9,7 @@ import { sleep, untilAborted } from '../../pkg/async/deadline.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { isUndecodable } from '../../pkg/kube/errors.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/types.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 

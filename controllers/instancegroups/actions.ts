@@ -15,7 +15,8 @@ import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from '../shared/live-profiles.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import type { Action } from './decide.ts';
-import { GROUP_FINALIZER, isOwnedBy } from './decide.ts';
+import { isOwnedBy } from './decide.ts';
+import { GROUP_FINALIZER } from './finalizers.ts';
 import type { GroupState } from './group-state.ts';
 import { nameTaken } from './group-state.ts';
 

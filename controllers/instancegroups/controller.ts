@@ -17,9 +17,10 @@ import type { KubeClient } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Leadership, Runnable } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import type { Caches } from '../shared/caches.ts';
-import type { ServedSchema } from '../shared/served-schema.ts';
+import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { InstanceGroupReconciler } from './reconcile.ts';
 
 const NAME = 'instancegroups';

@@ -9,19 +9,10 @@ import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
+import { GROUP_FINALIZER, ORPHAN_FINALIZER } from './finalizers.ts';
 import type { GroupState } from './group-state.ts';
 import { describeProfile, errorState, mirroredState, nameTaken } from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
-
-/**
- * The finalizer of this controller on an InstanceGroup. It keeps the InstanceGroup until its AWSFargateProfile is gone.
- */
-export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/**
- * The finalizer of Kubernetes on an object that is deleted with `kubectl delete --cascade=orphan`. The garbage
- * collector removes it after it has removed the owner references of the dependent objects.
- */
-const ORPHAN_FINALIZER = 'orphan';
 
 /** The change that one reconcile makes, besides the status of the InstanceGroup. */
 export type Action =

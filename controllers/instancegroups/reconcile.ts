@@ -6,10 +6,11 @@ import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership, ReconcileContext, Requeue } from '../../pkg/runtime/types.ts';
+import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
-import type { ServedSchema } from '../shared/served-schema.ts';
-import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/served-schema.ts';
+import type { ServedSchema } from '../shared/crd/served-schema.ts';
+import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import type { ActionsOptions } from './actions.ts';
 import { Actions, Conflict, NameTaken } from './actions.ts';
 import type { Action, GroupInputs } from './decide.ts';
@@ -17,7 +18,7 @@ import { decide } from './decide.ts';
 import type { GroupState } from './group-state.ts';
 import { errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
-import { GroupReporter } from './report.ts';
+import { GroupReporter } from './status-and-events.ts';
 import { DONE, LEASE_EXPIRED, RETRY_REFUSED, RETRY_SOON, backOff } from './requeue.ts';
 
 export interface InstanceGroupOptions extends ActionsOptions {

@@ -1,6 +1,6 @@
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
-import { CAPA_WEBHOOKS } from './capa-webhooks.ts';
+import { CAPA_WEBHOOKS } from './crd/capa-webhooks.ts';
 
 /** A rejection by the API server of a request of the controller, and what a user can do about it. */
 export interface ApiRejection {

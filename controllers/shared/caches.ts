@@ -32,7 +32,7 @@ import type { IndexFunc } from '../../pkg/kube/cache/store.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/types.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
 
 /** The cache index that finds AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';

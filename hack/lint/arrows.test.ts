@@ -32,19 +32,19 @@ describe('wrongArrow', () => {
     ['pkg/fargate/names.ts', '../../controllers/awsfargateprofile/decide.ts', 'pkg/fargate may not import controllers'],
     ['pkg/fargate/names.test.ts', '../../controllers/a.ts', 'pkg/fargate may not import controllers'],
     ['pkg/env/clock.ts', '../kube/types.ts', 'pkg/env may not import pkg/kube'],
-    ['pkg/kube/client.ts', '../runtime/types.ts', 'pkg/kube may not import pkg/runtime'],
-    ['pkg/kube/client.ts', '../cloud/types.ts', 'pkg/kube may not import pkg/cloud'],
+    ['pkg/kube/client.ts', '../runtime/runnable.ts', 'pkg/kube may not import pkg/runtime'],
+    ['pkg/kube/client.ts', '../cloud/session.ts', 'pkg/kube may not import pkg/cloud'],
     ['pkg/kube/client.ts', '../../test/support/eventually.ts', 'pkg/kube may not import test/support'],
-    ['pkg/cloud/types.ts', '../fargate/names.ts', 'pkg/cloud may not import pkg/fargate'],
+    ['pkg/cloud/session.ts', '../fargate/names.ts', 'pkg/cloud may not import pkg/fargate'],
     ['controllers/a/b.ts', '../../cmd/manager/main.ts', 'controllers may not import cmd'],
     [
       'controllers/awsfargateprofile/decide/decide.ts',
-      '../guards/checks.ts',
+      '../guards/checks/checks.ts',
       'awsfargateprofile/decide may not import controllers/awsfargateprofile/guards',
     ],
     [
-      'controllers/awsfargateprofile/guards/checks.ts',
-      '../steps.ts',
+      'controllers/awsfargateprofile/guards/checks/checks.ts',
+      '../../steps.ts',
       'awsfargateprofile/guards may not import controllers/awsfargateprofile',
     ],
     [
@@ -56,7 +56,7 @@ describe('wrongArrow', () => {
     ['test/aws/model/state.test.ts', '../../../api/names.ts', 'test/aws may not import api'],
     ['pkg/brandnew/x.ts', '../../api/names.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
     ['controllers/a/b.ts', '../../pkg/brandnew/x.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
-    ['pkg/kube/client.ts', '../env/../cloud/types.ts', 'pkg/kube may not import pkg/cloud'],
+    ['pkg/kube/client.ts', '../env/../cloud/session.ts', 'pkg/kube may not import pkg/cloud'],
   ];
   for (const [importer, specifier, why] of refused) {
     it(`refuses that ${importer} imports ${specifier}`, () => {

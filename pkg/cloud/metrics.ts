@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { BoundedValues } from '../collections/bounded-values.ts';
 import type { Ms } from '../env/clock.ts';
-import type { CallKind } from './call/limits.ts';
+import type { CallKind } from './call/rate-limits.ts';
 import type { AwsService } from './errors/failure.ts';
 
 /** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */

@@ -1,4 +1,4 @@
-import type { FargateSelector } from '../cloud/types.ts';
+import type { FargateSelector } from '../cloud/eks/eks-api.ts';
 
 /** A selector in the spec of an AWSFargateProfile, where labels are optional. */
 export interface SpecSelector {

@@ -1,9 +1,11 @@
-import type { Clock, Ms } from '../env/clock.ts';
-import { ApiRequests } from './api-requests.ts';
-import { decodeList, decodeObject, isStatus } from './decode.ts';
+import type { Clock } from '../env/clock.ts';
+import { LIST_DEADLINE } from './requests/deadlines.ts';
+import { ApiRequests } from './requests/api-requests.ts';
+import { decodeList, decodeObject } from './requests/decode.ts';
+import { isStatus } from './requests/error-response.ts';
 import { isNotFound, KubeError } from './errors.ts';
 import { keyText } from './object-key.ts';
-import { collectionPath, objectPath, query, resourceName } from './paths.ts';
+import { collectionPath, objectPath, query, resourceName } from './requests/paths.ts';
 import type { Transport } from './transport/transport.ts';
 import type {
   ApplyOptions,
@@ -20,13 +22,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './types.ts';
-import { watchEvents } from './watch-stream.ts';
-
-/**
- * The deadline of a list: the default of kube-apiserver's flag `--request-timeout`, after which kube-apiserver itself
- * aborts the list.
- */
-const LIST_DEADLINE: Ms = 60_000;
+import { watchEvents } from './requests/watch-stream.ts';
 
 /** The number of objects in one page of a list: the page size of client-go's pager. */
 export const PAGE_SIZE = 500;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
 import { cacheMetrics } from './cache-metrics.ts';
-import type { Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
 
 describe('cacheMetrics', () => {
   it('has the age of each cache', async () => {

@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
 
 export interface CacheMetrics {
   /** Makes the metric report, from now on, for how long the watch of each of these caches has not worked. */

@@ -7,7 +7,7 @@ import { sleep } from '../async/deadline.ts';
 import type { ObjectKey } from '../kube/types.ts';
 import { Controller } from './controller.ts';
 import { Metrics } from './metrics.ts';
-import type { Reconcile, ReconcileContext, Requeue } from './types.ts';
+import type { Reconcile, ReconcileContext, Requeue } from './reconcile.ts';
 import { Workqueue } from './queue/workqueue.ts';
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });

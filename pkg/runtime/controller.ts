@@ -3,7 +3,8 @@ import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { ObjectKey } from '../kube/types.ts';
-import type { Reconcile, Requeue, Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
+import type { Reconcile, Requeue } from './reconcile.ts';
 import type { Workqueue } from './queue/workqueue.ts';
 
 /** The values of the label `result` of `controller_runtime_reconcile_total`. */

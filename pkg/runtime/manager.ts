@@ -5,7 +5,7 @@ import type { HealthCheck } from './http/health.ts';
 import { LeadershipLost } from './election/leader-election.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { RunnableGroup } from './runnable-group.ts';
-import type { Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
 
 /** The default of controller-runtime's grace period, and of a pod's `terminationGracePeriodSeconds`. */
 export const DEFAULT_GRACE_PERIOD: Ms = 30_000;

@@ -1,6 +1,6 @@
 import { errorMessage } from '../env/error-text.ts';
 import type { Logger } from '../env/logger.ts';
-import type { Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
 
 interface Member {
   readonly runnable: Runnable;

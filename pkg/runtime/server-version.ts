@@ -3,7 +3,7 @@ import { aborted, sleep } from '../async/deadline.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './http/health.ts';
-import type { Runnable } from './types.ts';
+import type { Runnable } from './runnable.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { KubeClient } from '../kube/types.ts';
 

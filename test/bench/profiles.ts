@@ -9,7 +9,7 @@ import {
   fargateProfile,
   networkOf,
   pathOf,
-} from '../world/objects.ts';
+} from '../world/manifests.ts';
 import { REGION } from '../world/world.ts';
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';

@@ -45,7 +45,8 @@ describe(`this provider with kube-apiserver ${VERSION}`, () => {
       world.controlPlane.api.request('POST', PROFILES, { body: profile('new', spec), query: { dryRun: 'All' } });
     expect(CREATIONS.length).to.be.greaterThan(50);
     for (const { what, spec, causes = [] } of CREATIONS)
-      expect(causesOf(await create(spec)).map(withoutValue), what).to.deep.equal(causes.map(withoutValue));
+      // The API server validates the fields of an object in a random order, so the test ignores the order of the causes.
+      expect(causesOf(await create(spec)).map(withoutValue), what).to.have.members(causes.map(withoutValue));
   });
 
   it('carries an object through its life', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { LIMIT_FLAGS } from '../../cmd/manager/limits.ts';
+import { LIMIT_FLAGS } from '../../cmd/manager/flags/operator-limit-flags.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(join(root, 'docs/security.md'), 'utf8');

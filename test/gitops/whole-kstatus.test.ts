@@ -6,7 +6,7 @@ import type { HealthStatus } from '../argocd/health.ts';
 import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { resolveBinaries } from '../envtest/binaries/binaries.ts';
 import { skipIfBinariesMissing } from '../envtest/skip.ts';
-import { PHASE_GROUPS } from '../simulation/phases/all.ts';
+import { PHASE_GROUPS } from '../simulation/phases/phase-groups.ts';
 import { WEB, bringIntoPhase } from '../simulation/phases/phase.ts';
 import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
 import { expectGolden } from '../support/golden.ts';

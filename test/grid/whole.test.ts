@@ -1,5 +1,5 @@
 import { FAULTS } from './fault-cases.ts';
-import { describeGrid } from './report.ts';
+import { describeGrid } from './fault-grid-tests.ts';
 
 /**
  * All faults except `kill`. whole-kills.test.ts has the fault cases with `kill`, because they run in groups that share

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { documentedMetrics } from '../../hack/metrics.ts';
-import { collectProcessMetrics } from '../../pkg/runtime/metrics.ts';
+import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import type { Query } from './queries.ts';
 import { alertRules, dashboardQueries, readDashboard } from './queries.ts';
 

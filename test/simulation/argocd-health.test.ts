@@ -5,7 +5,7 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Health, HealthStatus } from '../argocd/health.ts';
 import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { expectGolden } from '../support/golden.ts';
-import { PHASE_GROUPS } from './phases/all.ts';
+import { PHASE_GROUPS } from './phases/phase-groups.ts';
 import type { Phase } from './phases/phase.ts';
 import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { MINUTE } from './world/cluster.ts';

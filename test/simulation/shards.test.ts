@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
-import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane-finalizer.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import { FORBIDDEN, acceptPatches, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';

@@ -13,7 +13,7 @@ import type { Removals } from './removals.ts';
 import type { TeardownObjects, AccountSnapshot } from './teardown-checks.ts';
 import { findTeardownViolations } from './teardown-checks.ts';
 import type { KillPoint } from './kill-points.ts';
-import { FOREIGN_ROLE, SHARED_ROLE, accountOfCluster, formatCall, teardownObjects } from './naming.ts';
+import { FOREIGN_ROLE, SHARED_ROLE, accountOfCluster, formatCall, teardownObjects } from './teardown-objects.ts';
 
 const NEIGHBOUR = 'neighbour';
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';

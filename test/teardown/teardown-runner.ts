@@ -10,7 +10,7 @@ import type { RunningManager } from '../world/manager/manager.ts';
 import { startManager } from '../world/manager/manager.ts';
 import type { World } from '../world/world.ts';
 import { startWorld } from '../world/world.ts';
-import { accountOfControlPlane } from './naming.ts';
+import { accountOfControlPlane } from './teardown-objects.ts';
 import { TeardownSubject } from './subject.ts';
 import { RemovalWatch } from './removals.ts';
 import type { KillPoint } from './kill-points.ts';

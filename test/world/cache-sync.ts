@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually.ts';
 import { messageOf } from './object-state.ts';
 import type { World } from './world.ts';
-import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, fargateProfile } from './objects.ts';
+import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, fargateProfile } from './manifests.ts';
 
 let probes = 0;
 

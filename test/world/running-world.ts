@@ -15,7 +15,7 @@ import { REGION } from './aws/emulated-aws.ts';
 import type { RunningManager } from './manager/manager.ts';
 import type { ManagerOptions } from './manager/managers.ts';
 import { Managers } from './manager/managers.ts';
-import type { Manifest } from './objects.ts';
+import type { Manifest } from './manifests.ts';
 import {
   PROFILES,
   clusterObject,
@@ -25,7 +25,7 @@ import {
   networkOf,
   pathOf,
   pathOfManifest,
-} from './objects.ts';
+} from './manifests.ts';
 import { WatchNotifier } from './watch-notifier.ts';
 import type { EksClusterOptions, WaitOptions, World } from './world.ts';
 

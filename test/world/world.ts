@@ -19,7 +19,7 @@ import { applyRbac } from './manager/rbac.ts';
 import { RunningWorld } from './running-world.ts';
 
 export { ACCOUNT, AWS_KEY, REGION } from './aws/emulated-aws.ts';
-export { clusterObject, clusterPath, controlPlanePath, fargateProfile, pathOf } from './objects.ts';
+export { clusterObject, clusterPath, controlPlanePath, fargateProfile, pathOf } from './manifests.ts';
 
 export const OUR_CRD = fileURLToPath(
   new URL('../../config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml', import.meta.url),

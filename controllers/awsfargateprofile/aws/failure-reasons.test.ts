@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { CredentialsProblem, IdentityRef } from '../../../pkg/cloud/types.ts';
+import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
+import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { messageOf, natureOf, partOf, pollOf } from '../reasons/reasons.ts';
@@ -196,7 +197,7 @@ describe('reasonForFailure', () => {
     expect(messageOf(reasonForFailure(aFailure(subnet), CONTEXT))).to.equal(
       'AWS rejects a request of the controller. AWS says: Subnet subnet-0a provided in Fargate Profile is not a private subnet ' +
         '(EKS CreateFargateProfile: InvalidParameterException). ' +
-        'Correct the spec, or the AWS resource that the spec names. The controller retries on its own.',
+        'Correct spec.subnetIDs, or the AWS resource that it names. The controller retries on its own.',
     );
     expect(
       messageOf(
@@ -210,6 +211,25 @@ describe('reasonForFailure', () => {
         'Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. The controller retries on its own.',
     );
   });
+
+  for (const [message, operation, field] of [
+    [
+      'Scope ARN: arn:aws:iam::aws:policy/nowhere does not exist',
+      'PutRolePermissionsBoundary',
+      'spec.rolePermissionsBoundary',
+    ],
+    ['Policy arn:aws:iam::aws:policy/nowhere does not exist', 'AttachRolePolicy', 'spec.roleAdditionalPolicies'],
+    ['Label cannot be empty in selectors', 'CreateFargateProfile', 'spec.selectors'],
+    ['Tag keys are case-insensitive', 'TagRole', 'spec.additionalTags'],
+    ['The request is not valid', 'CreateFargateProfile', 'the spec'],
+  ] as const) {
+    it(`names ${field} when AWS rejects ${operation} because "${message}"`, () => {
+      const failure = eks('InvalidParameterException', 400, message);
+      expect(messageOf(reasonForFailure({ ...aFailure(failure), operation }, CONTEXT))).to.include(
+        `Correct ${field}, or`,
+      );
+    });
+  }
 
   it('polls soon after throttling, however long the object has waited, and backs off from a failing service', () => {
     const pollAfter = (waited: number, code: string, statusCode: number): number =>

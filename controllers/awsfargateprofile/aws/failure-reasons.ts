@@ -16,11 +16,13 @@ import {
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
-import type { CredentialsProblem, IdentityRef, Session } from '../../../pkg/cloud/types.ts';
+import type { Session } from '../../../pkg/cloud/session.ts';
+import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
+import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import type { Abandonment } from '../reasons/abandonment.ts';
+import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { ConditionPart, Reason } from '../reasons/reasons.ts';
 import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 

@@ -17,7 +17,8 @@ import {
   isRolePropagating,
 } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Call, Session } from '../../../pkg/cloud/types.ts';
+import type { Session } from '../../../pkg/cloud/session.ts';
+import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 

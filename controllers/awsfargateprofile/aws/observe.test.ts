@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Call } from '../../../pkg/cloud/types.ts';
+import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { foundRoles } from '../decide/compare.ts';
 import type { Desired } from '../model/desired-state.ts';

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
-import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/types.ts';
+import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/session.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import { isInTransit } from '../model/transit.ts';
+import { isInTransit } from '../model/creating-or-deleting.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';
 

@@ -1,8 +1,8 @@
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { isSharedByCapa, profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';
-import { checkTrust } from '../../../pkg/fargate/trust.ts';
+import { checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import {
   describeDifferences,
   foundRoles,
@@ -12,7 +12,7 @@ import {
   findProfile,
   findRole,
 } from './compare.ts';
-import { findLimitBlocker } from './limits.ts';
+import { findLimitBlocker } from './operator-limits.ts';
 import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Decision } from '../model/decision.ts';

@@ -1,5 +1,5 @@
 import type { RoleArn } from '../../../api/names.ts';
-import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';

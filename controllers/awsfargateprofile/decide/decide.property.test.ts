@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { apply } from '../aws/apply.ts';
+import { apply } from '../aws/apply-outcome.ts';
 import type { Decision } from '../model/decision.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { markRoleInUse } from '../aws/apply.ts';
+import { markRoleInUse } from '../aws/apply-outcome.ts';
 import { decide } from './decide.ts';
-import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import { markRoleInUse } from '../aws/apply.ts';
+import { markRoleInUse } from '../aws/apply-outcome.ts';
 import { decide } from './decide.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';

@@ -1,9 +1,9 @@
 import type { RoleArn } from '../../../api/names.ts';
-import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { roleOwner } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 import { keepCase, foldCase, tagDrift } from '../../../pkg/fargate/tags.ts';
-import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust.ts';
+import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import { hasOtherPath, isRecorded, findProfile, findRole, wantedRoleArn, replacementFacts } from './compare.ts';
 import { prepareAccessEntry } from './access-entry.ts';
 import type { Desired, ManagedRole, WantedProfile, WantedRole } from '../model/desired-state.ts';

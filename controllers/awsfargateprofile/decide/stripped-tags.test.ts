@@ -5,7 +5,7 @@ import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { FargateProfile } from '../../../pkg/cloud/types.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { messageOf } from '../reasons/reasons.ts';
 import {
   ACCOUNT,

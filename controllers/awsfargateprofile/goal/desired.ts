@@ -12,8 +12,8 @@ import {
   roleNameFor,
   roleNamesOfCapa,
 } from '../../../pkg/fargate/names.ts';
-import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/limits.ts';
-import type { OperatorLimits } from '../../../pkg/fargate/limits.ts';
+import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import { profileOwner } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
@@ -23,11 +23,11 @@ import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/
 import { locationOf } from '../model/location.ts';
 import { currentProfileNameOf, profileNameOf, roleNameOf } from '../model/names.ts';
 import type { ObservedProfile } from '../model/observed-state.ts';
-import type { Abandonment } from '../reasons/abandonment.ts';
+import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { findExcess } from './limits.ts';
+import { findExcess } from './operator-limits.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
-import { tagSources, wantedProfile, wantedRole } from './wanted.ts';
+import { tagSources, wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {
   readonly target: Target;

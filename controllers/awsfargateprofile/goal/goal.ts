@@ -1,36 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import {
-  hasFinalizer,
-  hasPausedAnnotation,
-  isDeleting,
-  isDeletingForGood,
-  isMoving,
-  isRetained,
-} from '../../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isDeletingForGood, isMoving, isRetained } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
+import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
 import type { ReconcileInputs } from './inputs.ts';
+import { findPauses } from './pause.ts';
 import {
   clusterKey,
-  controlPlanesUnreadable,
+  unreadableReason,
   deletionTarget,
   describeMissingSource,
   findTarget,
   findTargetChange,
   provisionedIn,
   recordedTarget,
-} from './target.ts';
-
-/**
- * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
- * `clusterctl move` deletes a Cluster and its objects one after the other, within a second or two, so the objects may
- * be about to move too.
- */
-const MOVE_PATIENCE: Ms = 30_000;
+} from './target-eks-cluster.ts';
 
 /**
  * Decides what a reconcile has to do for an object, from the Kubernetes objects alone. `clusterGoneFor` is the time
@@ -39,9 +28,8 @@ const MOVE_PATIENCE: Ms = 30_000;
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
-  if (goal.kind !== 'pursue' || clusterGoneFor === undefined || clusterGoneFor >= MOVE_PATIENCE) return goal;
-  const facts = { cluster: clusterKey(inputs.object), remaining: MOVE_PATIENCE - clusterGoneFor };
-  return hold(newReason('ClusterVanished', facts));
+  const reason = goal.kind === 'pursue' ? reasonForVanishedCluster(inputs, clusterGoneFor) : undefined;
+  return reason === undefined ? goal : hold(reason);
 }
 
 /** Decides what a reconcile has to do for an object, without regard to how long the Cluster has been missing. */
@@ -53,35 +41,8 @@ function goalNow(inputs: ReconcileInputs): Goal {
   if (paused.length > 0) return { kind: 'paused', by: paused };
   // The deletion of an object depends on the Cluster only for its pause. A Cluster that cannot be read may be paused,
   // so the deletion waits.
-  if (inputs.cluster.kind === 'unknown')
-    return hold(newReason('WaitingForAPI', { kind: 'Cluster', reason: inputs.cluster.reason }));
+  if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(CLUSTER_KIND, inputs.cluster));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
-}
-
-/**
- * Decides about an object that `clusterctl move` has marked for deletion in this management cluster. A move pauses the
- * Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the mark is
- * left over from a failed move.
- */
-function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
-  const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // For an object with spec.eksCluster, there may be no Cluster that shows whether the move is over. clusterctl deletes
-  // an object right after it has set the mark. So on an object that is not being deleted, the mark counts as left over
-  // from a failed move.
-  const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
-  if (!isLeftOver && !isAlone) return { kind: 'ignore' };
-  return hold(newReason('MoveAbandoned', isAlone ? {} : { cluster: clusterKey(object) }));
-}
-
-/**
- * Returns why the object is paused, in the words of Cluster API's `Paused` condition. The list is empty if it is not
- * paused.
- */
-function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
-  return [
-    ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
-    ...(hasPausedAnnotation(object) ? [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`] : []),
-  ];
 }
 
 function goalForDeletion(inputs: ReconcileInputs): Goal {
@@ -90,7 +51,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   if (surplus === 'retain' && !isClusterLeaving(inputs)) {
     // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
     return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
-      ? hold(controlPlanesUnreadable(controlPlane.reason))
+      ? hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane))
       : { kind: 'release' };
   }
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
@@ -104,7 +65,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
       ? { kind: 'pursue', ...found, controlPlaneFacts: undefined, surplus, abandonment }
       : hold(changed);
   }
-  if (controlPlane.kind === 'unknown') return hold(controlPlanesUnreadable(controlPlane.reason));
+  if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const location = locationOf(object);
   // The location `none` means that the controller has created nothing in AWS for the object, so it only removes its
   // finalizer. The control plane may be missing then: the deletion of a Cluster may remove it right after the object

@@ -4,7 +4,7 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { BY_CLUSTER, clusterOf, newTypedCaches } from '../../shared/caches.ts';
-import { NO_LIMITS } from '../../../pkg/fargate/limits.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { readInputs } from './inputs.ts';
 import { aDeletedObject, anObject } from '../testing/builders.ts';
 
@@ -88,10 +88,12 @@ describe('readInputs', () => {
   it('reports an object that cannot be decoded as unknown, with the field at fault', () => {
     expect(read({ clusters: [{ ...CLUSTER, spec: { paused: 'yes' } }] }).cluster).to.deep.equal({
       kind: 'unknown',
+      isInvalid: true,
       reason: 'team-a/prod: spec.paused: expected boolean, got "yes"',
     });
     expect(read({ controlPlanes: [{ ...CONTROL_PLANE, spec: { region: 7 } }] }).controlPlane).to.deep.equal({
       kind: 'unknown',
+      isInvalid: true,
       reason: 'team-a/prod-control-plane: spec.region: expected string, got 7',
     });
   });

@@ -4,14 +4,14 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { describeProblems } from '../../../api/v1beta2/index.ts';
 import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
-import type { IdentityRef } from '../../../pkg/cloud/types.ts';
-import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
-import { findEksClusterExcess } from '../../../pkg/fargate/limits.ts';
+import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
+import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
-import type { JoinFacts } from '../../shared/joined-control-plane.ts';
-import { joinsControlPlane, needsAccountToJoin } from '../../shared/joined-control-plane.ts';
-import { controlPlaneReference } from '../../shared/control-plane-reference.ts';
+import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
+import { joinsControlPlane, needsAccountToJoin } from '../../shared/control-plane/joined-control-plane.ts';
+import { controlPlaneReference } from '../../shared/control-plane/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { listSiblings } from '../../shared/siblings.ts';
 import { locationOf } from '../model/location.ts';
@@ -22,9 +22,14 @@ import { roleNameOf } from '../model/names.ts';
  * its kind yet, the API server does not serve the kind, or the object cannot be decoded.
  */
 export type InputLookup<A> =
-  | { readonly kind: 'found'; readonly object: A }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
+
+/** `isInvalid`: the object was read, but cannot be decoded. `reason` then names the object and its wrong fields. */
+export interface UnreadableInput {
+  readonly kind: 'unknown';
+  readonly reason: string;
+  readonly isInvalid?: true;
+}
 
 /** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a reconcile. */
 export interface ReconcileInputs {
@@ -224,5 +229,5 @@ export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   const { object, decoded } = lookup;
   return E.isRight(decoded)
     ? { kind: 'found', object: decoded.right }
-    : { kind: 'unknown', reason: `${keyText(keyOf(object))}: ${describeProblems(decoded.left)}` };
+    : { kind: 'unknown', isInvalid: true, reason: `${keyText(keyOf(object))}: ${describeProblems(decoded.left)}` };
 }

@@ -1,6 +1,6 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { ReconcileContext } from '../../../pkg/runtime/types.ts';
-import type { ControlPlaneAccounts } from '../../shared/control-plane-accounts.ts';
+import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
+import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import type { InputCaches } from './inputs.ts';
 import { controlPlanesToCompare } from './inputs.ts';
 

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import type { FinalizerResult } from '../../shared/control-plane-finalizer.ts';
-import type { ServedSchemaState } from '../../shared/served-schema.ts';
+import type { FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
+import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
-import { mutationKey, withRefusal } from '../retry/retry-state.ts';
+import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
 import { ROLE, aDeletedObject } from '../testing/builders.ts';
 import {
   CONSTRUCTIVE,

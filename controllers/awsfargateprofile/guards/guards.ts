@@ -46,14 +46,23 @@ export async function findObstacle(
   pass: PassState,
 ): Promise<Obstacle | undefined> {
   try {
-    for (const guard of [...checks, ...preparations]) {
-      const obstacle = await guard(mutation, pass);
-      if (obstacle !== undefined) return obstacle;
-    }
-    return undefined;
+    return await firstObstacle([...checks, ...preparations], mutation, pass);
   } catch (error) {
     const rejection = apiRejectionFrom(error);
     if (rejection === undefined) throw error;
     return { kind: 'stop', reason: newReason('APIServerRefused', rejection) };
   }
+}
+
+/** Runs the checks or preparations in their order until one of them returns an obstacle, and returns this obstacle. */
+export async function firstObstacle(
+  guards: readonly (Check | Preparation)[],
+  mutation: Mutation,
+  pass: PassState,
+): Promise<Obstacle | undefined> {
+  for (const guard of guards) {
+    const obstacle = await guard(mutation, pass);
+    if (obstacle !== undefined) return obstacle;
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane-finalizer.ts';
+import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';

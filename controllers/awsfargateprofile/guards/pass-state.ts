@@ -1,6 +1,6 @@
 import type { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Session } from '../../../pkg/cloud/types.ts';
+import type { Session } from '../../../pkg/cloud/session.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { QueueEntry } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -8,13 +8,25 @@ import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../retry/retry-store.ts';
-import type { RoleSharers } from './role-sharers.ts';
 
 export type RoleUsage =
   | { readonly kind: 'unused' }
   /** Another object or Fargate profile uses the role; `by` names it. */
   | { readonly kind: 'used'; readonly by: string }
   | { readonly kind: 'unknown'; readonly reason: Reason };
+
+/**
+ * The AWSFargateProfiles of the namespace that other managers reconcile and that name the same IAM role as one object.
+ */
+export interface RoleSharers {
+  /**
+   * The key of an AWSFargateProfile whose manager may be deleting the shared IAM role now; `undefined` if there is
+   * none.
+   */
+  readonly remover: string | undefined;
+  /** The AWSFargateProfiles of the same cluster that ask for the shared IAM role. */
+  readonly sharers: readonly AWSFargateProfile[];
+}
 
 /** The state of a running reconcile after it has read AWS. */
 export interface PassState {

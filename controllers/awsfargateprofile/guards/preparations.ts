@@ -3,17 +3,18 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
-import type { ControlPlaneFinalizer } from '../../shared/control-plane-finalizer.ts';
+import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
 import { isDestructive, isQueuedMutation } from '../model/mutation.ts';
-import { describeTransit } from '../model/transit.ts';
+import { describeTransit } from '../model/creating-or-deleting.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
-import type { CheckServices } from './checks.ts';
-import { newDeletionChecks } from './checks.ts';
+import type { CheckServices } from './checks/checks.ts';
+import { newDeletionChecks } from './checks/checks.ts';
 import type { Check, Obstacle, Preparation } from './guards.ts';
+import { firstObstacle } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
 import type { ReadRoleSharers } from './role-sharers.ts';
@@ -42,11 +43,10 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     confirmFinalizer(services),
     markDeletion(services),
     recordEntryDeletion(services),
-    takeTurn(services),
+    takeTurn(services, newDeletionChecks(services)),
     // `roleShareable` sends a list request. It comes after `takeTurn`, so that an object that waits in the queue of its
     // EKS cluster does not send this request in each reconcile.
     roleShareable(services),
-    ...newDeletionChecks(services).map(afterTurn),
     writeAhead(services),
   ];
 }
@@ -107,12 +107,19 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
 /**
  * Returns a preparation for the creation or deletion of a Fargate profile: it stops the reconcile unless the object is
  * first in the queue of its EKS cluster. EKS creates or deletes one profile of a cluster at a time.
+ *
+ * The preparation may read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set
+ * `deletionPolicy: Retain`. So after such reads, and before the object gets its turn, the preparation runs `recheck`
+ * again, the checks of the live object.
  */
-export function takeTurn({
-  clusterQueue,
-  clock,
-  unobservedProfiles,
-}: Pick<PreparationServices, 'clusterQueue' | 'clock' | 'unobservedProfiles'>): Preparation {
+export function takeTurn(
+  {
+    clusterQueue,
+    clock,
+    unobservedProfiles,
+  }: Pick<PreparationServices, 'clusterQueue' | 'clock' | 'unobservedProfiles'>,
+  recheck: readonly Check[] = [],
+): Preparation {
   return async (mutation, pass) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { queueEntry, target } = pass;
@@ -120,14 +127,16 @@ export function takeTurn({
     // If EKS does not tell the status of a profile, the change is sent all the same. EKS itself refuses it while EKS
     // creates or deletes another profile of the cluster.
     for (const name of described) await refreshQueue(clusterQueue, pass, name);
+    let hasAsked = described.length > 0;
     let turn = clusterQueue.requestTurn(queueEntry);
     if (turn.kind === 'wait' && turn.isUnverified && !described.includes(turn.ahead)) {
       await refreshQueue(clusterQueue, pass, turn.ahead);
+      hasAsked = true;
       turn = clusterQueue.requestTurn(queueEntry);
     }
     switch (turn.kind) {
       case 'granted':
-        return undefined;
+        return hasAsked ? firstObstacle(recheck, mutation, pass) : undefined;
       case 'closed': {
         const remaining = turn.until - clock.monotonic();
         return { kind: 'stop', reason: newReason('ClusterUpdating', { cluster: target.eksCluster, remaining }) };
@@ -137,16 +146,6 @@ export function takeTurn({
     }
   };
 }
-
-/**
- * Repeats a check of the live object after the object has reached the head of its EKS cluster's queue. `takeTurn` may
- * read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set `deletionPolicy: Retain`. If this
- * reconcile writes nothing to the object, no write conflict reveals such a change.
- */
-const afterTurn =
-  (check: Check): Preparation =>
-  async (mutation, pass) =>
-    isQueuedMutation(mutation) ? check(mutation, pass) : undefined;
 
 /**
  * Asks EKS for the status of a Fargate profile that no reconcile of this process reads, and updates the queue of

@@ -7,7 +7,7 @@ import type { ObjectParts } from '../testing/builders.ts';
 import { ACCOUNT, EKS_CLUSTER, RECORDED, ROLE, anObject } from '../testing/builders.ts';
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
-import type { RoleSharers } from './role-sharers.ts';
+import type { RoleSharers } from './pass-state.ts';
 import { newReadRoleSharers, roleShareable } from './role-sharers.ts';
 
 const { signal } = new AbortController();

@@ -16,21 +16,8 @@ import { isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../model/names.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { Check } from './guards.ts';
-import type { RoleInCluster } from './live-checks.ts';
-import type { PassState } from './pass-state.ts';
-
-/**
- * The AWSFargateProfiles of the namespace that other managers reconcile and that name the same IAM role as one object.
- */
-export interface RoleSharers {
-  /**
-   * The key of an AWSFargateProfile whose manager may be deleting the shared IAM role now; `undefined` if there is
-   * none.
-   */
-  readonly remover: string | undefined;
-  /** The AWSFargateProfiles of the same cluster that ask for the shared IAM role. */
-  readonly sharers: readonly AWSFargateProfile[];
-}
+import type { RoleInCluster } from './checks/live-checks.ts';
+import type { PassState, RoleSharers } from './pass-state.ts';
 
 export type ReadRoleSharers = (
   object: AWSFargateProfile,

@@ -1,12 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import type { FargateSelector, NewRole } from '../../../pkg/cloud/types.ts';
+import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
+import type { FargateSelector } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
-import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/limits.ts';
+import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
-import type { Abandonment } from '../reasons/abandonment.ts';
+import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Surplus } from './goal-kinds.ts';
 import type { Location } from './location.ts';

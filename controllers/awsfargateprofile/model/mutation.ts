@@ -1,5 +1,6 @@
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { NewFargateProfile, NewRole } from '../../../pkg/cloud/types.ts';
+import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
+import type { NewFargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 
 /** One call that changes AWS, with its values. */

@@ -1,5 +1,6 @@
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AccessEntry, FargateProfile, Role } from '../../../pkg/cloud/types.ts';
+import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
+import type { AccessEntry, FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 
 export interface ObservedProfile {
   readonly name: ProfileName;

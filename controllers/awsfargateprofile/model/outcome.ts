@@ -1,7 +1,8 @@
 import type { ProfileName } from '../../../api/names.ts';
 import { isNotDispatched, isNotPrepared } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { AccessEntry, FargateProfile, Role } from '../../../pkg/cloud/types.ts';
+import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
+import type { AccessEntry, FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Mutation } from './mutation.ts';
 
 /** The result of a call that changes AWS. */

@@ -1,17 +1,39 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { AWS_REASONS } from './aws.ts';
-import { CREDENTIAL_REASONS } from './credentials.ts';
-import { EKS_CLUSTER_NAME_REASONS, EKS_CLUSTER_REASONS } from './eks-cluster.ts';
-import { KUBERNETES_REASONS } from './kubernetes.ts';
-import { PROFILE_REASONS } from './profile.ts';
-import { OWNERSHIP_REASONS } from './ownership.ts';
-import type { ReasonSpec, Nature, ConditionPart, SiblingChange, UsualDuration } from './entry.ts';
-import { ROLE_REASONS } from './role.ts';
+import { AWS_CALL_REASONS } from './aws/call-errors.ts';
+import { EKS_CLUSTER_REASONS } from './aws/eks-cluster.ts';
+import { PROFILE_REASONS } from './aws/fargate-profile.ts';
+import { ROLE_REASONS } from './aws/iam-role.ts';
+import { OWNERSHIP_REASONS } from './aws/ownership.ts';
+import { PROPAGATION_REASONS } from './aws/propagation.ts';
+import { QUOTA_REASONS } from './aws/quotas.ts';
+import { SIBLING_REASONS } from './aws/waiting-for-sibling.ts';
+import { ACCOUNT_REASONS } from './credentials/accounts-and-regions.ts';
+import { CREDENTIAL_REASONS } from './credentials/credentials-and-identities.ts';
+import { API_SERVER_REASONS } from './kubernetes/api-server.ts';
+import { CLUSTER_REASONS } from './kubernetes/cluster-and-control-plane.ts';
+import { FOREIGN_CRD_REASONS } from './kubernetes/foreign-crd.ts';
+import { SPEC_REASONS } from './kubernetes/invalid-spec.ts';
+import { MOVE_AND_DELETION_REASONS } from './kubernetes/move-and-deletion.ts';
+import { TARGET_REASONS } from './kubernetes/target-eks-cluster.ts';
+import { OPERATOR_LIMIT_REASONS } from './operator-limits.ts';
+import type { ReasonSpec, Nature, ConditionPart, SiblingChange } from './spec/reason-spec.ts';
+import type { UsualDuration } from './spec/poll-intervals.ts';
 
-export type { ReportedIssue } from './profile.ts';
-export { describeIssues } from './profile.ts';
-export type { Nature, ConditionPart, SiblingChange, UsualDuration } from './entry.ts';
+export type { ReportedIssue } from './aws/fargate-profile.ts';
+export { describeIssues } from './aws/fargate-profile.ts';
+export type { Nature, ConditionPart, SiblingChange } from './spec/reason-spec.ts';
+export type { UsualDuration } from './spec/poll-intervals.ts';
+
+/** The reasons that the controller finds in Kubernetes objects, before it calls AWS. */
+const KUBERNETES_REASONS = {
+  ...API_SERVER_REASONS,
+  ...FOREIGN_CRD_REASONS,
+  ...CLUSTER_REASONS,
+  ...TARGET_REASONS,
+  ...SPEC_REASONS,
+  ...MOVE_AND_DELETION_REASONS,
+} as const;
 
 /**
  * All reasons for which an object does not match its spec yet. Each key is the `reason` of a condition. The conditions,
@@ -19,13 +41,17 @@ export type { Nature, ConditionPart, SiblingChange, UsualDuration } from './entr
  */
 export const REASONS = {
   ...KUBERNETES_REASONS,
-  ...EKS_CLUSTER_NAME_REASONS,
   ...CREDENTIAL_REASONS,
-  ...AWS_REASONS,
+  ...ACCOUNT_REASONS,
+  ...AWS_CALL_REASONS,
+  ...QUOTA_REASONS,
   ...EKS_CLUSTER_REASONS,
   ...OWNERSHIP_REASONS,
+  ...OPERATOR_LIMIT_REASONS,
   ...ROLE_REASONS,
+  ...PROPAGATION_REASONS,
   ...PROFILE_REASONS,
+  ...SIBLING_REASONS,
 } as const;
 
 export type ReasonName = keyof typeof REASONS;
@@ -68,8 +94,7 @@ export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
  * another reason, no such problem exists any more.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
-  reason !== undefined &&
-  (Object.hasOwn(KUBERNETES_REASONS, reason) || Object.hasOwn(EKS_CLUSTER_NAME_REASONS, reason));
+  reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
 /** Whether a change of another AWSFargateProfile of the cluster may have ended the wait for this reason. */
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {

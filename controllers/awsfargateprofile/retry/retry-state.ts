@@ -1,8 +1,5 @@
-import type { IdentityRef } from '../../../pkg/cloud/types.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { findProfile } from '../decide/compare.ts';
-import type { Mutation } from '../model/mutation.ts';
-import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
+import type { ObservedAccessEntry } from '../model/observed-state.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
 import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
@@ -48,8 +45,8 @@ export interface RetryState {
 }
 
 /** A change that AWS refused. It is not sent again before the time `notBefore`, unless the spec changes. */
-interface Refusal {
-  /** The change, as {@link mutationKey} identifies it. */
+export interface Refusal {
+  /** The change, as `mutationKey` of refused-mutations.ts identifies it. */
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;
@@ -64,21 +61,6 @@ interface Recovery {
 }
 
 export const NO_RETRY_STATE: RetryState = {};
-
-const SECOND: Ms = 1_000;
-/**
- * The delay before the first retry of a failed Fargate profile, so that a user can read the failure. It costs little,
- * because EKS takes minutes for each retry.
- */
-const FIRST_RECOVERY: Ms = 10 * SECOND;
-const LONGEST_RECOVERY: Ms = 600 * SECOND;
-
-/**
- * Returns a text that identifies a change in AWS across reconciles: its kind, its arguments and the identity that sends
- * it.
- */
-export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
-  JSON.stringify([mutation, identity]);
 
 /** Returns how long the object has waited for this reason; 0 if it waits for another reason or for none. */
 export function waitedFor({ waiting }: RetryState, reason: Reason, now: Ms): Ms {
@@ -135,62 +117,6 @@ export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObs
   return waiting !== undefined && isUnfinished
     ? { ...state, waiting: { ...waiting, lasted: Math.max(0, askedAt - waiting.since) } }
     : state;
-}
-
-/** Records a change that AWS refused, and forgets the refused changes whose backoff is over. */
-export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
-  const others = (state.refused ?? []).filter(
-    ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
-  );
-  return { ...state, refused: [...others, refusal] };
-}
-
-/**
- * Returns the reason for which AWS refused this change. `undefined` once the backoff of the change is over or the spec
- * has changed.
- */
-export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
-  return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
-    ?.reason;
-}
-
-/**
- * Whether the change deletes a Fargate profile that EKS failed to create or delete, so that the controller can try
- * again.
- */
-export function isRetryOfFailedProfile(
-  mutation: Mutation,
-  { profiles }: Pick<Observed, 'profiles'>,
-): mutation is Extract<Mutation, { kind: 'deleteProfile' }> {
-  if (mutation.kind !== 'deleteProfile') return false;
-  const status = findProfile(profiles, mutation.name)?.status;
-  return status === 'DELETE_FAILED' || (status === 'CREATE_FAILED' && mutation.because === 'failed');
-}
-
-/**
- * Starts the backoff of a failed Fargate profile when its failure is first observed after a retry. A change of the spec
- * ends the backoff.
- */
-export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
-  const { recovery } = state;
-  if (recovery !== undefined && recovery.generation !== generation) {
-    return { ...state, recovery: { generation, attempts: 0, notBefore: now } };
-  }
-  if (recovery?.notBefore !== undefined) return state;
-  const attempts = recovery?.attempts ?? 0;
-  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
-  return { ...state, recovery: { generation, attempts, notBefore: now + pause } };
-}
-
-/**
- * Returns how many times in a row the controller has retried a failed Fargate profile with this generation of the spec.
- */
-export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
-  recovery?.generation === generation ? recovery.attempts : 0;
-
-/** Counts a retry of a failed Fargate profile, after AWS has accepted the request. */
-export function withAttempt(state: RetryState, generation: number): RetryState {
-  return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
 }
 
 /**

@@ -11,7 +11,7 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import type { ReasonName, SiblingChange, UsualDuration } from '../reasons/reasons.ts';
 import { isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
-import { Durations } from './durations.ts';
+import { Durations } from './eks-durations.ts';
 import type { RetryState } from './retry-state.ts';
 import { NO_RETRY_STATE, completedWait, withSuccess, withUnfinishedWait } from './retry-state.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { conditionsAfter } from './conditions.ts';
+import { conditionsAfter } from './conditions/conditions.ts';
 import { eventsAfter, retainedEvent } from './events.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';

@@ -2,9 +2,9 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { ConditionType } from './condition-list.ts';
-import { describeHealthIssues } from './health.ts';
-import { conditionOf } from './condition-list.ts';
+import type { ConditionType } from './conditions/condition-list.ts';
+import { describeHealthIssues } from './conditions/health-issues.ts';
+import { conditionOf } from './conditions/condition-list.ts';
 import { ownershipOf, findProfile } from '../decide/compare.ts';
 import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';

@@ -1,51 +1,32 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import type { Random } from '../../../pkg/env/random.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
-import type { ReconcileContext, Requeue } from '../../../pkg/runtime/types.ts';
+import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { removeFinalizerPatch } from '../goal/metadata.ts';
 import type { CompletedPass, DroppedPass, PassEnd, PassResult } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import { isInTransit } from '../model/transit.ts';
+import { isInTransit } from '../model/creating-or-deleting.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { natureOf, pollOf } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
-import {
-  attemptsOf,
-  notBeforeFor,
-  waitedFor,
-  withPreviousWait,
-  withSuccess,
-  withTolerated,
-  withWait,
-} from '../retry/retry-state.ts';
-import { resyncDelay } from '../retry/resync-delay.ts';
-import type { RetryStore } from '../retry/retry-store.ts';
+import { waitedFor, withPreviousWait, withSuccess, withTolerated, withWait } from '../retry/retry-state.ts';
+import { attemptsOf } from '../retry/failed-profile-backoff.ts';
+import type { RequeueOptions } from './requeue.ts';
+import { CONFLICT, DONE, Requeues, backOff, isWaitingInQueue } from './requeue.ts';
 import type { EventSpec } from './events.ts';
 import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 
-export interface FinishOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface FinishOptions extends RequeueOptions {
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly clusterQueue: ClusterQueue;
-  readonly retryStore: RetryStore;
   /** Asks the API server why nothing may be deleted for the object now; `undefined` if it may be deleted. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
-  /** Whether the object is the first AWSFargateProfile of its cluster for which a change in EKS is due. */
-  readonly isClusterHead: (key: ObjectKey) => boolean;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
-  readonly resync: Ms;
 }
-
-type Stopped = Extract<PassEnd, { kind: 'stopped' }>;
 
 /**
  * Facts of a reconcile that are needed if its write to the API server fails: AWS changes to report, and a retry state
@@ -57,28 +38,14 @@ interface Unwritten {
   readonly context: ReconcileContext;
 }
 
-/**
- * The largest random deviation of a delay, as a share of the delay. It spreads the resyncs of objects that were created
- * at the same time.
- */
-const JITTER = 0.1;
-/**
- * The delay after a reconcile that ended without a result. Within this time the rate limiter usually admits a request
- * again, the leader lease is renewed, or another reconcile has finished with a shared role.
- */
-const MOMENT: Ms = 1_000;
-
-export const DONE: Requeue = { kind: 'done' };
-/** The requeue after another client has written the object first, so that the reconcile has no result. */
-export const CONFLICT: Requeue = { kind: 'conflict' };
-export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
-
 /** Ends a reconcile: writes status or removes the finalizer, records events, and schedules the next reconcile. */
 export class PassFinisher {
   private readonly options: FinishOptions;
+  private readonly requeues: Requeues;
 
   constructor(options: FinishOptions) {
     this.options = options;
+    this.requeues = new Requeues(options);
   }
 
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
@@ -109,7 +76,7 @@ export class PassFinisher {
     );
     if (!isWritten) return CONFLICT;
     this.recordEvents(object, eventsAfter(pass));
-    return this.schedule(pass, state, isInTransit({ status }));
+    return this.requeues.after(pass, state, isInTransit({ status }));
   }
 
   /**
@@ -126,7 +93,7 @@ export class PassFinisher {
   /** Ends a reconcile that found AWS as the last reconcile did, so status stays as it is. */
   finishUnchanged(object: AWSFargateProfile): Requeue {
     this.options.clusterQueue.endWait(keyText(keyOf(object)));
-    return this.resyncLater();
+    return this.requeues.resyncLater();
   }
 
   /**
@@ -152,7 +119,7 @@ export class PassFinisher {
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState(object, stoppedBy(reason));
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
-    return { kind: 'after', delay: this.delayFor(object, reason, state, waited), reason: reason.name };
+    return this.requeues.retry(object, reason, state, waited);
   }
 
   /** Removes the finalizer of an object whose AWS resources stay as they are. */
@@ -199,7 +166,7 @@ export class PassFinisher {
     if (end.kind === 'conflict') return CONFLICT;
     context.logger.debug('Pass dropped', { because: end.because });
     if (end.until === 'changed') return backOff(end.because);
-    return { kind: 'after', delay: this.jittered(MOMENT), reason: end.because };
+    return this.requeues.soon(end.because);
   }
 
   private updateRetryState(object: AWSFargateProfile, end: PassEnd): RetryState {
@@ -265,45 +232,4 @@ export class PassFinisher {
   private recordEvents(object: AWSFargateProfile, events: readonly EventSpec[]): void {
     for (const event of events) this.options.recordEvent(object, event);
   }
-
-  private resyncLater(): Requeue {
-    const { clock, resync } = this.options;
-    return { kind: 'after', delay: resyncDelay(clock, this.jittered(resync), resync), reason: 'resync' };
-  }
-
-  private schedule({ object, end, waited }: CompletedPass, state: RetryState, isTransit: boolean): Requeue {
-    if (end.kind === 'settled') return this.resyncLater();
-    const delay = this.delayFor(object, end.reason, state, waited);
-    const next = { kind: 'after', delay, reason: end.reason.name } as const;
-    return this.isAwaited(object, end, isTransit) ? { ...next, priority: 'high' } : next;
-  }
-
-  /**
-   * Whether other AWSFargateProfiles of the cluster may wait for the next reconcile of this object, so that it gets
-   * precedence. Retries after an error or an outage get none, because they may go on for long.
-   */
-  private isAwaited(object: AWSFargateProfile, end: Stopped, isTransit: boolean): boolean {
-    const nature = natureOf(end.reason);
-    if (isTransit) return nature !== 'outage';
-    return nature === 'wait' && !isWaitingInQueue(end) && this.options.isClusterHead(keyOf(object));
-  }
-
-  private delayFor(object: AWSFargateProfile, reason: Reason, state: RetryState, waited: Ms): Ms {
-    const { clock, random, resync, retryStore } = this.options;
-    const now = clock.monotonic();
-    const remaining = (notBeforeFor(state, reason) ?? now) - now;
-    // Until the backoff is over, a reconcile would change nothing in AWS.
-    if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
-    const usual = retryStore.usualDuration(object, reason.name);
-    const delay = Math.min(pollOf(reason, waited, usual), resync);
-    // A random deviation would miss the time at which EKS usually finishes.
-    return usual === undefined ? this.jittered(delay) : delay;
-  }
-
-  private jittered(span: Ms): Ms {
-    return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
-  }
 }
-
-const isWaitingInQueue = (end: PassEnd): boolean =>
-  end.kind === 'stopped' && (end.reason.name === 'WaitingForSibling' || end.reason.name === 'ClusterUpdating');

@@ -6,10 +6,10 @@ import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
 import type { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
-import type { Leadership } from '../../../pkg/runtime/types.ts';
+import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
-import { conditionOf } from './condition-list.ts';
+import { conditionOf } from './conditions/condition-list.ts';
 
 /** The phases of an AWSFargateProfile, for metrics. If several phases apply to an object, the first of them counts. */
 export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;

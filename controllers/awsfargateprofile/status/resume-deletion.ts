@@ -1,6 +1,6 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { ReconcileContext } from '../../../pkg/runtime/types.ts';
+import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import type { EventSpec } from './events.ts';
 import { RESUMED_DELETION } from './events.ts';

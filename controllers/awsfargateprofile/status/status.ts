@@ -3,8 +3,8 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { roleOwner } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
-import type { ConditionUpdate } from './condition-list.ts';
-import { conditionOf, mergeConditions } from './condition-list.ts';
+import type { ConditionUpdate } from './conditions/condition-list.ts';
+import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { isRecorded, isRecreated, ownershipOf, findProfile, findRole } from '../decide/compare.ts';
 import { strippedProfileReason, strippedRoleReason } from '../decide/stripped-tags.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -12,7 +12,7 @@ import type { FoundRole } from '../model/observed-state.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
 import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
 import { tagKeysOf } from './write-ahead.ts';
-import { conditionsAfter } from './conditions.ts';
+import { conditionsAfter } from './conditions/conditions.ts';
 
 /** Derives the new status of an object from a completed reconcile. It equals the old status if nothing has changed. */
 export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {

@@ -3,7 +3,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { conditionOf, mergeConditions } from './condition-list.ts';
+import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { findProfile } from '../decide/compare.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
@@ -12,7 +12,7 @@ import type { Observed } from '../model/observed-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { conditionsAfter } from './conditions.ts';
+import { conditionsAfter } from './conditions/conditions.ts';
 
 /**
  * Returns the status that must be written before a change in AWS: location, names and tag keys. If the manager crashes

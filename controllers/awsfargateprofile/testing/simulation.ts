@@ -9,9 +9,9 @@ import {
 } from '../../../api/v1beta2/index.ts';
 import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import { addAccessEntry, apply, markRoleInUse } from '../aws/apply.ts';
+import { addAccessEntry, apply, markRoleInUse } from '../aws/apply-outcome.ts';
 import { decide } from '../decide/decide.ts';
-import { canReadRolesLater, transitReason } from '../decide/transit.ts';
+import { canReadRolesLater, transitReason } from '../decide/creating-or-deleting.ts';
 import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';

@@ -6,7 +6,7 @@ import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { Requeue } from '../../../pkg/runtime/types.ts';
+import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
 import {
   BY_CLUSTER,
@@ -18,8 +18,8 @@ import {
   eksClusterOf,
   eksClusterOfControlPlane,
 } from '../../shared/caches.ts';
-import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane-finalizer.ts';
-import type { ServedSchemaState } from '../../shared/served-schema.ts';
+import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
+import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import { TeardownReconciler } from '../reconcile.ts';
 
 /** The key of the Cluster in the tests. */

@@ -7,13 +7,13 @@ import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
 import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
-import type { Requeue } from '../../../pkg/runtime/types.ts';
+import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
-import type { KeeperState } from '../../shared/served-schema.ts';
-import { OUR_CRD } from '../../shared/served-schema.ts';
+import type { KeeperState } from '../../shared/crd/served-schema.ts';
+import { OUR_CRD } from '../../shared/crd/served-schema.ts';
 import type { WebhookPhase } from '../observe.ts';
 import { WEBHOOK_PHASES, configurationKey } from '../observe.ts';
-import { RecordStore } from '../record-store.ts';
+import { RecordStore } from '../restoration/record-store.ts';
 import { CrdKeeper } from '../reconcile.ts';
 
 const ADMISSION = { group: 'admissionregistration.k8s.io', versions: ['v1'], namespaced: false, status: false };

@@ -8,7 +8,7 @@ import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { newLimiter } from '../../../pkg/cloud/call/limiter.ts';
 import { awsMetrics } from '../../../pkg/cloud/metrics.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
-import type { CredentialsProblem } from '../../../pkg/cloud/types.ts';
+import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';

@@ -8,13 +8,14 @@ import { isPanic } from '../../env/panic.ts';
 import { isThrottled } from '../errors/errors.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import type { Limiter, Permit } from './limiter.ts';
-import type { CallKind } from './limits.ts';
-import { LIMITER_DEADLINE, SIGNING_DEADLINE, READ_DEADLINE, rateLimitFor } from './limits.ts';
+import type { CallKind } from './rate-limits.ts';
+import { rateLimitFor } from './rate-limits.ts';
+import { LIMITER_DEADLINE, SIGNING_DEADLINE, READ_DEADLINE } from './deadlines.ts';
 import type { AwsMetrics } from '../metrics.ts';
 import type { Progress } from '../errors/sdk-failure.ts';
 import { toAwsFailure } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
-import type { Call } from '../types.ts';
+import type { Call } from './aws-call.ts';
 
 /** The dependencies that all AWS calls of the manager share. */
 export interface CallEnv {

@@ -31,7 +31,8 @@ export interface Limiter {
 
 /**
  * When AWS throttles a call, the token bucket's new rate is this factor times the smaller of two numbers: the old rate,
- * and the number of calls that the bucket permitted within a second of the throttled call.
+ * and the number of calls that the bucket permitted in the second before or in the second after the throttled call,
+ * whichever is more.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**

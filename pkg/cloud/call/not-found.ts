@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { isNotFound } from '../errors/errors.ts';
-import type { Call } from '../types.ts';
+import type { Call } from './aws-call.ts';
 
 /**
  * Makes an AWS call succeed with `undefined` when AWS does not find the requested object, as controller-runtime's

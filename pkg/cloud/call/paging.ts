@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Call } from '../types.ts';
+import type { Call } from './aws-call.ts';
 
 export interface Page<A> {
   readonly items: readonly A[];

@@ -6,7 +6,9 @@ import { SingleFlight } from '../../async/single-flight.ts';
 import { isPanic } from '../../env/panic.ts';
 import { Lru } from '../../collections/lru.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { CredentialsProblem, IdentityField, IdentityRef } from '../types.ts';
+import type { IdentityField, IdentityRef } from '../identity-ref.ts';
+import type { CredentialsProblem } from './credentials-problem.ts';
+import { MIN_VALIDITY, RENEW_BEFORE_EXPIRY, REREAD_INTERVAL, RETRY_INTERVAL } from './renewal-times.ts';
 import { retentionOf } from './retention.ts';
 
 export interface AwsCredentials {
@@ -43,17 +45,6 @@ export interface AwsCredentialSources {
   ): TaskEither<CredentialsProblem, AwsCredentialSource>;
 }
 
-/** Credentials are renewed this long before they expire, as in the AWS SDKs. */
-const RENEW_BEFORE_EXPIRY: Ms = 5 * 60_000;
-/** Cached credentials whose renewal fails stay in use until this long before they expire. */
-const MIN_VALIDITY: Ms = 30_000;
-/** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
-const REREAD_INTERVAL: Ms = 60_000;
-/**
- * The pause until the next fetch of credentials, if a fetch has failed or has returned credentials that expire soon.
- * Without the pause, each of a thousand objects would fetch the credentials again.
- */
-const RETRY_INTERVAL: Ms = 5_000;
 /**
  * How long a fetch of credentials may take by default. The time is enough for the one STS call of a web identity; the
  * provider for instance metadata gives up after a second.
@@ -189,7 +180,8 @@ export class CredentialPool {
   private readonly cached: Lru<CachedCredentials>;
 
   /**
-   * The signal `stop` aborts running fetches of credentials; `resync` is the interval in which objects use credentials.
+   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: an object uses its
+   * credentials at least once in this time.
    */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;

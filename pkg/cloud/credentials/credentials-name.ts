@@ -1,4 +1,4 @@
-import type { IdentityRef } from '../types.ts';
+import type { IdentityRef } from '../identity-ref.ts';
 
 /**
  * Names the owner of credentials for messages: an identity, e.g. `AWSClusterStaticIdentity "team-a"`, or the manager

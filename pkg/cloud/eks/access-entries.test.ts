@@ -3,7 +3,7 @@ import { EksClusterName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
-import type { AccessEntries } from '../types.ts';
+import type { AccessEntries } from './eks-api.ts';
 import { accessEntries } from './access-entries.ts';
 
 const cluster = EksClusterName.of('default_prod');

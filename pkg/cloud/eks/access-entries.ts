@@ -5,7 +5,7 @@ import type { Random } from '../../env/random.ts';
 import type { CallFactory } from '../call/call.ts';
 import { EmptyResponse } from '../call/response.ts';
 import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
-import type { AccessEntries } from '../types.ts';
+import type { AccessEntries } from './eks-api.ts';
 import { AccessEntryResponse } from './responses.ts';
 
 export function accessEntries(client: EKSClient, call: CallFactory, random: Random): AccessEntries {

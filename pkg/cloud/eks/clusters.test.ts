@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EksClusterName } from '../../../api/names.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse } from '../testing/fake-transport.ts';
-import type { EksClusters } from '../types.ts';
+import type { EksClusters } from './eks-api.ts';
 import { eksClusters } from './clusters.ts';
 
 const name = EksClusterName.of('default_prod');

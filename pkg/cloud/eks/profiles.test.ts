@@ -5,7 +5,7 @@ import type { CallContext } from '../call/call.ts';
 import { busySibling, isUnavailable } from '../errors/errors.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
-import type { FargateProfiles } from '../types.ts';
+import type { FargateProfiles } from './eks-api.ts';
 import { fargateProfiles } from './profiles.ts';
 
 const cluster = EksClusterName.of('default_prod');

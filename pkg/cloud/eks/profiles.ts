@@ -14,7 +14,7 @@ import { EmptyResponse } from '../call/response.ts';
 import type { CallFactory } from '../call/call.ts';
 import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
 import { listAllPages } from '../call/paging.ts';
-import type { FargateProfiles } from '../types.ts';
+import type { FargateProfiles } from './eks-api.ts';
 import { ProfileResponse, ProfilesResponse } from './responses.ts';
 
 /** The largest `maxResults` that EKS allows in ListFargateProfiles. */

@@ -1,7 +1,7 @@
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
 import type { Page } from '../call/paging.ts';
-import type { AccessEntry, EksCluster, FargateProfile } from '../types.ts';
+import type { AccessEntry, EksCluster, FargateProfile } from './eks-api.ts';
 
 const RawProfile = s.object({
   fargateProfileName: s.text(ProfileName),

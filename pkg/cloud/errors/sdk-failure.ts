@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
-import type { CredentialsProblem } from '../types.ts';
+import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
 
 /**
  * The fields of the SDK's errors that the manager reads. They replace `instanceof`: the bundle of the manager can

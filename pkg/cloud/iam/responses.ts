@@ -1,7 +1,7 @@
 import { RoleArn, RoleName } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
 import type { Page } from '../call/paging.ts';
-import type { Role } from '../types.ts';
+import type { Role } from './iam-api.ts';
 
 const RawRole = s.object({
   RoleName: s.text(RoleName),

@@ -3,7 +3,8 @@ import { RoleName } from '../../../api/names.ts';
 import { isDeleteConflict, isNotFound, isQuotaExceeded, isThrottled } from '../errors/errors.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
-import type { Call, PodExecutionRoles } from '../types.ts';
+import type { PodExecutionRoles } from './iam-api.ts';
+import type { Call } from '../call/aws-call.ts';
 import { podExecutionRoles } from './roles.ts';
 
 const name = RoleName.of('prod-web_fargate');

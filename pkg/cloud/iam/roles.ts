@@ -22,7 +22,8 @@ import type { CallFactory } from '../call/call.ts';
 import { ignoreNotFound } from '../call/not-found.ts';
 import type { Page } from '../call/paging.ts';
 import { listAllPages } from '../call/paging.ts';
-import type { Call, PodExecutionRoles } from '../types.ts';
+import type { PodExecutionRoles } from './iam-api.ts';
+import type { Call } from '../call/aws-call.ts';
 import {
   AttachedPoliciesResponse,
   InlinePoliciesResponse,

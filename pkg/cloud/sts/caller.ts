@@ -3,7 +3,7 @@ import type { STSClient } from '@aws-sdk/client-sts';
 import { AccountId } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
 import type { CallFactory } from '../call/call.ts';
-import type { Call } from '../types.ts';
+import type { Call } from '../call/aws-call.ts';
 
 const CallerIdentityResponse = s.view(s.object({ Account: s.text(AccountId) }), ({ Account }) => Account);
 

@@ -4,15 +4,15 @@ import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { CallContext, CallFactory } from '../call/call.ts';
 import { newCallFactory } from '../call/call.ts';
-import type { Clients } from '../clients.ts';
-import { newClients } from '../clients.ts';
+import type { Clients } from '../sdk-clients.ts';
+import { newClients } from '../sdk-clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import type { Limiter } from '../call/limiter.ts';
 import { newLimiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import type { AwsTransport } from '../transport/transport.ts';
-import type { Call } from '../types.ts';
+import type { Call } from '../call/aws-call.ts';
 
 /** The real SDK clients and the real factory of AWS calls, on a virtual clock and on the transport of a test. */
 export class CallHarness {

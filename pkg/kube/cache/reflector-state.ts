@@ -1,5 +1,7 @@
 import type { Ms } from '../../env/clock.ts';
-import { isExpired, isInterrupted, isNoAnswer, isUndecodable, KubeError } from '../errors.ts';
+import { isInterrupted, isNoAnswer, KubeError } from '../errors.ts';
+import { HEALTHY_AFTER, SHORTEST_SILENT_WATCH } from './reflector-backoff.ts';
+import { mustRelist, mustRestartList } from './relist-after-410.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 
@@ -109,14 +111,6 @@ export interface Transition {
   readonly effect?: StoreEffect;
 }
 
-/** How long a watch must run without a failure to reset the backoff: two minutes, as in client-go's reflector. */
-const HEALTHY_AFTER: Ms = 120_000;
-/**
- * A watch that the API server closes within this time and without an event counts as failed: one second, as in
- * client-go.
- */
-const SHORTEST_SILENT_WATCH: Ms = 1_000;
-
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0, misses: 0 };
 
 /**
@@ -181,9 +175,7 @@ function failComparing(state: Comparing, error: unknown): Transition {
 
 function failListing(state: ListingState, error: unknown): Transition {
   if (isKindNotServed(error)) return toUnserved(state);
-  // When the continue token of a list has expired, the pages read so far are useless too: they show a resourceVersion
-  // that the API server no longer has.
-  const next = isExpired(error) ? toListing(state, state.resource) : state;
+  const next = mustRestartList(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
 
@@ -228,11 +220,8 @@ function endWatch(state: Watching, now: Ms): Transition {
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   if (isKindNotServed(error)) return toUnserved(state);
   const counts = currentCounts(state, now);
-  // If the manager cannot decode a watch event, a new watch from the same resourceVersion would send that event again
-  // and again. A list returns the current objects and never that event.
-  const mustList = isExpired(error) || isUndecodable(error) || isNoAnswer(error);
   const { resource, resourceVersion } = state;
-  if (mustList) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
+  if (mustRelist(error)) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
   const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
   // Like client-go, the reflector does not back off after an interrupted watch. Some load balancers cut a silent
   // connection before HEALTHY_AFTER, the time after which the number of failures is reset. So the number of failures,

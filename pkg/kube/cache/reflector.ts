@@ -7,38 +7,12 @@ import { PAGE_SIZE } from '../client.ts';
 import { isExpired, KubeError } from '../errors.ts';
 import { remedyOf } from '../permission-remedies.ts';
 import { initialState, step } from './reflector-state.ts';
+import { backoffDelay, delayAfter } from './reflector-backoff.ts';
+import { IDLE_MARGIN, watchTimeoutSeconds } from './watch-timeout.ts';
 import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
-import { WatchOutage } from './watch-outage.ts';
+import { REPORTED_OUTAGE, WatchOutage } from './watch-outage.ts';
 import type { KubeClient, Resource, WatchEvent } from '../types.ts';
-
-/**
- * The timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle connection.
- */
-const WATCH_TIMEOUT_SECONDS = 290;
-/**
- * The fraction by which the timeout of a watch varies randomly, so that watches that were opened at the same time do
- * not end at the same time.
- */
-const WATCH_TIMEOUT_JITTER = 0.05;
-/**
- * How long after the timeout of a watch the reflector waits for the API server to close the watch. If the API server
- * has not closed the watch by then, its connection counts as dead.
- */
-const IDLE_MARGIN: Ms = 15_000;
-/**
- * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to
- * LAST_BACKOFF. Both values, 0.8 s and 30 s, are client-go's.
- */
-const FIRST_BACKOFF: Ms = 800;
-const LAST_BACKOFF: Ms = 30_000;
-/**
- * How long the watch must have failed until {@link Reflector.outage} reports it: longer than a restart of the API
- * server.
- */
-const REPORTED_OUTAGE: Ms = 180_000;
-/** The upper limit for a Retry-After: the reflector shortens a longer delay to this one. */
-const LONGEST_RETRY_AFTER: Ms = 60_000;
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
@@ -152,6 +126,7 @@ export class Reflector {
 
   /** Carries out the operation of a state of the reflector, and returns its result as the input of `step`. */
   private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
+    const { random } = this.options;
     try {
       switch (state.kind) {
         case 'resolving':
@@ -171,10 +146,10 @@ export class Reflector {
         case 'unserved':
           // A kind that is not served now is often served seconds later, while CRDs are installed or upgraded. So the
           // first delays are short.
-          await this.sleepUnlessAborted(this.backoffDelay(state.misses), signal);
+          await this.sleepUnlessAborted(backoffDelay(state.misses, random), signal);
           return { kind: 'due' };
         case 'backingOff':
-          await this.sleepUnlessAborted(Math.max(this.backoffDelay(state.failures), retryAfterOf(state.error)), signal);
+          await this.sleepUnlessAborted(delayAfter(state, random), signal);
           return { kind: 'due' };
       }
     } catch (error) {
@@ -206,7 +181,7 @@ export class Reflector {
 
   private watch({ resource, resourceVersion }: Watching, signal: AbortSignal): OpenWatch {
     const { client, clock, random } = this.options;
-    const timeoutSeconds = Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
+    const timeoutSeconds = watchTimeoutSeconds(random);
     const limit = deadline(clock, timeoutSeconds * 1000 + IDLE_MARGIN, signal, 'the watch');
     const options = { ...this.scope(), resourceVersion, timeoutSeconds, signal: limit.signal };
     const events = client.watch(resource, options)[Symbol.asyncIterator]();
@@ -229,13 +204,6 @@ export class Reflector {
   private async sleepUnlessAborted(span: Ms, signal: AbortSignal): Promise<void> {
     // An aborted sleep is no failure: `run` checks the signal after each step.
     await sleep(this.options.clock, span, signal).catch(() => {});
-  }
-
-  private backoffDelay(attempts: number): Ms {
-    const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), LAST_BACKOFF);
-    // The delay is random in the upper half of its range, so that managers that lost the same API server do not
-    // reconnect at the same time.
-    return ceiling * (0.5 + 0.5 * this.options.random.next());
   }
 
   private applyEffect(effect: StoreEffect): void {
@@ -286,7 +254,3 @@ export class Reflector {
 }
 
 const notServedMessage = ({ name }: Store): string => `the API server does not serve ${name}`;
-
-/** The Retry-After of a failed request in ms, at most {@link LONGEST_RETRY_AFTER}; 0 when the response has none. */
-const retryAfterOf = (error: unknown): Ms =>
-  error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;

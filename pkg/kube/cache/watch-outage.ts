@@ -1,6 +1,12 @@
 import type { Ms } from '../../env/clock.ts';
-import { REQUEST_DEADLINE } from '../api-requests.ts';
+import { REQUEST_DEADLINE } from '../requests/deadlines.ts';
 import type { ReflectorInput, ReflectorState } from './reflector-state.ts';
+
+/**
+ * How long the watch must have failed until `Reflector.outage` reports it: longer than a restart of the API
+ * server.
+ */
+export const REPORTED_OUTAGE: Ms = 180_000;
 
 /**
  * Measures for how long the watch of a reflector has not worked. A kind that the API server does not serve has no

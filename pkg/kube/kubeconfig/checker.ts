@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { fieldAt, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
+import { refusalOfExecPlugin } from './exec-plugin.ts';
 import { environmentProxies } from '../../network/environment-proxy.ts';
 import { parseHttpUrl, withoutPassword } from '../../network/http-url.ts';
 
@@ -81,8 +82,8 @@ export class Checker {
    * Also rejects exec plugins that need a terminal.
    */
   supported(user: UnknownRecord): void {
-    if (textAt(fieldAt(user, 'exec'), 'interactiveMode') === 'Always')
-      this.fail('user', 'the exec plugin has interactiveMode Always, but the manager has no terminal');
+    const refusal = refusalOfExecPlugin(fieldAt(user, 'exec'));
+    if (refusal !== undefined) this.fail('user', refusal);
     for (const field of ['as-uid', 'as-groups', 'as-user-extra'])
       if (user[field] !== undefined) this.fail('user', `${field} is not supported`);
   }

@@ -26,6 +26,12 @@ const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
 const MAX_STDERR = 500;
 
+/** Returns why the manager cannot use an exec plugin with these settings in the kubeconfig; `undefined` if it can. */
+export const refusalOfExecPlugin = (exec: unknown): string | undefined =>
+  textAt(exec, 'interactiveMode') === 'Always'
+    ? 'the exec plugin has interactiveMode Always, but the manager has no terminal'
+    : undefined;
+
 /** The type of client-node's authenticators, which client-node does not export. */
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 

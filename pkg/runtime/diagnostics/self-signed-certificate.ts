@@ -5,6 +5,16 @@ import { formatTimestamp } from '../../env/timestamp.ts';
 import type { Random } from '../../env/random.ts';
 import * as der from './der.ts';
 
+const DAY: Ms = 24 * 3_600_000;
+/** How long a self-signed certificate is valid, as in client-go's cert package. */
+export const VALID_FOR: Ms = 365 * DAY;
+/** A self-signed certificate is replaced this long before it expires. */
+export const RENEW_BEFORE: Ms = 30 * DAY;
+/**
+ * The validity of a self-signed certificate begins this long before its creation, because the clocks of clients differ.
+ */
+export const CLOCK_SKEW: Ms = 3_600_000;
+
 /** The content of the PEM files of a TLS server. */
 export interface KeyPair {
   readonly cert: string;
@@ -38,6 +48,11 @@ const DIGITAL_SIGNATURE = der.bitString(Buffer.of(0x80), 7);
 /** Tags of a GeneralName (RFC 5280, 4.2.1.6). */
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
+
+/** Returns the DNS names and IP addresses in the self-signed certificate of a pod with this host name. */
+export const selfSignedHosts = (hostname: string): readonly string[] => [
+  ...new Set([hostname, 'localhost', '127.0.0.1', '::1']),
+];
 
 /**
  * Creates a P-256 key and a self-signed certificate of a TLS server. Node.js has no function that builds a certificate,

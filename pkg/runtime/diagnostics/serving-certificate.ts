@@ -8,21 +8,11 @@ import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
 import type { TlsSource } from '../http/http-server.ts';
-import { selfSignedCertificate } from './self-signed-certificate.ts';
+import { CLOCK_SKEW, RENEW_BEFORE, VALID_FOR, selfSignedCertificate } from './self-signed-certificate.ts';
 import type { KeyPair } from './self-signed-certificate.ts';
 
 /** The interval at which the certificate is checked for a change, as in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;
-const DAY: Ms = 24 * 3_600_000;
-/** How long a self-signed certificate is valid, as in client-go's cert package. */
-const VALID_FOR: Ms = 365 * DAY;
-/** A self-signed certificate is replaced this long before it expires. */
-const RENEW_BEFORE: Ms = 30 * DAY;
-/**
- * The validity of a self-signed certificate begins this long before its creation, because the clocks of clients differ.
- */
-const CLOCK_SKEW: Ms = 3_600_000;
-
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;

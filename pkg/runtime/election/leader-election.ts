@@ -9,19 +9,13 @@ import { remedyOf } from '../../kube/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../kube/types.ts';
 import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics.ts';
-import type { Leadership } from '../types.ts';
+import type { Leadership } from '../leadership.ts';
 import { LeaseLock } from './lease-lock.ts';
 import type { Instant, LeaseVersion, WrittenLease } from './lease-lock.ts';
 import { leaseSpecOf } from './lease.ts';
 import { ReleaseWatch } from './release-watch.ts';
-import { DEFAULT_TIMINGS, JITTER_FACTOR, validateTimings } from './timings.ts';
+import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings } from './timings.ts';
 import type { ElectionTimings } from './timings.ts';
-
-/**
- * The health check fails when a leader's lease expired this long ago and the leader has neither renewed the lease nor
- * exited. The value is that of kube-controller-manager.
- */
-const HEALTH_TOLERANCE: Ms = 20_000;
 
 export interface LeaderElectionOptions {
   readonly kube: KubeClient;

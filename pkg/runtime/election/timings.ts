@@ -3,6 +3,12 @@ import type { Ms } from '../../env/clock.ts';
 /** client-go's JitterFactor: a candidate waits the retry period plus a random part of up to 1.2 times that period. */
 export const JITTER_FACTOR = 1.2;
 
+/**
+ * The health check fails when a leader's lease expired this long ago and the leader has neither renewed the lease nor
+ * exited. The value is that of kube-controller-manager.
+ */
+export const HEALTH_TOLERANCE: Ms = 20_000;
+
 /** The three durations of leader election, as in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
   /** A candidate takes the lease when it has seen no renewal by the leader for this long. */

@@ -10,7 +10,7 @@ import type { Logger } from '../../env/logger.ts';
 import { formatAddress } from './address.ts';
 import type { ListenAddress } from './address.ts';
 import { limitConnections } from './connection-limit.ts';
-import type { Runnable } from '../types.ts';
+import type { Runnable } from '../runnable.ts';
 
 export interface HttpRequest {
   readonly method: string;

@@ -19,7 +19,7 @@ const someFields: fc.Arbitrary<ReadyFields> = fc.record({
   namespace: fc.constantFrom('a', 'b', 'c'),
   cluster: fc.constantFrom('x', 'y'),
   order: fc.constantFrom('1', '2', '3'),
-  priority: fc.constantFrom('low', 'normal', 'high'),
+  priority: fc.constantFrom('low', 'normal', 'head', 'high'),
   region: fc.constantFrom('eu-west-1', 'us-east-1', 'ap-south-1'),
 });
 const someStep: fc.Arbitrary<Step> = fc.oneof(
@@ -39,7 +39,7 @@ interface Counted {
 
 /** Runs the steps and calls `look` for each attempt to take a key. */
 function run(steps: readonly Step[], look: (counted: Counted) => void): void {
-  const keys = new ReadyKeys<ReadyItem>({ workers: WORKERS });
+  const keys = new ReadyKeys<ReadyItem>({ workers: WORKERS, isHead: ({ order }) => order === '1' });
   let [now, added] = [0, 0];
   let ready: readonly ReadyItem[] = [];
   let running: readonly ReadyItem[] = [];

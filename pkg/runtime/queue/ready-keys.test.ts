@@ -66,6 +66,43 @@ describe('ReadyKeys', () => {
     expect(takeAll(ready)).to.equal('high also high normal low');
   });
 
+  it('puts the first key of each cluster before other normal keys', () => {
+    const ready = newReadyKeys(
+      undefined,
+      { id: 'normal', cluster: 'x' },
+      { id: 'second', cluster: 'y', order: '2', priority: 'head' },
+      { id: 'first', cluster: 'y', order: '1', priority: 'head' },
+      { id: 'high', cluster: 'x', priority: 'high' },
+    );
+    expect(takeAll(ready)).to.equal('high first second normal');
+  });
+
+  it('gives the priority normal to a head that is not the first of its cluster when its turn comes', () => {
+    const ready = new ReadyKeys<ReadyItem>({ workers: undefined, isHead: ({ id }) => id.startsWith('first') });
+    const former = readyKey('former first', { cluster: 'x', priority: 'head', order: '2' });
+    for (const item of [
+      former,
+      readyKey('normal', { cluster: 'y' }),
+      readyKey('first of y', { cluster: 'y', priority: 'head' }),
+      readyKey('low', { cluster: 'y', priority: 'low' }),
+    ]) {
+      ready.add(item);
+    }
+    expect(takeAll(ready)).to.equal('first of y normal former first low');
+    expect(former.priority).to.equal('normal');
+    expect(ready.size).to.equal(0);
+  });
+
+  it('hands out a high key although all workers are busy', () => {
+    const ready = newReadyKeys(1, { id: 'running' }, { id: 'normal' });
+    expect(ready.take(0)?.id).to.equal('running');
+    const high = readyKey('high', { priority: 'high' });
+    ready.add(high);
+    expect(ready.canTake(high)).to.equal(true);
+    expect(ready.take(0)).to.equal(high);
+    expect(ready.take(0), 'the normal key waits for a worker').to.equal(undefined);
+  });
+
   it('gives one hand-out of four to the oldest key that has been ready for ten seconds', () => {
     const changes = Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, readySince: 10_000 }));
     const ready = newReadyKeys(

@@ -5,13 +5,17 @@ import type { Backend, Claim } from './worker-shares.ts';
 import { WorkerShares } from './worker-shares.ts';
 
 /**
- * The priority of a key in the workqueue. `low` is for the objects of a watch's initial list and for resyncs, so that
- * changed objects are reconciled before them, as in controller-runtime. `high` is for a key whose reconcile other keys
- * wait for. A priority applies only to the next time that the key is handed out.
+ * The priority of a key in the workqueue. A priority applies only to the next time that the key is handed out.
+ *
+ * - `low` is for the objects of a watch's initial list and for resyncs, so that changed objects are reconciled before
+ *   them, as in controller-runtime.
+ * - `head` is for a key that may be the first of its cluster. When the key could be handed out and is not the first, it
+ *   gets the priority `normal`. An earlier check would be wrong if an object with a lower order comes later.
+ * - `high` is for a key whose reconcile other keys wait for.
  */
-export type QueuePriority = 'low' | 'normal' | 'high';
+export type QueuePriority = 'low' | 'normal' | 'head' | 'high';
 
-const PRIORITIES_HIGHEST_FIRST: readonly QueuePriority[] = ['high', 'normal', 'low'];
+const PRIORITIES_HIGHEST_FIRST: readonly QueuePriority[] = ['high', 'head', 'normal', 'low'];
 export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
@@ -22,32 +26,37 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
 const HAND_OUTS_PER_OLD_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {
-  readonly priority: QueuePriority;
+  /** {@link ReadyKeys} changes `head` to `normal`, see {@link QueuePriority}. */
+  priority: QueuePriority;
   readonly backend: Backend;
 }
 
-export interface ReadyKeysOptions {
+export interface ReadyKeysOptions<Item> {
   /** The number of workers; undefined: any number of keys may be processed at the same time. */
   readonly workers: number | undefined;
+  /** Whether the item is now the first of its cluster. Undefined: every item is. */
+  readonly isHead?: ((item: Item) => boolean) | undefined;
 }
 
 /**
  * The keys that are ready for a worker, and the choice of the next one:
  *
  * 1. A key whose region and identity use less than their share of the workers goes before all others.
- * 2. Higher priorities go first. Of four hand-outs, one is for the key that has been ready for the longest time, if
- *    that is longer than ten seconds.
+ * 2. Higher priorities go first, and keys with priority `high` may use additional workers. Of four hand-outs, one is for
+ *    the key that has been ready for the longest time, if that is longer than ten seconds.
  * 3. Within a priority, the namespaces take turns, and the clusters of a namespace take turns.
  * 4. Within a cluster, old keys go first, then the keys are sorted by their `order`.
  */
 export class ReadyKeys<Item extends ReadyItem> {
   private readonly levels: readonly { readonly priority: QueuePriority; readonly items: RoundRobin<Item> }[];
   private readonly shares: WorkerShares | undefined;
+  private readonly isHead: (item: Item) => boolean;
   private handOutsSinceOldKey = 0;
 
-  constructor({ workers }: ReadyKeysOptions) {
+  constructor({ workers, isHead = () => true }: ReadyKeysOptions<Item>) {
     this.levels = PRIORITIES_HIGHEST_FIRST.map((priority) => ({ priority, items: new RoundRobin<Item>() }));
     this.shares = workers === undefined ? undefined : new WorkerShares(workers);
+    this.isHead = isHead;
   }
 
   /** The largest number of keys that workers process at the same time; undefined: not limited. */
@@ -111,15 +120,23 @@ export class ReadyKeys<Item extends ReadyItem> {
     for (const { items } of this.levels) {
       for (const item of items.inTurn(now)) {
         const claim = this.claim(item);
-        if (claim === 'share') return item;
-        if (claim === 'spare') spare ??= item;
+        if (claim === 'none') continue;
+        if (item.priority === 'head' && !this.isHead(item)) this.makeNormal(item);
+        else if (claim === 'share') return item;
+        else spare ??= item;
       }
     }
     return spare;
   }
 
-  private claim({ backend }: Item): Claim {
-    return this.shares?.claim(backend) ?? 'share';
+  private makeNormal(item: Item): void {
+    this.itemsOf(item.priority).delete(item);
+    item.priority = 'normal';
+    this.itemsOf(item.priority).add(item);
+  }
+
+  private claim({ backend, priority }: Item): Claim {
+    return this.shares?.claim(backend, priority === 'high') ?? 'share';
   }
 
   private itemsOf(priority: QueuePriority): RoundRobin<Item> {

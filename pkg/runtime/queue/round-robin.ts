@@ -66,16 +66,20 @@ export class RoundRobin<Item extends RoundRobinItem> {
   }
 
   /**
-   * Yields the first item of each group, in the round-robin order of the namespaces and of their groups. An item that
+   * Yields the first item of each group, in the round-robin order of the namespaces and of their groups. If the caller
+   * deletes the item, the next item of the same group follows. An item that
    * has been ready for long is the first of its group, whatever its `order`. Otherwise objects that fail again and
    * again would keep objects with a later `order` waiting.
    */
   *inTurn(now: Ms): Generator<Item> {
     for (const groups of this.namespaces.values()) {
       for (const items of groups.values()) {
-        const [longest] = items.values();
-        const first = longest !== undefined && isOld(longest, now) ? longest : firstByOrder(items);
-        if (first !== undefined) yield first;
+        let first: Item | undefined;
+        do {
+          const [longest] = items.values();
+          first = longest !== undefined && isOld(longest, now) ? longest : firstByOrder(items);
+          if (first !== undefined) yield first;
+        } while (first !== undefined && !items.has(first.id));
       }
     }
   }

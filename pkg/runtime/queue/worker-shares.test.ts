@@ -23,6 +23,16 @@ describe('WorkerShares', () => {
     expect(startAll(shares, at('healthy'))).to.equal(5);
   });
 
+  it('gives urgent keys as many additional workers, and leaves the last third to the shares', () => {
+    const shares = new WorkerShares(10);
+    startAll(shares, at('busy'));
+    let urgent = 0;
+    for (; shares.claim(at('busy'), true) === 'spare'; urgent++) shares.start(at('busy'));
+    expect(urgent).to.equal(10);
+    expect(shares.claim(at('busy'), true)).to.equal('none');
+    expect(startAll(shares, at('healthy')), 'the share of another region').to.equal(5);
+  });
+
   it('gives a region nothing beyond its share until fewer keys than workers are running', () => {
     const shares = new WorkerShares(10);
     startAll(shares, at('dead'));

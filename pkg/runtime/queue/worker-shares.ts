@@ -6,7 +6,8 @@ export interface Backend {
 
 /**
  * Whether a key may be processed now. `share`: the region and the identity of the key use less than their shares of the
- * workers. `spare`: they use their shares, but a worker is idle. `none`: all workers are busy.
+ * workers. `spare`: they use their shares, but a worker is idle, or an urgent key gets an additional worker. `none`: all
+ * workers are busy.
  */
 export type Claim = 'share' | 'spare' | 'none';
 
@@ -16,6 +17,12 @@ export type Claim = 'share' | 'spare' | 'none';
  */
 const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
+
+/**
+ * Up to how many keys in process an urgent key gets an additional worker, as a multiple of the number of workers. The
+ * difference to {@link MOST_IN_TOTAL} stays for the shares of the regions.
+ */
+const MOST_WITH_URGENT = 2;
 
 /** How many keys of one region and identity are being processed, and how many are ready. */
 interface Use {
@@ -78,8 +85,12 @@ export class WorkerShares {
     this.change(backend, (use) => (use.running -= 1));
   }
 
-  /** Returns whether a ready key with this region and identity may be processed now, and whether within its shares. */
-  claim({ region, identity }: Backend): Claim {
+  /**
+   * Returns whether a ready key with this region and identity may be processed now, and whether within its shares. An
+   * urgent key may get an additional worker: other keys wait for its reconcile, and all workers may wait for the rate
+   * limit of AWS calls.
+   */
+  claim({ region, identity }: Backend, isUrgent = false): Claim {
     if (this.running >= this.most) return 'none';
     this.shares ??= this.computeShares();
     const { perRegion, regions, counted } = this.shares;
@@ -92,7 +103,7 @@ export class WorkerShares {
       shares.running < MOST_OF_A_REGION * this.workers &&
       counted < this.workers;
     if (isWithinShare) return 'share';
-    return this.running < this.workers ? 'spare' : 'none';
+    return this.running < (isUrgent ? MOST_WITH_URGENT : 1) * this.workers ? 'spare' : 'none';
   }
 
   private change({ region, identity }: Backend, apply: (use: Use) => void): void {

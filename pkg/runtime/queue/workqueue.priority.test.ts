@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { key, startQueue, takeAll } from '../testing/workqueue.ts';
+import { Workqueue } from './workqueue.ts';
 
 // The test cases of this file are those of controller-runtime's priority queue.
 
@@ -61,6 +63,24 @@ describe('The priority of a key', () => {
     await clock.advance(10);
     queue.add(b);
     expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+  });
+
+  it('counts as normal for a head that is no longer the first of its cluster', async () => {
+    let head = 'a';
+    const queue = new Workqueue({ clock: new VirtualClock(), isHead: ({ name }) => name === head });
+    queue.add(a, 'head');
+    queue.add(b);
+    queue.add(c, 'head');
+    head = 'c';
+    const first = await queue.get();
+    expect(first).to.deep.equal(c);
+    queue.add(a, 'low');
+    head = 'a';
+    expect(await takeAll(queue), 'a keeps the priority normal').to.deep.equal(['b', 'a']);
+    queue.done(c);
+    queue.add(b);
+    queue.add(a, 'head');
+    expect(await takeAll(queue), 'a is the head again').to.deep.equal(['a', 'b']);
   });
 
   it('is raised for a key that is being processed', async () => {

@@ -42,6 +42,11 @@ export interface WorkqueueOptions {
    * is added again.
    */
   readonly placementOf?: (key: ObjectKey) => Placement;
+  /**
+   * Whether the key is now the first of its cluster. Called for a key of priority `head` when a worker could take the
+   * key. Undefined: every key is the first.
+   */
+  readonly isHead?: (key: ObjectKey) => boolean;
 }
 
 const NO_PLACEMENT: Placement = { cluster: '', order: '', region: '', identity: '' };
@@ -93,7 +98,8 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.clock = options.clock;
     this.metrics = options.metrics;
-    this.ready = new ReadyKeys({ workers: options.workers });
+    const { workers, isHead } = options;
+    this.ready = new ReadyKeys({ workers, isHead: isHead && (({ key }) => isHead(key)) });
     this.placementOf = options.placementOf ?? (() => NO_PLACEMENT);
     this.metrics?.registerGauges({
       depth: () => [...this.items.values()].filter(({ state }) => state.kind === 'ready').length,
@@ -279,7 +285,8 @@ export class Workqueue {
 const groupOf = ({ cluster, region, identity }: Placement): string => [cluster, region, identity].join('|');
 
 function raisePriority(item: Item, priority: QueuePriority): void {
-  if (isHigher(priority, item.priority)) item.priority = priority;
+  const current = item.ready?.priority ?? item.priority;
+  item.priority = isHigher(priority, current) ? priority : current;
 }
 
 /** The text of a key is unique, because Kubernetes namespaces and names contain no slash. */

@@ -10,7 +10,7 @@ import { FakeApiServer } from '../../kube/testing/fake-api-server.ts';
 import { LeaderElection } from '../election/leader-election.ts';
 import { leaseSpecOf } from '../election/lease.ts';
 import { Manager } from '../manager.ts';
-import type { Runnable } from '../types.ts';
+import type { Runnable } from '../runnable.ts';
 import { LEASE } from './election.ts';
 
 interface PartOptions {

@@ -2,7 +2,8 @@ import type { LogFilter } from '../call-log.ts';
 import type { Emulator } from '../emulator.ts';
 import type { FaultRule } from '../faults.ts';
 import { withConfig } from '../model/config.ts';
-import type { Config, ConfigPatch, PlannedFailure } from '../model/config.ts';
+import type { Config, ConfigPatch } from '../model/config.ts';
+import type { PlannedFailure } from '../model/planned-failures.ts';
 import { admitPodExecutionRole } from '../model/eks/access-entries.ts';
 import { addRole } from '../model/iam/role-changes.ts';
 import type { AccessKey, Denial, KeyRequest, Principal } from '../model/sts/principals.ts';
@@ -307,8 +308,8 @@ export function createAdmin(emulator: Emulator) {
      * Makes future creations or deletions of Fargate profiles fail: the profile gets the status CREATE_FAILED or
      * DELETE_FAILED.
      */
-    planFailure: (plan: PlannedFailure): void => emulator.model.state.planFailure(plan),
-    clearPlannedFailures: (): void => emulator.model.state.clearPlannedFailures(),
+    planFailure: (plan: PlannedFailure): void => emulator.model.state.plannedFailures.add(plan),
+    clearPlannedFailures: (): void => emulator.model.state.plannedFailures.clear(),
 
     putRole: (request: RoleRequest): RoleView => {
       const { account } = regionOf(request);

@@ -1,18 +1,7 @@
-import type { Config, Delay, PlannedFailure } from './config.ts';
+import type { Config, Delay } from './config.ts';
 import type { ModelEnv } from './env.ts';
-import type {
-  EmulatedAccount,
-  EmulatedCluster,
-  ProfileIssue,
-  Incident,
-  EmulatedProfile,
-  EmulatedRegion,
-} from './resources.ts';
-
-interface Failing {
-  readonly plan: PlannedFailure;
-  left: number;
-}
+import { PlannedFailures } from './planned-failures.ts';
+import type { EmulatedAccount, EmulatedCluster, Incident, EmulatedProfile, EmulatedRegion } from './resources.ts';
 
 /**
  * All resources of the emulated AWS. The state has no timers: its methods get the current time as a parameter, and
@@ -23,7 +12,7 @@ export class AwsState {
   readonly env: ModelEnv;
   readonly accounts = new Map<string, EmulatedAccount>();
   incidents: readonly Incident[] = [];
-  #failing: readonly Failing[] = [];
+  readonly plannedFailures = new PlannedFailures();
 
   constructor(config: Config, env: ModelEnv) {
     this.config = config;
@@ -127,35 +116,6 @@ export class AwsState {
     if (typeof delay === 'number') return delay;
     const [from, to] = delay;
     return Math.round(from + this.env.random() * (to - from));
-  }
-
-  planFailure(plan: PlannedFailure): void {
-    this.#failing = [...this.#failing, { plan, left: plan.times ?? Number.POSITIVE_INFINITY }];
-  }
-
-  clearPlannedFailures(): void {
-    this.#failing = [];
-  }
-
-  /**
-   * Returns the health issues with which this creation or deletion of a Fargate profile must fail, because a test has
-   * planned the failure; undefined: the operation succeeds.
-   */
-  takePlannedFailure(
-    operation: PlannedFailure['operation'],
-    cluster: string,
-    profile: string,
-  ): readonly ProfileIssue[] | undefined {
-    const failing = this.#failing.find(
-      ({ plan, left }) =>
-        left > 0 &&
-        plan.operation === operation &&
-        (plan.cluster ?? cluster) === cluster &&
-        (plan.profile ?? profile) === profile,
-    );
-    if (failing === undefined) return undefined;
-    failing.left -= 1;
-    return failing.plan.issues;
   }
 
   /** Returns the Fargate profiles that use this role, in all regions of the account. */

@@ -1,4 +1,4 @@
-import type { ProfileIssue, EmulatedProfileStatus } from './resources.ts';
+import type { EmulatedProfileStatus } from './resources.ts';
 
 /** A delay in milliseconds, or a range from which the AWS emulator draws a new random delay for each use. */
 export type Delay = number | readonly [from: number, to: number];
@@ -156,17 +156,4 @@ export type ConfigPatch = Partial<Omit<Config, 'eks' | 'iam'>> & {
 
 export function withConfig(config: Config, patch: ConfigPatch): Config {
   return { ...config, ...patch, eks: { ...config.eks, ...patch.eks }, iam: { ...config.iam, ...patch.iam } };
-}
-
-/**
- * A test's request that creations or deletions of Fargate profiles fail: the selected profiles get the status
- * CREATE_FAILED or DELETE_FAILED.
- */
-export interface PlannedFailure {
-  readonly operation: 'create' | 'delete';
-  readonly cluster?: string;
-  readonly profile?: string;
-  /** How many creations or deletions of the selected Fargate profiles fail; undefined: all of them. */
-  readonly times?: number;
-  readonly issues: readonly ProfileIssue[];
 }

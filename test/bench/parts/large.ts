@@ -55,7 +55,11 @@ async function measureNew(world: BenchWorld, profiles: BenchProfiles): Promise<C
 
 async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise<Column> {
   const { manager, figures } = await measureStart(world, [`--sync-period=${SYNC_PERIOD_MS}ms`]);
-  const comparing = await restWhileComparing(world, manager, { syncMs: SYNC_PERIOD_MS, periods: 1 });
+  const comparing = await restWhileComparing(world, manager, {
+    syncMs: SYNC_PERIOD_MS,
+    settlingPeriods: 1,
+    periods: 1,
+  });
   const changing = await measureChanges(world, manager, profiles);
   await stopManager(manager);
   return {

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import type { Manifest } from '../../world/objects.ts';
+import type { Manifest } from '../../world/manifests.ts';
 
 const SAMPLES = new URL('../../../config/samples/cluster/', import.meta.url);
 

@@ -12,7 +12,7 @@ import type { MovableProvider } from '../../world/cluster-api/clusterctl.ts';
 import { findProvider, simulatedMove } from '../../world/cluster-api/clusterctl.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { createManagedCluster, simulateCoreManager } from '../../world/cluster-api/managed-cluster.ts';
-import { pathOf } from '../../world/objects.ts';
+import { pathOf } from '../../world/manifests.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, REGION, fargateProfile } from '../../world/world.ts';

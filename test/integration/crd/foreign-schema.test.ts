@@ -3,7 +3,7 @@ import type { RawObject } from '../../envtest/clients/api.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { expectDescribed } from '../../world/describe.ts';
+import { expectDescribed } from '../../world/expect-described.ts';
 import { messageOf, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';

@@ -4,7 +4,7 @@ import type { CrdManifest } from '../../envtest/clients/crds.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { expectDescribed } from '../../world/describe.ts';
+import { expectDescribed } from '../../world/expect-described.ts';
 import { conditionOf, messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';

@@ -1,5 +1,5 @@
 import { createUnreachableWebhook } from '../../world/cluster-api/unreachable-webhooks.ts';
-import { expectDescribed } from '../../world/describe.ts';
+import { expectDescribed } from '../../world/expect-described.ts';
 import { STATIC_IDENTITY, identity, keysSecret } from '../../world/aws/identities.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';

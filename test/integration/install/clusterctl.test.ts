@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parse, parseAllDocuments } from 'yaml';
-import { parseFlags } from '../../../cmd/manager/flags.ts';
+import { parseFlags } from '../../../cmd/manager/flags/flags.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -24,7 +24,7 @@ import {
 import { initProvider, installedContainer, startInstalledManager } from '../../world/cluster-api/installed-provider.ts';
 import type { Rule } from '../../world/manager/permissions.ts';
 import { permissionsOf } from '../../world/manager/permissions.ts';
-import { pathOfManifest } from '../../world/objects.ts';
+import { pathOfManifest } from '../../world/manifests.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, REGION, clusterPath, startWorld } from '../../world/world.ts';
 

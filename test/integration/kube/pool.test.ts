@@ -3,7 +3,7 @@ import { waitForAccessCaches } from '../../envtest/control-plane/access-caches.t
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane, expectInventory, inventoryOf } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS, fargateProfile } from '../../world/world.ts';
-import { pathOf } from '../../world/objects.ts';
+import { pathOf } from '../../world/manifests.ts';
 
 const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';

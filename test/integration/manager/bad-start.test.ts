@@ -8,7 +8,7 @@ import { STAND_IN_CRDS, applyCrds } from '../../envtest/clients/crds.ts';
 import { UNPRIVILEGED_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
-import { expectDescribed } from '../../world/describe.ts';
+import { expectDescribed } from '../../world/expect-described.ts';
 import { startApiTcpProxy } from '../../world/manager/api-proxy.ts';
 import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';

@@ -19,7 +19,7 @@ import type { ProfileHistory } from '../../world/history.ts';
 import { historyOf } from '../../world/history.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { pathOf } from '../../world/objects.ts';
+import { pathOf } from '../../world/manifests.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import { messageOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';

@@ -1,5 +1,5 @@
 import { sampleKillPoints } from '../../teardown/kill-points.ts';
-import { describeTeardownKills } from '../../teardown/report.ts';
+import { describeTeardownKills } from '../../teardown/kill-tests.ts';
 
 /**
  * The number of moments for a kill of the manager that the test adds to those before and after each AWS call that

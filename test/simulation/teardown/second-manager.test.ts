@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
-import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane-finalizer.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';

@@ -1,5 +1,5 @@
 import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
-import { fargateProfile, pathOf } from '../objects.ts';
+import { fargateProfile, pathOf } from '../manifests.ts';
 import type { World } from '../world.ts';
 
 export const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';

@@ -10,13 +10,13 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns a text into AWS calls: each letter is a call, and each dash is a pause of 450 ms. A call arrives 1 ms after the
+ * Turns a text into AWS calls: each letter is a call, and each dash is a pause of 425 ms. A call arrives 1 ms after the
  * previous call or pause.
  */
 function callsOf(text: string): readonly CallRecord[] {
   let at = 0;
   return [...text].flatMap((letter, seq) => {
-    at += letter === '-' ? 450 : 1;
+    at += letter === '-' ? 425 : 1;
     const operation = OPERATIONS[letter];
     if (operation === undefined) return [];
     const call = { seq, at, operation, requestId: '', service: 'eks', mutates: false, applied: false } as const;

@@ -7,9 +7,9 @@ import type { CallRecord } from '../../aws/call-log.ts';
 const READS: readonly string[] = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
 /**
  * The shortest pause between two resyncs of an AWSFargateProfile, as a fraction of `--sync-period`. The manager varies
- * the sync period by up to 10%.
+ * the sync period by up to 10%, and then shortens it by up to 5%, so that resyncs begin together.
  */
-const MIN_PAUSE_FRACTION = 0.9;
+const MIN_PAUSE_FRACTION = 0.85;
 /**
  * The largest error of a measured pause, in milliseconds, because the start and the end of the pause are both rounded
  * to whole milliseconds.
@@ -35,7 +35,7 @@ interface Division {
  * resync at the start or at the end of `calls` is left out.
  *
  * @param periodMs the flag `--sync-period` of the manager, in milliseconds
- * @throws if the calls cannot be grouped into resyncs with pauses of at least 0.9 sync periods
+ * @throws if the calls cannot be grouped into resyncs with pauses of at least 0.85 sync periods
  */
 export function comparisonsIn(calls: readonly CallRecord[], periodMs: number): readonly Comparison[] {
   const inOrder = calls.toSorted((a, b) => a.seq - b.seq);

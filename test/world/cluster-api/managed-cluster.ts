@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../aws/admin/views.ts';
 import type { ClusterStatus } from '../../aws/model/resources.ts';
 import { eventually } from '../../support/eventually.ts';
-import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../objects.ts';
+import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../manifests.ts';
 import type { World } from '../world.ts';
 import { ACCOUNT, REGION } from '../world.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { currentVersion } from '../iam/role-visibility.ts';
-import { readTags } from '../iam/common.ts';
+import { readTags } from '../iam/tags.ts';
 import type { Input } from '../input.ts';
 import { optionalString, stringList, stringMap } from '../input.ts';
 import type { TagMap } from '../resources.ts';

@@ -46,7 +46,7 @@ describe('EKS Fargate profiles', () => {
 
     it('ends in a planned CREATE_FAILED with health issues, and can be deleted', () => {
       const issues = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
-      fixture.model.state.planFailure({ operation: 'create', profile: 'p', times: 1, issues });
+      fixture.model.state.plannedFailures.add({ operation: 'create', profile: 'p', times: 1, issues });
       fixture.run('eks', 'CreateFargateProfile', fixture.profileInput('p'));
       fixture.advance(2_000);
       const { fargateProfile } = fixture.run('eks', 'DescribeFargateProfile', remove('p'));
@@ -60,7 +60,7 @@ describe('EKS Fargate profiles', () => {
 
     it('ends in a planned DELETE_FAILED, and the next deletion succeeds', () => {
       fixture.createActive('p');
-      fixture.model.state.planFailure({ operation: 'delete', times: 1, issues: [] });
+      fixture.model.state.plannedFailures.add({ operation: 'delete', times: 1, issues: [] });
       fixture.run('eks', 'DeleteFargateProfile', remove('p'));
       fixture.advance(2_000);
       expect(fixture.status('p')).to.equal('DELETE_FAILED');

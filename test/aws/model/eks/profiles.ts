@@ -117,7 +117,7 @@ function createProfile(input: Input, context: Context): Output {
   const checks = createChecks(request, cluster, context);
   for (const check of state.config.eks.createChecks) checks[check]();
 
-  const issues = state.takePlannedFailure('create', cluster.name, request.name) ?? roleInUseIssues(request, cluster);
+  const issues = state.plannedFailures.take('create', cluster.name, request.name) ?? roleInUseIssues(request, cluster);
   const profile: EmulatedProfile = {
     name: request.name,
     arn: `arn:${principal.partition}:eks:${region.name}:${principal.account}:fargateprofile/${cluster.name}/${request.name}/${state.env.uuid()}`,
@@ -220,7 +220,7 @@ function deleteProfile(input: Input, context: Context): Output {
     throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
   }
   if (isUpdating(cluster, 'delete')) throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
-  const issues = state.takePlannedFailure('delete', cluster.name, profile.name);
+  const issues = state.plannedFailures.take('delete', cluster.name, profile.name);
   profile.status = 'DELETING';
   profile.issues = [];
   profile.transition = {

@@ -1,6 +1,8 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { iamErrors } from '../errors.ts';
-import { optionalPath, page, requiredName, roleForRead, roleForWrite, roleResource } from './common.ts';
+import { page } from './paging.ts';
+import { roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
+import { ROLE_NAME_LIMIT, INSTANCE_PROFILE_NAME_LIMIT, optionalPath, requiredName } from './name-limits.ts';
 import { optionalString } from '../input.ts';
 import type { Input } from '../input.ts';
 import type { InstanceProfile } from '../resources.ts';
@@ -18,7 +20,7 @@ function view(profile: InstanceProfile): Output {
 }
 
 function requireProfile(input: Input, context: Context): InstanceProfile {
-  const name = requiredName(input, 'InstanceProfileName', 128);
+  const name = requiredName(input, 'InstanceProfileName', INSTANCE_PROFILE_NAME_LIMIT);
   const profile = context.account.instanceProfiles.get(name);
   if (profile === undefined) throw iamErrors.noSuchEntity(`Instance Profile ${name} cannot be found.`);
   return profile;
@@ -26,7 +28,7 @@ function requireProfile(input: Input, context: Context): InstanceProfile {
 
 function create(input: Input, context: Context): Output {
   const { account, now, state } = context;
-  const name = requiredName(input, 'InstanceProfileName', 128);
+  const name = requiredName(input, 'InstanceProfileName', INSTANCE_PROFILE_NAME_LIMIT);
   const path = optionalPath(input);
   if (account.instanceProfiles.has(name)) {
     throw iamErrors.entityAlreadyExists(`Instance Profile ${name} already exists.`);
@@ -55,7 +57,7 @@ function addRole(input: Input, context: Context): Output {
 
 function removeRole(input: Input, context: Context): Output {
   const profile = requireProfile(input, context);
-  const name = requiredName(input, 'RoleName', 64);
+  const name = requiredName(input, 'RoleName', ROLE_NAME_LIMIT);
   profile.roles = profile.roles.filter((role) => role.toLowerCase() !== name.toLowerCase());
   return {};
 }

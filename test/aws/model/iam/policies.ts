@@ -1,15 +1,9 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { iamErrors } from '../errors.ts';
-import {
-  optionalPath,
-  page,
-  policyExists,
-  requiredName,
-  requiredText,
-  roleForRead,
-  roleForWrite,
-  roleResource,
-} from './common.ts';
+import { policyExists } from './managed-policies.ts';
+import { page } from './paging.ts';
+import { roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
+import { POLICY_NAME_LIMIT, optionalPath, requiredName, requiredText } from './name-limits.ts';
 import { changeRole } from './role-changes.ts';
 import { urlEncode } from './roles.ts';
 import { optionalString } from '../input.ts';
@@ -59,7 +53,7 @@ function listAttached(input: Input, context: Context): Output {
 
 function putInline(input: Input, context: Context): Output {
   const role = roleForWrite(input, context);
-  const name = requiredName(input, 'PolicyName', 128);
+  const name = requiredName(input, 'PolicyName', POLICY_NAME_LIMIT);
   const document = requiredText(input, 'PolicyDocument');
   changeRole(role, context.now, { inlinePolicies: { ...currentVersion(role).inlinePolicies, [name]: document } });
   return {};
@@ -67,7 +61,7 @@ function putInline(input: Input, context: Context): Output {
 
 function getInline(input: Input, context: Context): Output {
   const { role, version } = roleForRead(input, context);
-  const name = requiredName(input, 'PolicyName', 128);
+  const name = requiredName(input, 'PolicyName', POLICY_NAME_LIMIT);
   const document = Object.hasOwn(version.inlinePolicies, name) ? version.inlinePolicies[name] : undefined;
   if (document === undefined) throw noInlinePolicy(name);
   return { RoleName: role.name, PolicyName: name, PolicyDocument: urlEncode(document) };
@@ -75,7 +69,7 @@ function getInline(input: Input, context: Context): Output {
 
 function deleteInline(input: Input, context: Context): Output {
   const role = roleForWrite(input, context);
-  const name = requiredName(input, 'PolicyName', 128);
+  const name = requiredName(input, 'PolicyName', POLICY_NAME_LIMIT);
   const { inlinePolicies } = currentVersion(role);
   if (!Object.hasOwn(inlinePolicies, name)) throw noInlinePolicy(name);
   const { [name]: _, ...rest } = inlinePolicies;
@@ -95,7 +89,7 @@ function listInline(input: Input, context: Context): Output {
 
 function createPolicy(input: Input, context: Context): Output {
   const { account, now, state } = context;
-  const name = requiredName(input, 'PolicyName', 128);
+  const name = requiredName(input, 'PolicyName', POLICY_NAME_LIMIT);
   const path = optionalPath(input);
   requiredText(input, 'PolicyDocument');
   const arn = `arn:${account.partition}:iam::${account.id}:policy${path}${name}`;

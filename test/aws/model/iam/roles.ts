@@ -2,19 +2,11 @@ import type { Context, Operations, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
 import { optionalInteger, optionalString } from '../input.ts';
 import type { Input } from '../input.ts';
-import {
-  noSuchRole,
-  optionalPath,
-  page,
-  policyExists,
-  readTags,
-  requiredName,
-  requiredText,
-  roleForRead,
-  roleForWrite,
-  roleResource,
-  rolesForRead,
-} from './common.ts';
+import { rolesForRead, noSuchRole, roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
+import { policyExists } from './managed-policies.ts';
+import { page } from './paging.ts';
+import { readTags } from './tags.ts';
+import { ROLE_NAME_LIMIT, optionalPath, requiredName, requiredText } from './name-limits.ts';
 import { changeRole, addRole, removeBoundary } from './role-changes.ts';
 import { currentVersion } from './role-visibility.ts';
 import type { EmulatedRole, RoleVersion } from '../resources.ts';
@@ -89,7 +81,7 @@ function readMaxSession(input: Input): number | undefined {
 
 function createRole(input: Input, context: Context): Output {
   const { account, state, now, principal } = context;
-  const name = requiredName(input, 'RoleName', 64);
+  const name = requiredName(input, 'RoleName', ROLE_NAME_LIMIT);
   const path = optionalPath(input);
   const trustPolicy = readTrust(input, 'AssumeRolePolicyDocument', context);
   const permissionsBoundary = readBoundary(input, context);

@@ -1,0 +1,266 @@
+import type { Rule } from '../schema/openapi.ts';
+import {
+  CLUSTER_CHOICE_RULES,
+  CREATE_ANOTHER,
+  GAINED_EKS_CLUSTER_RULES,
+  isEmpty,
+  required,
+} from './cluster-validation-rules.ts';
+
+// CEL rules of the CRD. Three properties of the API server's validation shape these rules:
+//
+// - If an update leaves a node of the object unchanged, the API server does not refuse the update because of that node
+//   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change and delete
+//   objects that an older or looser CRD admitted.
+// - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
+//   only the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
+// - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of
+//   EKS. Otherwise the message names the mistake, then the right value.
+
+const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
+
+/** A CEL rule about the keys of a tag map. The error message names the first key that violates the rule. */
+const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
+  rule: `self.all(k, ${condition})`,
+  message: `a tag key ${wrong}; ${right}`,
+  messageExpression: `'tag key "' + self.filter(k, !(${condition}))[0] + '" ${wrong}; ${right}'`,
+});
+
+export const SELECTOR_RULES: readonly Rule[] = [
+  required(
+    'namespace',
+    `has(self.__namespace__) && self.__namespace__ != ''`,
+    'Fargate Profile must have at least one selector with at least one namespace value.',
+  ),
+];
+
+export const NAMESPACE_RULES: readonly Rule[] = [
+  {
+    rule: String.raw`self == '' || self.matches('^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$')`,
+    message: 'The namespace provided is invalid.',
+  },
+];
+
+/**
+ * CEL rules for the label keys of a Fargate profile selector: Kubernetes label keys, in which EKS also accepts the
+ * wildcards `*` and `?`.
+ */
+export const LABELS_RULES: readonly Rule[] = [
+  {
+    rule:
+      `self.all(k, k.matches('^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?` +
+      `[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$'))`,
+    message: 'Selector label provided is invalid.',
+  },
+];
+
+const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
+
+/**
+ * CEL rules for the selectors of a Fargate profile. There is no maximum number: AWS raises the quota of five selectors
+ * on request, and EKS refuses more selectors than the quota.
+ */
+export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
+
+export const PROFILE_NAME_RULES: readonly Rule[] = [
+  {
+    rule: `!self.startsWith('eks-')`,
+    message: `The fargate profile name starts with the reserved prefix: 'eks-'.`,
+  },
+  {
+    rule: 'size(self) <= 100',
+    message: 'The Fargate profile name parameter should not be greater than 100 characters.',
+  },
+  {
+    rule: String.raw`self.matches('^([\\p{L}\\p{N}][\\p{L}\\p{N}_-]*)?$')`,
+    message:
+      'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can ' +
+      'have any of the following characters: the set of Unicode letters, digits, hyphens and underscores.',
+  },
+];
+
+export const SUBNET_ID_RULES: readonly Rule[] = [
+  {
+    rule: `self.matches('^subnet-[0-9a-z-]+$')`,
+    message: 'not the id of a subnet in AWS; use an id such as subnet-0123456789abcdef0',
+  },
+];
+
+/** The ASCII characters that AWS allows in tags: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html */
+const TAG_CHARACTERS = String.raw`'^[a-zA-Z0-9\\s_.:=+@/-]*$'`;
+const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
+const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
+
+/**
+ * CEL rules for the user's tags. AWS allows 50 tags, and the controller sets three tags of its own on a role: CAPA's
+ * cluster tag, the EKS cluster and the namespace.
+ */
+export const TAGS_RULES: readonly Rule[] = [
+  { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
+  tagKeyRule('size(k) >= 1 && size(k) <= 128', 'is empty or too long', 'use 1 to 128 characters'),
+  tagKeyRule(`!k.lowerAscii().startsWith('aws:')`, 'has the prefix aws:, which AWS reserves', 'use another key'),
+  tagKeyRule(`k.matches(${TAG_CHARACTERS})`, FORBIDDEN_CHARACTER, `use ${ALLOWED_CHARACTERS}`),
+  tagKeyRule(
+    `!k.lowerAscii().startsWith('kubernetes.io/cluster/') && ` +
+      `!k.lowerAscii().startsWith('sigs.k8s.io/cluster-api-provider-aws-fargate/')`,
+    'is reserved for controllers, which mark their own resources with it',
+    'use another key',
+  ),
+];
+
+export const TAG_VALUE_RULES: readonly Rule[] = [
+  { rule: 'size(self) <= 256', message: 'longer than 256 characters; use at most 256' },
+  { rule: `self.matches(${TAG_CHARACTERS})`, message: `${FORBIDDEN_CHARACTER}; use ${ALLOWED_CHARACTERS}` },
+];
+
+/**
+ * CEL rules for the name of an IAM role, from https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ */
+export const ROLE_NAME_RULES: readonly Rule[] = [
+  { rule: 'size(self) <= 64', message: 'longer than 64 characters; use at most 64' },
+  {
+    rule: `self.matches('^[a-zA-Z0-9_+=,.@-]*$')`,
+    message: 'not the name of a role; use letters, digits and _ + = , . @ -, and put the path into rolePath',
+  },
+];
+
+export const ROLE_PATH_RULES: readonly Rule[] = [
+  { rule: 'size(self) <= 512', message: 'longer than 512 characters; use at most 512' },
+  {
+    rule: `self == '' || self.matches('^/([!-~]+/)?$')`,
+    message: 'not the path of a role; use a path that begins and ends with a slash, such as /team-a/',
+  },
+];
+
+export const ROLE_ARN_RULES: readonly Rule[] = [
+  {
+    rule: `self.matches('^arn:aws[a-z0-9-]*:iam::[0-9]{12}:role/[!-~]+$')`,
+    message: 'not the ARN of an IAM role; use an ARN such as arn:aws:iam::123456789012:role/pods',
+  },
+];
+
+export const POLICY_ARN_RULES: readonly Rule[] = [
+  {
+    rule: `self == '' || self.matches('^arn:aws[a-z0-9-]*:iam::(aws|[0-9]{12}):policy/[!-~]+$')`,
+    message: 'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess',
+  },
+];
+
+/**
+ * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also for an object
+ * that was created under CAPA's CRD. So a rule must not refuse a spec that CAPA's CRD admits.
+ */
+export const SPEC_RULES: readonly Rule[] = [
+  ...CLUSTER_CHOICE_RULES,
+  {
+    ...required(
+      'selectors',
+      'has(self.selectors) || (oldSelf.hasValue() && !has(oldSelf.value().selectors))',
+      NO_SELECTOR,
+    ),
+    optionalOldSelf: true,
+  },
+  {
+    rule:
+      `!has(self.roleARN) || ${['roleName', 'rolePath', 'rolePermissionsBoundary'].map((f) => isEmpty(`self.${f}`)).join(' && ')}` +
+      ` && ${isEmptyList('self.roleAdditionalPolicies')}`,
+    message:
+      'cannot be combined with roleName, rolePath, rolePermissionsBoundary or roleAdditionalPolicies; set roleARN alone, ' +
+      'or remove it',
+    fieldPath: '.roleARN',
+    reason: 'FieldValueForbidden',
+  },
+];
+
+/**
+ * Returns a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on
+ * the profile from then on. The condition is for fields that EKS cannot change in a profile. Before `provisioned` is
+ * true, the controller replaces the profile when the user changes such a field. A rule with this condition must be on
+ * the whole object, because only there CEL can read status.
+ */
+const onceProvisioned = (condition: string): string =>
+  `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
+
+const IMMUTABLE = 'is immutable once the profile is provisioned';
+
+const isSame = (field: string): string =>
+  `(${isEmpty(`self.spec.${field}`)} ? ${isEmpty(`oldSelf.spec.${field}`)} : ` +
+  `has(oldSelf.spec.${field}) && self.spec.${field} == oldSelf.spec.${field})`;
+
+const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
+
+/**
+ * A CEL rule that makes a text field immutable. `exception` is a CEL condition under which the new text means the same
+ * as the old one.
+ */
+const immutableText = (field: string, exception?: string): Rule => ({
+  rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
+  message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
+  messageExpression:
+    `'${field} ${IMMUTABLE}: "' + ${valueOf(`oldSelf.spec.${field}`)} + ` +
+    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${CREATE_ANOTHER}'`,
+  fieldPath: `.spec.${field}`,
+  reason: 'FieldValueForbidden',
+});
+
+/** A CEL rule that makes a list immutable except for the order of its elements. */
+const immutableSet = (field: string): Rule => {
+  const [now, before] = [`self.spec.${field}`, `oldSelf.spec.${field}`];
+  return {
+    rule: onceProvisioned(
+      `(${isEmptyList(now)} ? ${isEmptyList(before)} : ` +
+        `has(${before}) && ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now}))`,
+    ),
+    message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
+    fieldPath: `.spec.${field}`,
+    reason: 'FieldValueForbidden',
+  };
+};
+
+/**
+ * A CEL expression that is true if a name field changes between empty and the computed name: the profile or role then
+ * stays the same. Cluster API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the
+ * user's manifest removes it. The computed name is in status. If status lacks the name, the expression checks only the
+ * form of the field, because CEL cannot compute the hash in the name.
+ */
+const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
+  `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
+  `${isEmpty(`oldSelf.spec.${field}`)} && (self.${known.replaceAll('.', '.?').replace(/^/, '?')}.hasValue() ? ` +
+  `self.spec.${field} == self.${known} : ${isComputed(`self.spec.${field}`)}))`;
+
+const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
+
+/**
+ * Returns a CEL expression that is true if the name looks like the profile name that CAPA computes. That name is
+ * `<namespace>_<name>` with underscores for dots, or a hash. The expression ignores the namespace, because CEL rules
+ * cannot read it.
+ */
+const isComputedProfileName = (name: string): string =>
+  `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
+
+/**
+ * Returns a CEL expression that is true if the name looks like a role name that CAPA computes. That name is
+ * `<Cluster>-<profile>_fargate`, a hash, or the name of the shared role of CAPA installations that may not create
+ * roles.
+ */
+const isComputedRoleName = (name: string): string =>
+  `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
+
+export const ROOT_RULES: readonly Rule[] = [
+  {
+    ...required(
+      'spec',
+      'has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))',
+      'missing; set at least selectors and clusterName or eksCluster',
+    ),
+    optionalOldSelf: true,
+  },
+  ...GAINED_EKS_CLUSTER_RULES,
+  immutableText('profileName', isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName)),
+  immutableSet('selectors'),
+  immutableSet('subnetIDs'),
+  immutableText('roleARN'),
+  immutableText('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
+  immutableText('rolePath'),
+  immutableText('rolePermissionsBoundary'),
+];

@@ -1,0 +1,8 @@
+/**
+ * The AWS region from the environment variables that AWS SDKs read. On EKS, IAM roles for service accounts and Pod
+ * Identity set both variables.
+ */
+export function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
+  const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
+  return awsRegion === undefined ? {} : { awsRegion };
+}

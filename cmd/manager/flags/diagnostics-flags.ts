@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
+import type { CertificateFiles } from '../../../pkg/runtime/diagnostics/serving-certificate.ts';
+import { DEFAULT_MIN_TLS_VERSION, tlsSettings } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
+import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
+import { parseAddress } from '../../../pkg/runtime/http/address.ts';
+
+/**
+ * The flags of the server for diagnostics. The TLS flags have the names that Cluster API's managers use. Cluster API's
+ * managers have no flags for the certificate, so the flags for the certificate have the names that kubebuilder uses.
+ */
+export const DIAGNOSTICS_FLAGS = [
+  {
+    name: 'diagnostics-address',
+    value: 'ADDRESS',
+    default: ':8443',
+    help: 'Address of /metrics, /debug/flags/v and /debug/pprof, in HTTPS and for users with permission; 0: not served',
+  },
+  {
+    name: 'insecure-diagnostics',
+    help: 'Serve --diagnostics-address in plain HTTP, without authentication, and only /metrics',
+  },
+  {
+    name: 'metrics-cert-path',
+    value: 'DIRECTORY',
+    help: 'Directory with the certificate for --diagnostics-address, which is read again when it changes. Default: a self-signed certificate',
+  },
+  { name: 'metrics-cert-name', value: 'FILE', default: 'tls.crt', help: 'Certificate file in --metrics-cert-path' },
+  { name: 'metrics-cert-key', value: 'FILE', default: 'tls.key', help: 'Key file in --metrics-cert-path' },
+  {
+    name: 'tls-min-version',
+    value: 'VERSION',
+    default: DEFAULT_MIN_TLS_VERSION,
+    help: 'Minimum TLS version of --diagnostics-address: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13',
+  },
+  {
+    name: 'tls-cipher-suites',
+    value: 'LIST',
+    help: 'Cipher suites of --diagnostics-address for TLS 1.2 and older, by their names in Go, separated by commas. Default: those of Node.js',
+  },
+] as const;
+
+type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
+
+/** How the manager serves its diagnostics: metrics, log verbosity and profiles. */
+export interface Diagnostics {
+  readonly address: ListenAddress;
+  /** The TLS settings of the server; undefined: plain HTTP without authentication. */
+  readonly tls?: DiagnosticsTls;
+}
+
+export interface DiagnosticsTls {
+  /** The files of the server's certificate and key; undefined: the server makes a self-signed certificate. */
+  readonly files?: CertificateFiles;
+  readonly settings: SecureContextOptions;
+}
+
+/**
+ * Parses the flags of the diagnostics server. Returns undefined if the flags disable the server. Throws an error with
+ * one sentence about a wrong flag.
+ */
+export function parseDiagnostics(
+  text: (name: DiagnosticsFlag) => string,
+  isSet: (name: DiagnosticsFlag) => boolean,
+): Diagnostics | undefined {
+  const address = parseAddress('diagnostics-address', text('diagnostics-address'));
+  const settings = tlsSettings(text('tls-min-version'), text('tls-cipher-suites'));
+  if (address === undefined) return undefined;
+  if (isSet('insecure-diagnostics')) return { address };
+  const directory = text('metrics-cert-path');
+  const file = (name: DiagnosticsFlag): string => join(directory, text(name));
+  const files = { cert: file('metrics-cert-name'), key: file('metrics-cert-key') };
+  return { address, tls: { settings, ...(directory !== '' && { files }) } };
+}

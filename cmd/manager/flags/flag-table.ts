@@ -1,0 +1,129 @@
+import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
+import type { Flag } from './flag.ts';
+import { IGNORED_FLAGS } from './ignored-flags.ts';
+import { LIMIT_FLAGS } from './operator-limit-flags.ts';
+
+/** The default of --awsfargateprofile-concurrency is that of controllers in Cluster API's managers. */
+export const DEFAULT_CONCURRENCY = 10;
+
+/**
+ * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work
+ * with this manager.
+ */
+export const FLAGS = [
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    help: "Kubeconfig file. Default: the file in KUBECONFIG, then the pod's service account, then ~/.kube/config",
+  },
+  { name: 'namespace', value: 'NAME', help: 'Reconcile only objects in this namespace. Default: all namespaces' },
+  {
+    name: 'watch-filter',
+    value: 'VALUE',
+    help: 'Reconcile only objects whose label cluster.x-k8s.io/watch-filter has this value. Default: all objects',
+  },
+  {
+    name: 'sync-period',
+    value: 'DURATION',
+    default: '10m',
+    help: 'Interval between two comparisons of a settled object with AWS. Its role is compared every second time',
+  },
+  {
+    name: 'awsfargateprofile-concurrency',
+    value: 'N',
+    help: `Number of objects that are reconciled at the same time (default ${DEFAULT_CONCURRENCY}). Up to three times as many while workers wait for AWS`,
+  },
+  {
+    name: 'max-concurrent-reconciles',
+    value: 'N',
+    help: 'The same as --awsfargateprofile-concurrency, which has priority; cluster-api-operator sets it',
+  },
+  ...LIMIT_FLAGS,
+  {
+    name: 'manage-crd',
+    help: "Beside Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
+  },
+  {
+    name: 'instance-groups',
+    help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
+  },
+  {
+    name: 'cluster-conditions',
+    help: 'Set the condition FargateProfilesReady of each Cluster whose spec.availabilityGates has it, so that clusterctl describe cluster shows the profiles. Needs config/components/cluster-conditions',
+  },
+  { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
+  {
+    name: 'leader-elect-lease-duration',
+    value: 'DURATION',
+    default: '15s',
+    help: 'Time after which another manager takes a Lease that the leader does not renew',
+  },
+  {
+    name: 'leader-elect-renew-deadline',
+    value: 'DURATION',
+    default: '10s',
+    help: 'Time for which the leader tries to renew the Lease before it exits',
+  },
+  {
+    name: 'leader-elect-retry-period',
+    value: 'DURATION',
+    default: '2s',
+    help: 'Time between two attempts to take or renew the Lease',
+  },
+  {
+    name: 'leader-elect-namespace',
+    value: 'NAME',
+    help: "Namespace of the Lease. Default: the manager's namespace",
+  },
+  {
+    name: 'leader-election-id',
+    value: '[NAMESPACE/]NAME',
+    help: 'Name of the Lease. Default: capaf-leader-election, with the values of --namespace and --watch-filter, so that managers of different objects have different Leases',
+  },
+  {
+    name: 'manager-namespace',
+    value: 'NAME',
+    help: "Namespace of this manager, which has its Lease and the Secrets of AWSClusterStaticIdentities. Default: the pod's namespace. Required outside a pod",
+  },
+  {
+    name: 'static-identity-namespace',
+    value: 'NAME',
+    help: "Namespace of the Secrets of AWSClusterStaticIdentities, e.g. capa-system to share them with Cluster API Provider AWS. Default: the manager's namespace",
+  },
+  {
+    name: 'health-addr',
+    value: 'ADDRESS',
+    default: ':9440',
+    help: 'Address of /healthz and /readyz; 0: not served',
+  },
+  ...DIAGNOSTICS_FLAGS,
+  { name: 'logging-format', value: 'text|json', default: 'text', help: 'Format of the log lines' },
+  {
+    name: 'v',
+    short: 'v',
+    value: 'N',
+    default: '0',
+    help: 'Log verbosity; from 4 on, each AWS call and each reconcile is logged',
+  },
+  {
+    name: 'service-endpoints',
+    value: 'LIST',
+    default: '',
+    help: 'Custom AWS endpoints, as in Cluster API Provider AWS: ${Region}:${Service}=${URL},…;${Region}:…',
+  },
+  { name: 'version', help: 'Print the version and exit' },
+  { name: 'help', short: 'h', help: 'Print this text and exit' },
+] as const satisfies readonly Flag[];
+
+export type FlagName = (typeof FLAGS)[number]['name'];
+
+export function helpText(): string {
+  const entries = (FLAGS as readonly Flag[]).map((flag) => {
+    const value = flag.value === undefined ? '' : ` ${flag.value}`;
+    const short = flag.short === undefined || flag.short === flag.name ? '' : `-${flag.short}, `;
+    const standard = flag.default === undefined || flag.default === '' ? '' : ` (default ${flag.default})`;
+    return `  ${short}--${flag.name}${value}\n        ${flag.help}${standard}`;
+  });
+  const ignored = IGNORED_FLAGS.map(({ name }) => `--${name}`).join(', ');
+  return `Usage: manager [flags]\n\nCluster API infrastructure provider for EKS Fargate profiles.\n\n${entries.join('\n')}\n\nIgnored flags of other Cluster API managers: ${ignored}\n`;
+}

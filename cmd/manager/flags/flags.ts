@@ -1,0 +1,271 @@
+import { parseArgs } from 'node:util';
+import * as E from 'fp-ts/lib/Either.js';
+import { LEASE_SAFETY_MARGIN } from '../../../controllers/awsfargateprofile/guards/checks/mutation-time-in-lease.ts';
+import type { ServiceEndpoint } from '../../../pkg/cloud/endpoints.ts';
+import { parseServiceEndpoints } from '../../../pkg/cloud/endpoints.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
+import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
+import { parseAddress } from '../../../pkg/runtime/http/address.ts';
+import type { ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
+import { validateTimings } from '../../../pkg/runtime/election/timings.ts';
+import { parseDiagnostics } from './diagnostics-flags.ts';
+import type { Diagnostics } from './diagnostics-flags.ts';
+import { parseDuration } from './duration.ts';
+import { DEFAULT_CONCURRENCY, FLAGS } from './flag-table.ts';
+import type { FlagName } from './flag-table.ts';
+import type { Flag } from './flag.ts';
+import { IGNORED_FLAGS } from './ignored-flags.ts';
+import { parseLeaseId } from '../lease-name.ts';
+import type { LeaseId } from '../lease-name.ts';
+import { parseLimits } from './operator-limit-flags.ts';
+
+/** The validated values of the command line. */
+export interface ManagerFlags {
+  /**
+   * The path of the kubeconfig file; undefined: the manager uses the file in KUBECONFIG, otherwise the pod's service
+   * account, otherwise ~/.kube/config.
+   */
+  readonly kubeconfig?: string;
+  /** The namespace that the manager watches; undefined: all namespaces. */
+  readonly namespace?: string;
+  /**
+   * The value of the watch-filter label that AWSFargateProfiles must have; undefined: the manager reconciles all
+   * AWSFargateProfiles.
+   */
+  readonly watchFilter?: string;
+  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
+  readonly resync: Ms;
+  readonly concurrency: number;
+  readonly limits: OperatorLimits;
+  /** Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD. */
+  readonly managesCrd: boolean;
+  /** Whether the manager makes AWSFargateProfiles of InstanceGroups. */
+  readonly reconcilesInstanceGroups: boolean;
+  /** Whether the manager sets the condition FargateProfilesReady of Clusters that list it among their gates. */
+  readonly setsClusterConditions: boolean;
+  /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
+  readonly election?: {
+    readonly timings: ElectionTimings;
+    readonly namespace?: string;
+    /** The name of the Lease; undefined: the name follows from `namespace` and `watchFilter`. */
+    readonly leaseName?: string;
+  };
+  /** The namespace of this manager; undefined: the namespace of its pod. */
+  readonly managerNamespace?: string;
+  /** The namespace of the Secrets of AWSClusterStaticIdentities; undefined: the manager's namespace. */
+  readonly staticIdentityNamespace?: string;
+  /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
+  readonly health?: ListenAddress;
+  /** How the manager serves /metrics; undefined: the manager does not serve /metrics. */
+  readonly diagnostics?: Diagnostics;
+  readonly loggingFormat: LoggingFormat;
+  readonly verbosity: number;
+  readonly serviceEndpoints: readonly ServiceEndpoint[];
+  /** The names of the given flags that have no effect, e.g. `webhook-port`. */
+  readonly ignored: readonly string[];
+}
+
+export type Command =
+  { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
+
+/** Parses the command line. Returns the command, or (as Left) one sentence about the first mistake. */
+export function parseFlags(args: readonly string[]): E.Either<string, Command> {
+  const given = readArgs(args);
+  if (E.isLeft(given)) return given;
+  const { isSet, ignored } = given.right;
+  if (isSet('help')) return E.right({ kind: 'help' });
+  if (isSet('version')) return E.right({ kind: 'version' });
+  try {
+    return E.right({ kind: 'run', flags: { ...flagsOf(given.right), ignored } });
+  } catch (error) {
+    if (error instanceof Error) return E.left(error.message);
+    throw error;
+  }
+}
+
+type Text = (name: FlagName) => string;
+type IsSet = (name: FlagName) => boolean;
+
+interface GivenFlags {
+  readonly text: Text;
+  /** Returns all values of a flag that can be given several times. */
+  readonly texts: (name: FlagName) => readonly string[];
+  readonly isSet: IsSet;
+  readonly ignored: readonly string[];
+}
+
+const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
+
+/**
+ * Reads the arguments. If a flag is repeated, its last value counts, as in Go. A flag that is a list keeps all its
+ * values.
+ */
+function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
+  const options = Object.fromEntries(
+    ALL_FLAGS.map(({ name, value, short, isList = false }) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: isList,
+        ...(short !== undefined && { short }),
+      },
+    ]),
+  );
+  try {
+    const { values } = parseArgs({
+      args: args.map(toNodeForm),
+      options,
+      allowPositionals: false,
+      allowNegative: true,
+    });
+    const text: Text = (name) => {
+      const value = values[name];
+      const flag: Flag | undefined = FLAGS.find((each) => each.name === name);
+      return typeof value === 'string' ? value : (flag?.default ?? '');
+    };
+    const texts: GivenFlags['texts'] = (name) => {
+      const value = values[name];
+      return Array.isArray(value) ? value.map(String) : [];
+    };
+    const ignored = IGNORED_FLAGS.map(({ name }) => name).filter((name) => values[name] !== undefined);
+    return E.right({ text, texts, isSet: (name) => values[name] === true, ignored });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return E.left(`${firstSentence(error.message)}. --help lists the flags`);
+  }
+}
+
+/**
+ * Rewrites arguments from the forms of Go's flag packages to the forms of parseArgs of Node.js: `--switch=true` →
+ * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs allows no value of a switch, and no long
+ * flag with one hyphen. Other arguments stay as they are.
+ */
+function toNodeForm(arg: string): string {
+  const [, name, , value] = /^--?([a-z][a-z-]*)(=(.*))?$/s.exec(arg) ?? [];
+  const flag = ALL_FLAGS.find((each) => each.name === name);
+  if (flag === undefined) return arg;
+  if (flag.value !== undefined) return value === undefined ? `--${name}` : `--${name}=${value}`;
+  if (value === undefined || TRUE.test(value)) return `--${name}`;
+  return FALSE.test(value) ? `--no-${name}` : arg;
+}
+
+/** The texts that Go's strconv.ParseBool accepts. */
+const TRUE = /^(1|t|T|TRUE|true|True)$/;
+const FALSE = /^(0|f|F|FALSE|false|False)$/;
+
+const firstSentence = (message: string): string => message.split('. ')[0] ?? message;
+
+function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<ManagerFlags, 'ignored'> {
+  const timings: ElectionTimings = {
+    leaseDuration: duration('leader-elect-lease-duration', text),
+    renewDeadline: duration('leader-elect-renew-deadline', text),
+    retryPeriod: duration('leader-elect-retry-period', text),
+  };
+  validateTimings(timings);
+  // With a shorter lease duration, the time in which the leader may change AWS would be over before the leader renews
+  // the Lease.
+  if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
+    throw new Error(
+      `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
+    );
+  const limits = parseLimits({
+    boundary: text('require-permissions-boundary'),
+    roles: texts('allow-role-arn'),
+    policies: texts('allow-policy-arn'),
+    eksClusters: texts('allow-eks-cluster'),
+  });
+  if (isSet('instance-groups') && limits.eksClusters === undefined)
+    throw new Error(
+      '--instance-groups needs --allow-eks-cluster, which lists the EKS clusters that InstanceGroups may name, for example --allow-eks-cluster=team-a=123456789012/eu-west-1/team-a-*',
+    );
+  const health = parseAddress('health-addr', text('health-addr'));
+  const diagnostics = parseDiagnostics(text, isSet);
+  const namespace = namespaceName('namespace', text);
+  const lease = leaseId(text);
+  const electionNamespace = namespaceName('leader-elect-namespace', text) ?? lease?.namespace;
+  const managerNamespace = namespaceName('manager-namespace', text);
+  const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
+  return {
+    ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
+    ...(namespace !== undefined && { namespace }),
+    ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
+    resync: duration('sync-period', text),
+    concurrency: concurrencyOf(text),
+    limits,
+    managesCrd: isSet('manage-crd'),
+    reconcilesInstanceGroups: isSet('instance-groups'),
+    setsClusterConditions: isSet('cluster-conditions'),
+    ...(isSet('leader-elect') && {
+      election: {
+        timings,
+        ...(electionNamespace !== undefined && { namespace: electionNamespace }),
+        ...(lease !== undefined && { leaseName: lease.name }),
+      },
+    }),
+    ...(managerNamespace !== undefined && { managerNamespace }),
+    ...(staticIdentityNamespace !== undefined && { staticIdentityNamespace }),
+    ...(health && { health }),
+    ...(diagnostics && { diagnostics }),
+    loggingFormat: loggingFormat(text('logging-format')),
+    verbosity: wholeNumber('v', text, 0),
+    serviceEndpoints: E.getOrElse<string, readonly ServiceEndpoint[]>((problem) => {
+      throw new Error(`--service-endpoints: ${problem}`);
+    })(parseServiceEndpoints(text('service-endpoints'))),
+  };
+}
+
+/** The form of a namespace name: a DNS label (RFC 1123). */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+function namespaceName(name: FlagName, text: Text): string | undefined {
+  const value = text(name);
+  if (value === '') return undefined;
+  if (NAMESPACE.test(value)) return value;
+  throw new Error(`--${name}: "${value}" is not the name of a namespace; use lower-case letters, digits and hyphens`);
+}
+
+function leaseId(text: Text): LeaseId | undefined {
+  const value = text('leader-election-id');
+  if (value === '') return undefined;
+  const id = parseLeaseId(value);
+  if (id !== undefined) return id;
+  throw new Error(
+    `--leader-election-id: "${value}" is not the name of a Lease, nor NAMESPACE/NAME; use lower-case letters, digits, hyphens and dots`,
+  );
+}
+
+function duration(name: FlagName, text: Text): Ms {
+  const span = parseDuration(text(name));
+  if (span !== undefined && span > 0) return span;
+  throw new Error(`--${name}: "${text(name)}" is not a duration above zero; write it like 30s, 10m or 1h30m`);
+}
+
+function wholeNumber(name: FlagName, text: Text, least: number): number {
+  const value = Number(text(name));
+  if (/^\d+$/.test(text(name)) && value >= least && Number.isSafeInteger(value)) return value;
+  throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
+}
+
+/**
+ * Reads a flag whose value must be a valid Kubernetes label value, because the API server would refuse another value in
+ * a label selector.
+ */
+function labelValue(name: FlagName, text: Text): string {
+  if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
+  throw new Error(
+    `--${name}: "${text(name)}" is not the value of a label; use up to 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`,
+  );
+}
+
+function concurrencyOf(text: Text): number {
+  for (const name of ['awsfargateprofile-concurrency', 'max-concurrent-reconciles'] as const)
+    if (text(name) !== '') return wholeNumber(name, text, 1);
+  return DEFAULT_CONCURRENCY;
+}
+
+function loggingFormat(value: string): LoggingFormat {
+  if (value === 'text' || value === 'json') return value;
+  throw new Error(`--logging-format: "${value}" is not a format; use text or json`);
+}

@@ -1,0 +1,87 @@
+import { AccountId } from '../../../api/names.ts';
+import type { AllowedEksClusters, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+
+/** The flags that limit what AWSFargateProfiles may ask for. */
+export const LIMIT_FLAGS = [
+  {
+    name: 'require-permissions-boundary',
+    value: 'ARN',
+    help: 'Permissions boundary of every role that this manager creates or corrects. * in place of partition or account stands for that of the EKS cluster. Default: spec.rolePermissionsBoundary',
+  },
+  {
+    name: 'allow-role-arn',
+    value: 'PATTERN',
+    isList: true,
+    help: 'Roles that spec.roleARN, or spec.roleName of an existing role, may name; none: no role. Can be repeated. Default: all roles',
+  },
+  {
+    name: 'allow-policy-arn',
+    value: 'PATTERN',
+    isList: true,
+    help: 'Policies that spec.roleAdditionalPolicies may name; none: no policy. Can be repeated. Default: all policies',
+  },
+  {
+    name: 'allow-eks-cluster',
+    value: 'PATTERN',
+    isList: true,
+    help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated, or have several patterns with commas between them. Default: none',
+  },
+] as const;
+
+/** The value of --allow-role-arn, --allow-policy-arn and --allow-eks-cluster that allows nothing. */
+const NONE = 'none';
+/**
+ * The form of --require-permissions-boundary: the ARN of an IAM policy, in which `*` may replace the partition or the
+ * account.
+ */
+const BOUNDARY = /^arn:(?:aws[a-z-]*|\*):iam::(?:\d{12}|aws|\*):policy\/[\x21-\x7e]+$/;
+
+interface LimitTexts {
+  /** The value of `--require-permissions-boundary`; empty if it is not set. */
+  readonly boundary: string;
+  /** The values of `--allow-role-arn` and `--allow-policy-arn`; an empty list if the flag is not set. */
+  readonly roles: readonly string[];
+  readonly policies: readonly string[];
+  /** The values of `--allow-eks-cluster`. */
+  readonly eksClusters: readonly string[];
+}
+
+/** @throws Error with one sentence if the value of a flag has the wrong form. */
+export function parseLimits({ boundary, roles, policies, eksClusters }: LimitTexts): OperatorLimits {
+  if (boundary !== '' && !BOUNDARY.test(boundary)) {
+    throw new Error(
+      `--require-permissions-boundary: "${boundary}" is not the ARN of a policy; write it like arn:aws:iam::123456789012:policy/name, or like arn:aws:iam::*:policy/name for the account of each EKS cluster`,
+    );
+  }
+  const patterns = eksClusters.flatMap((value) => value.split(',')).map((pattern) => pattern.trim());
+  const named = patterns.filter((pattern) => pattern !== NONE);
+  return {
+    ...(boundary !== '' && { permissionsBoundary: boundary }),
+    ...(roles.length > 0 && { roleArns: roles.map((pattern) => checkPattern('allow-role-arn', 'role', pattern)) }),
+    ...(policies.length > 0 && {
+      policyArns: policies.map((pattern) => checkPattern('allow-policy-arn', 'policy', pattern)),
+    }),
+    ...(named.length > 0 && { eksClusters: named.map(parseEksClusters) }),
+  };
+}
+
+function checkPattern(flag: string, resource: 'role' | 'policy', pattern: string): string {
+  const form = new RegExp(String.raw`^arn:[a-z*?-]+:iam::[a-z0-9*?]+:${resource}/[\x21-\x7e]+$`);
+  if (pattern === NONE || form.test(pattern)) return pattern;
+  throw new Error(
+    `--${flag}: "${pattern}" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:${resource}/pods/* or none`,
+  );
+}
+
+const EKS_CLUSTERS =
+  /^(?<namespace>[a-z0-9*?-]+)=(?<account>\d{12})\/(?<region>[a-z]+(?:-[a-z0-9]+)+)\/(?<name>[A-Za-z0-9_*?-]+)$/;
+
+function parseEksClusters(value: string): AllowedEksClusters {
+  const { namespace, account, region, name } = EKS_CLUSTERS.exec(value)?.groups ?? {};
+  if (namespace === undefined || account === undefined || region === undefined || name === undefined) {
+    throw new Error(
+      `--allow-eks-cluster: "${value}" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*`,
+    );
+  }
+  return { namespace, account: AccountId.of(account), region, name };
+}

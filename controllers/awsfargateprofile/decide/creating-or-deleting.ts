@@ -1,0 +1,45 @@
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { areSubnetsAsWanted, ownershipOf, replacementFacts } from './compare.ts';
+
+/**
+ * Returns the reason to wait while EKS is creating or deleting a profile of this controller. EKS accepts no other
+ * change of the profile during that time.
+ */
+export function transitReason(desired: Desired, profiles: Observed['profiles']): Reason | undefined {
+  for (const { found } of profiles) {
+    if (found === undefined || ownershipOf(desired, found).kind !== 'ours') continue;
+    if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
+    if (found.status !== 'CREATING') continue;
+    // The controller does not delete a retained profile, so no deletion follows once EKS has created it.
+    return isAsWanted(desired, found) || desired.surplus === 'retain'
+      ? newReason('Creating', { name: found.name })
+      : newReason('WaitingForCreate', replacementFacts(desired, found));
+  }
+  return undefined;
+}
+
+/**
+ * Whether the deletion of an object must first delete a Fargate profile of this controller, so that the IAM roles need
+ * not be read yet.
+ */
+export const canReadRolesLater = (desired: Desired, profiles: Observed['profiles']): boolean =>
+  desired.wanted === undefined &&
+  profiles.some(({ found }) => found !== undefined && ownershipOf(desired, found).kind === 'ours');
+
+/**
+ * Whether a Fargate profile has the name, selectors and subnets that the spec asks for. The role is not compared,
+ * because it has not been read yet.
+ */
+function isAsWanted(desired: Desired, found: FargateProfile): boolean {
+  const wanted = desired.wanted?.profile;
+  return (
+    wanted?.name === found.name &&
+    areSelectorsEqual(wanted.selectors, found.selectors) &&
+    areSubnetsAsWanted(desired, wanted, found)
+  );
+}

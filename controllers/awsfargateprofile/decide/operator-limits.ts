@@ -1,0 +1,64 @@
+import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import type { Decision } from '../model/decision.ts';
+import { stopWith } from '../model/decision.ts';
+import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { describeDifferences, findProfile, findRole } from './compare.ts';
+
+/**
+ * Returns the decision to stop before a Fargate profile is created or replaced if the spec exceeds the operator's
+ * limits, which are flags of the manager. An existing profile and its role stay as they are.
+ */
+export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+  const found = findProfile(observed.profiles, wanted.name);
+  if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
+  const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
+  return excess.length > 0
+    ? stopWith(newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }))
+    : undefined;
+}
+
+/**
+ * Returns the reason to report for an object whose profile is as wanted, but whose spec names role policies that the
+ * operator's limits do not allow. These policies are not attached. `undefined` if there are none.
+ */
+export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
+  const role = desired.wanted?.role;
+  const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
+  if (found === undefined || roleOwner(found, desired.identity).kind !== 'ours') return undefined;
+  const excess = desired.excess.filter(
+    ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
+  );
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
+}
+
+/**
+ * Returns the desired state without a permissions boundary that only the operator's limits require. Only the role of an
+ * ACTIVE profile may lack this boundary: the controller creates no role and no profile without it.
+ */
+export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
+  const { wanted } = desired;
+  if (wanted?.role.kind !== 'managed' || !wanted.role.isBoundaryFromLimits) return desired;
+  const { permissionsBoundary: _required, ...rest } = wanted.role;
+  const found = findRole(observed.roles, rest.name);
+  if (found === undefined || findProfile(observed.profiles, wanted.profile.name)?.status !== 'ACTIVE') return desired;
+  const boundary = found.permissionsBoundary;
+  const role: WantedRole = { ...rest, ...(boundary !== undefined && { permissionsBoundary: boundary }) };
+  return { ...desired, wanted: { ...wanted, role } };
+}
+
+/**
+ * Returns the violations of the operator's limits for role ARNs by a role of another owner that spec.roleName names.
+ * The controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
+ */
+function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
+  if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
+  const found = findRole(observed.roles, wanted.role.name);
+  return found === undefined || roleOwner(found, identity).kind === 'ours'
+    ? []
+    : findRoleExcess(limits, 'spec.roleName', found.arn);
+}

@@ -1,0 +1,94 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
+import { isDeleting } from '../shared/object-state.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import type { ServedSchema } from '../shared/crd/served-schema.ts';
+import { isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { goalFor } from './goal/goal.ts';
+import type { InputCaches } from './goal/inputs.ts';
+import { readInputs } from './goal/inputs.ts';
+import type { CompletedPass } from './model/pass.ts';
+import { stoppedBy } from './model/pass.ts';
+import type { Reason } from './reasons/reasons.ts';
+import { messageOf, pollOf } from './reasons/reasons.ts';
+import { reasonForSchema } from './reasons/reason-for-crd.ts';
+import type { EventSpec } from './status/events.ts';
+import { eventsAfter } from './status/events.ts';
+import { statusAfter } from './status/status.ts';
+
+export interface ForeignSchemaOptions extends InputCaches {
+  readonly clock: Clock;
+  readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
+  readonly schema: Pick<ServedSchema, 'checkRecently'>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/**
+ * Returns a function that reconciles AWSFargateProfiles only while the API server has the CRD of this provider, and
+ * while the controller of Cluster API Provider AWS does not reconcile them.
+ *
+ * Under the CRD of another provider, the API server hides the fields that this CRD lacks, and any write drops these
+ * fields from the stored object. So this controller only reports the CRD in an event and writes nothing. The only
+ * exception is the status of an object that is being deleted, because a user waits for that deletion.
+ */
+export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
+  /** The objects and messages for which an event was recorded, so that no event is repeated. */
+  const reported = new Set<string>();
+  return async (key, context) => {
+    const state = await options.schema.checkRecently(context.signal);
+    const reason = reasonForSchema(state);
+    if (reason === undefined || !isLeftToOthers(state)) {
+      reported.clear();
+      return reconcile(key, context);
+    }
+    const lookup = options.profiles.lookup(key);
+    if (lookup.kind !== 'found') return reconcile(key, context);
+    // An object that cannot be decoded gets no event of its own: the CRD of another provider may be the cause.
+    if (E.isLeft(lookup.decoded)) return requeueFor(reason);
+    const keepsFields = state.kind === 'capaServes' && !state.isForeign;
+    return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);
+  };
+}
+
+async function report(
+  options: ForeignSchemaOptions,
+  object: AWSFargateProfile,
+  reason: Reason,
+  { reported, keepsFields }: { readonly reported: Set<string>; readonly keepsFields: boolean },
+  { signal }: ReconcileContext,
+): Promise<Requeue> {
+  const goal = goalFor(readInputs(object, options));
+  if (goal.kind === 'ignore') return { kind: 'done' };
+  if (goal.kind === 'paused') return requeueFor(reason);
+  const pass: CompletedPass = {
+    object,
+    end: stoppedBy(reason),
+    steps: [],
+    now: options.clock.now(),
+    waited: 0,
+    attempts: 0,
+  };
+  if (keepsFields || isDeleting(object)) {
+    const status = keepsFields ? statusAfter(pass) : withoutEmptyMessages(statusAfter(pass));
+    const written = await options.profileWriter.patchStatus(object, status, signal);
+    if (written === undefined) return { kind: 'conflict' };
+  }
+  const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
+  if (!reported.has(told)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
+  reported.add(told);
+  return requeueFor(reason);
+}
+
+const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
+
+/** Removes empty messages from conditions, because the CRD of Cluster API Provider AWS rejects them. */
+const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
+  ...status,
+  conditions: conditions.map(({ message, ...rest }) =>
+    message === '' || message === undefined ? rest : { ...rest, message },
+  ),
+});

@@ -1,0 +1,42 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { isDeleting, isMoving } from '../../shared/object-state.ts';
+import type { Goal } from '../model/goal-kinds.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { ReconcileInputs } from './inputs.ts';
+import { clusterKey } from './target-eks-cluster.ts';
+
+/**
+ * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
+ * `clusterctl move` deletes a Cluster and its objects one after the other, within a second or two, so the objects may
+ * be about to move too.
+ */
+const MOVE_PATIENCE: Ms = 30_000;
+
+/**
+ * Returns the reason to wait if the Cluster has vanished only a short time ago. `clusterGoneFor` is the time since the
+ * Cluster was first found missing; `undefined` if the Cluster exists.
+ */
+export function reasonForVanishedCluster(
+  { object }: ReconcileInputs,
+  clusterGoneFor: Ms | undefined,
+): Reason | undefined {
+  if (clusterGoneFor === undefined || clusterGoneFor >= MOVE_PATIENCE) return undefined;
+  return newReason('ClusterVanished', { cluster: clusterKey(object), remaining: MOVE_PATIENCE - clusterGoneFor });
+}
+
+/**
+ * Decides about an object that `clusterctl move` has marked for deletion in this management cluster. A move pauses the
+ * Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the mark is
+ * left over from a failed move.
+ */
+export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
+  const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
+  // For an object with spec.eksCluster, there may be no Cluster that shows whether the move is over. clusterctl deletes
+  // an object right after it has set the mark. So on an object that is not being deleted, the mark counts as left over
+  // from a failed move.
+  const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
+  if (!isLeftOver && !isAlone) return { kind: 'ignore' };
+  const reason = newReason('MoveAbandoned', isAlone ? {} : { cluster: clusterKey(object) });
+  return { kind: 'hold', reason };
+}

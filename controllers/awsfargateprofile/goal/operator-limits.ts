@@ -1,0 +1,33 @@
+import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
+import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+import { findPolicyExcess, findRoleExcess, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+
+/** Returns the values of a spec that the operator's limits, which are flags of the manager, do not allow. */
+export function findExcess(
+  { roleARN, rolePermissionsBoundary, roleAdditionalPolicies = [] }: AWSFargateProfileSpec,
+  limits: OperatorLimits,
+  place: AwsLocation,
+): readonly LimitExcess[] {
+  const boundary = requiredBoundary(limits, place);
+  const isOtherBoundary =
+    boundary !== undefined && rolePermissionsBoundary !== undefined && rolePermissionsBoundary !== boundary;
+  return [
+    ...(roleARN === undefined ? [] : findRoleExcess(limits, 'spec.roleARN', roleARN)),
+    ...(isOtherBoundary
+      ? [{ field: 'spec.rolePermissionsBoundary', value: rolePermissionsBoundary, allowed: [boundary] }]
+      : []),
+    ...roleAdditionalPolicies.flatMap((arn, index) =>
+      findPolicyExcess(limits, `spec.roleAdditionalPolicies[${index}]`, arn),
+    ),
+  ];
+}
+
+/** Separates the IAM policies that the operator's limits allow from the others. */
+export function splitPolicies(
+  policies: readonly string[],
+  limits: OperatorLimits,
+): { readonly allowed: readonly string[]; readonly excluded: readonly string[] } {
+  const isAllowed = (arn: string): boolean => findPolicyExcess(limits, '', arn).length === 0;
+  return { allowed: policies.filter(isAllowed), excluded: policies.filter((arn) => !isAllowed(arn)) };
+}

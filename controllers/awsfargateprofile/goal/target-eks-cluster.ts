@@ -1,0 +1,296 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND, isAWSManagedControlPlane } from '../../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
+import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { isElsewhere } from '../../shared/control-plane/control-plane-reference.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
+import type { KnownLocation } from '../model/location.ts';
+import { formatLocation, locationOf } from '../model/location.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
+
+/** The EKS cluster that the spec of an AWSFargateProfile names, with facts about this EKS cluster. */
+export interface FoundTarget {
+  readonly target: Target;
+  readonly facts: ControlPlaneFacts;
+}
+
+/**
+ * Returns the EKS cluster that the spec of an object names: the one of its Cluster, or the one in spec.eksCluster.
+ * Returns Left with the reason to wait if none is known yet.
+ */
+export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
+  const { object, cluster, eksCluster } = inputs;
+  if (eksCluster !== undefined) return targetInEks(inputs, eksCluster);
+  switch (cluster.kind) {
+    case 'found':
+      return targetOfCluster(inputs, cluster.object);
+    case 'absent':
+      return E.left(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
+    case 'unknown':
+      return E.left(unreadableReason(CLUSTER_KIND, cluster));
+    case 'none':
+      return E.left(newReason('ClusterNotNamed', { provisionedIn: provisionedIn(object) }));
+  }
+}
+
+/**
+ * Returns the EKS cluster in spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists and is
+ * ready.
+ */
+function targetInEks(
+  { object, cluster, controlPlane }: ReconcileInputs,
+  { name, region, identity, excess, inAccounts }: NamedEksCluster,
+): E.Either<Reason, FoundTarget> {
+  const joined = controlPlane.kind === 'found' ? controlPlane.object : undefined;
+  const clusterOfJoined = cluster.kind === 'found' ? cluster.object : undefined;
+  if (region === undefined) return E.left(newReason('RegionUnknown', { cluster: name }));
+  return E.right({
+    target: { clusterName: undefined, eksCluster: name, region, identity },
+    facts: {
+      controlPlaneTags: {},
+      privateSubnets: undefined,
+      controlPlane: joined && keyOf(joined),
+      creationBlocker:
+        excess.length > 0
+          ? eksClusterNotAllowed(excess)
+          : joined && joinedBlocker(object, name, clusterOfJoined, joined),
+      isReadinessOfEks: true,
+      blockersInAccounts: inAccounts.map((each) => ({
+        account: each.account,
+        blocker: useClusterName(name, each.controlPlane, each.cluster),
+      })),
+    },
+  });
+}
+
+/**
+ * Returns why nothing may be created for an object with spec.eksCluster if a control plane in its namespace manages
+ * that EKS cluster. If the object has nothing in AWS, its spec must name the Cluster instead. If the object has
+ * resources in AWS, creation is blocked only while the control plane or the Cluster is being deleted.
+ */
+function joinedBlocker(
+  object: AWSFargateProfile,
+  eksCluster: string,
+  cluster: Cluster | undefined,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  if (locationOf(object).kind !== 'known') return useClusterName(eksCluster, controlPlane, cluster);
+  const isGoing = isDeleting(controlPlane) || (cluster !== undefined && isDeleting(cluster));
+  const what = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  return isGoing ? newReason('ClusterDeleting', { what }) : undefined;
+}
+
+const useClusterName = (
+  eksCluster: string,
+  controlPlane: AWSManagedControlPlane,
+  cluster: Cluster | undefined,
+): Reason =>
+  newReason('UseClusterName', {
+    eksCluster,
+    controlPlane: keyText(keyOf(controlPlane)),
+    cluster: cluster?.metadata.name,
+  });
+
+export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>
+  newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });
+
+/**
+ * Returns the EKS cluster of the Cluster's control plane. Returns Left with the reason to wait if there is no usable
+ * control plane yet.
+ */
+function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
+  const reference = cluster.controlPlaneRef;
+  if (reference === undefined)
+    return E.left(
+      controlPlaneMissing(
+        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology`,
+      ),
+    );
+  if (!isAWSManagedControlPlane(reference)) {
+    return E.left(newReason('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
+  }
+  if (isElsewhere(cluster, reference)) {
+    const facts = { cluster: clusterKey(object), namespace: cluster.metadata.namespace, named: reference.namespace };
+    return E.left(newReason('ControlPlaneElsewhere', facts));
+  }
+  if (controlPlane.kind === 'unknown') return E.left(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
+  const key = keyText(reference);
+  if (controlPlane.kind === 'absent') {
+    return E.left(
+      isDeleting(cluster)
+        ? clusterDeletingReason(object)
+        : controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} does not exist yet`),
+    );
+  }
+  const target = targetOf(object, controlPlane.object);
+  return target === undefined
+    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region. Set it`))
+    : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
+}
+
+const factsOf = (
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): ControlPlaneFacts => ({
+  controlPlaneTags: controlPlane.additionalTags,
+  privateSubnets: privateSubnets(controlPlane.subnets),
+  controlPlane: keyOf(controlPlane),
+  creationBlocker: findCreationBlocker(object, cluster, controlPlane),
+});
+
+/**
+ * Returns the reason for which no profile and no role may be created now; `undefined` if there is none. The reason does
+ * not prevent the correction and deletion of existing profiles and roles.
+ */
+function findCreationBlocker(
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  if (isDeleting(cluster)) return clusterDeletingReason(object);
+  if (isDeleting(controlPlane)) return newReason('ClusterDeleting', { what: named });
+  return controlPlane.ready
+    ? undefined
+    : newReason('WaitingForEKSControlPlane', { detail: `${named} is not ready yet` });
+}
+
+function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {
+  const { region, metadata } = controlPlane;
+  if (region === undefined) return undefined;
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: controlPlane.eksClusterName ?? defaultEksClusterName(metadata.name, metadata.namespace),
+    region,
+    identity: controlPlane.identityRef,
+  };
+}
+
+/**
+ * Returns the region, EKS cluster and identity that status records. The controller writes these fields before its first
+ * change in AWS.
+ */
+export function recordedTarget(object: AWSFargateProfile): Target | undefined {
+  const { region, eksClusterName, identityRef } = object.status ?? {};
+  if (region === undefined || eksClusterName === undefined) return undefined;
+  const { kind, name } = identityRef ?? {};
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: eksClusterName,
+    region,
+    identity: kind === undefined || name === undefined ? undefined : { kind, name },
+  };
+}
+
+/**
+ * Returns the reason to stop if the control plane or spec.eksCluster names another region or EKS cluster than the
+ * object records in status or in the annotation `provisioned-in`.
+ */
+export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
+  const location = locationOf(object);
+  const changed = location.kind === 'known' ? changedField(location, found) : undefined;
+  if (changed === undefined) return undefined;
+  const saidBy = recordedTarget(object) === undefined ? 'annotation' : 'status';
+  return newReason('TargetChanged', {
+    ...changed,
+    saidBy,
+    ...(found.clusterName === undefined && { isOfObject: true }),
+  });
+}
+
+function changedField(
+  recorded: Pick<KnownLocation, 'region' | 'eksCluster'>,
+  found: Target,
+): { readonly field: string; readonly recorded: string; readonly found: string } | undefined {
+  const isOfObject = found.clusterName === undefined;
+  if (recorded.region !== found.region) {
+    const field = isOfObject ? 'spec.eksCluster.region' : 'spec.region';
+    return { field, recorded: recorded.region, found: found.region };
+  }
+  const field = isOfObject ? 'spec.eksCluster.name' : 'spec.eksClusterName';
+  return recorded.eksCluster === found.eksCluster
+    ? undefined
+    : { field, recorded: recorded.eksCluster, found: found.eksCluster };
+}
+
+/**
+ * Returns the region, EKS cluster and identity with which an object is deleted: those in status. A user may have
+ * corrected the identity in the control plane or in spec.eksCluster. So the identity comes from there if that still
+ * names the same region and EKS cluster as status. If status is empty, all values come from there.
+ */
+export function deletionTarget(
+  inputs: ReconcileInputs,
+): { readonly target: Target; readonly targetSource: TargetSource } | undefined {
+  const { object, controlPlane, eksCluster } = inputs;
+  const recorded = recordedTarget(object);
+  const named = targetNamedForDeletion(inputs);
+  const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
+  if (!isSame) return { target: recorded, targetSource: 'record' };
+  // Cluster API Provider AWS leaves the control plane's status ready while the control plane is being deleted.
+  const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
+  const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
+  return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
+}
+
+/** Returns the EKS cluster that the control plane, or spec.eksCluster, names for an object that is being deleted. */
+function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
+  if (eksCluster === undefined)
+    return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
+  const { name, region, identity, excess } = eksCluster;
+  // The operator's limits do not block the deletion of an object that records its AWS location. An object without a
+  // recorded location has created nothing in an EKS cluster that the limits do not allow.
+  const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
+  return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
+}
+
+/**
+ * Describes the missing object or field without which the region and the EKS cluster of the object are not known, and
+ * how a user can add it.
+ */
+export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
+  readonly missing: string;
+  readonly cure?: string;
+} {
+  if (eksCluster !== undefined) {
+    return eksCluster.region === undefined
+      ? {
+          missing: 'spec.eksCluster.region is not set, and the controller does not know its own AWS region',
+          cure: 'Set AWS_REGION of the manager',
+        }
+      : {
+          missing: `the operator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
+          cure: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
+        };
+  }
+  if (cluster.kind === 'none')
+    return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
+  if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
+  return {
+    missing:
+      controlPlane.kind === 'found'
+        ? `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))} has no spec.region`
+        : `Cluster ${clusterKey(object)} has no ${CONTROL_PLANE_KIND}`,
+  };
+}
+
+/** Returns the reason to wait until an object of this kind can be read. */
+export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>
+  newReason('WaitingForAPI', { kind, reason, ...(isInvalid && { isInvalid }) });
+const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
+const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
+  newReason('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
+export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
+  `${metadata.namespace}/${spec.clusterName}`;
+
+/** Returns the AWS location that the object records, as text; `undefined` if it records none. */
+export function provisionedIn(object: AWSFargateProfile): string | undefined {
+  const location = locationOf(object);
+  return location.kind === 'known' ? formatLocation(location) : undefined;
+}

@@ -1,0 +1,130 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { ProfileName, RoleArn } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
+import { parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../pkg/fargate/arns.ts';
+import { requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../pkg/fargate/names.ts';
+import { toSelectors } from '../../../pkg/fargate/selectors.ts';
+import type { Tags, TagsInvalid } from '../../../pkg/fargate/tags.ts';
+import { profileTags, roleTags } from '../../../pkg/fargate/tags.ts';
+import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
+import { splitPolicies } from './operator-limits.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { newReason } from '../reasons/reasons.ts';
+
+/**
+ * Returns the EKS Fargate profile that the spec asks for.
+ *
+ * Returns Left if EKS would reject its name, selectors or tags, or if the control plane lists no private subnet.
+ */
+export function wantedProfile(
+  object: AWSFargateProfile,
+  controlPlaneFacts: ControlPlaneFacts,
+  identity: ObjectIdentity,
+  name: ProfileName,
+): E.Either<Reason, WantedProfile> {
+  const { spec, status } = object;
+  const problem = findProfileNameProblem(name);
+  if (problem !== undefined) {
+    return invalid(
+      spec.profileName === undefined
+        ? `spec.profileName is not set, and EKS does not allow the computed name "${name}": ${problem}`
+        : `spec.profileName: EKS does not allow the name "${name}": ${problem}`,
+    );
+  }
+  if (spec.selectors === undefined || spec.selectors.length === 0) {
+    return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
+  }
+  // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
+  // is added to the control plane later.
+  const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
+  const { privateSubnets, controlPlane } = controlPlaneFacts;
+  const subnets =
+    firstFilled(spec.subnetIDs, recorded, privateSubnets) ?? (privateSubnets === undefined ? [] : undefined);
+  if (subnets === undefined) {
+    return E.left(
+      newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
+    );
+  }
+  return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
+    name,
+    subnets,
+    areSubnetsInSpec: (spec.subnetIDs ?? []).length > 0,
+    selectors: toSelectors(spec.selectors ?? []),
+    tags,
+  }))(profileTags(identity, tagSources(object, controlPlaneFacts, identity)));
+}
+
+/**
+ * Returns the pod execution role that the spec asks for: the existing role of `spec.roleARN`, or a role that this
+ * controller manages.
+ *
+ * Returns Left if `spec.roleARN` is no ARN of a role in the account of the EKS cluster, or if IAM would reject the
+ * role's name or tags.
+ */
+export function wantedRole(
+  object: AWSFargateProfile,
+  controlPlaneFacts: ControlPlaneFacts,
+  { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
+  profileName: ProfileName,
+): E.Either<Reason, WantedRole> {
+  const { spec } = object;
+  if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
+  const name = spec.roleName ?? roleNameFor(identity.clusterName ?? identity.eksCluster, profileName);
+  const problem = findRoleNameProblem(name);
+  if (problem !== undefined) {
+    return invalid(
+      spec.roleName === undefined
+        ? `spec.roleName is not set, and IAM does not allow the computed name: ${problem}`
+        : `spec.roleName: ${problem}`,
+    );
+  }
+  const path = spec.rolePath ?? '/';
+  const boundary = requiredBoundary(limits, place);
+  const permissionsBoundary = boundary ?? spec.rolePermissionsBoundary;
+  const { allowed, excluded } = splitPolicies(spec.roleAdditionalPolicies ?? [], limits);
+  return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
+    kind: 'managed',
+    name,
+    path,
+    arn: roleArn(place, path, name),
+    trust: trustPolicy({ ...place, cluster: identity.eksCluster }),
+    policies: [...new Set([podExecutionPolicyArn(place.partition), ...allowed])],
+    tags,
+    isNamedInSpec: spec.roleName !== undefined,
+    isBoundaryFromLimits: boundary !== undefined && boundary !== spec.rolePermissionsBoundary,
+    excludedPolicies: excluded,
+    ...(permissionsBoundary !== undefined && { permissionsBoundary }),
+  }))(roleTags(identity, tagSources(object, controlPlaneFacts, identity)));
+}
+
+function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {
+  const parts = parseRoleArn(arn);
+  if (parts === undefined) return invalid(`spec.roleARN "${arn}" is not the ARN of an IAM role`);
+  return parts.account === account
+    ? E.right({ kind: 'existing', name: parts.name, arn })
+    : invalid(
+        `spec.roleARN names a role in account ${parts.account}, but EKS accepts only roles of the account of the EKS cluster, ${account}`,
+      );
+}
+
+/** Returns the tags that the user asks for, in the spec of the object and in the spec of the control plane. */
+export const tagSources = (
+  object: AWSFargateProfile,
+  controlPlaneFacts: ControlPlaneFacts,
+  identity: ObjectIdentity,
+) => ({
+  clusterName: identity.clusterName,
+  object: object.spec.additionalTags ?? {},
+  controlPlane: controlPlaneFacts.controlPlaneTags,
+});
+
+const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
+const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
+
+const firstFilled = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined =>
+  lists.find((list) => list !== undefined && list.length > 0);

@@ -1,0 +1,48 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { RoleName } from '../../../../api/names.ts';
+import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
+import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import { findRole } from '../../decide/compare.ts';
+import type { LiveChecks } from './live-checks.ts';
+import type { PassState, RoleUsage } from '../pass-state.ts';
+
+type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
+
+/**
+ * Reads whether another AWSFargateProfile names the IAM role, or another Fargate profile of the EKS cluster uses it.
+ * EKS is asked even about a role with a computed name: a user may have chosen this role for a profile in the AWS
+ * console or in another management cluster.
+ */
+export async function readRoleUsage(live: LiveChecks, question: Question, name: RoleName): Promise<RoleUsage> {
+  const { object, target, desired, observed, signal } = question;
+  const { account, region } = desired.place;
+  const role = { name, location: { account, region, eksCluster: target.eksCluster } };
+  const { other, profilesWithOtherRole } = await live.readRoleUsers(object, role, signal);
+  if (other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${other}` };
+  return observed.cluster === 'gone' ? { kind: 'unused' } : readUsageByProfiles(question, name, profilesWithOtherRole);
+}
+
+/** Reads from EKS whether a Fargate profile of the cluster, other than those of this object, uses the IAM role. */
+export async function readUsageByProfiles(
+  { session, target, desired, observed }: Question,
+  name: RoleName,
+  profilesWithOtherRole: ReadonlySet<string>,
+): Promise<RoleUsage> {
+  const unknown = (failure: AwsFailure): RoleUsage => ({
+    kind: 'unknown',
+    reason: reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
+  });
+  const arn = findRole(observed.roles, name)?.arn;
+  const listing = await session.profiles.list(target.eksCluster)();
+  if (E.isLeft(listing)) return unknown(listing.left);
+  if (listing.right.kind === 'clusterGone') return { kind: 'unused' };
+  for (const profile of listing.right.names) {
+    if (desired.names.profiles.includes(profile) || profilesWithOtherRole.has(profile)) continue;
+    const lookup = await session.profiles.describe(target.eksCluster, profile)();
+    if (E.isLeft(lookup)) return unknown(lookup.left);
+    if (lookup.right.kind === 'found' && lookup.right.profile.podExecutionRoleArn === arn) {
+      return { kind: 'used', by: `Fargate profile "${profile}"` };
+    }
+  }
+  return { kind: 'unused' };
+}

@@ -1,0 +1,82 @@
+import type { ConditionPart } from '../spec/reason-spec.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
+import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
+import type { Abandonable } from '../wording/abandonment.ts';
+import { remedyFor } from '../wording/abandonment.ts';
+import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
+import type { OfTarget } from '../wording/target-fields.ts';
+
+/**
+ * Facts about a failed call to AWS. `detail` has the error message of AWS and the name of the call. `about` is the
+ * condition that becomes False because of the failure.
+ */
+export type FailedCall = { readonly detail: string; readonly about?: ConditionPart };
+
+const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
+
+/** The fields of the spec whose values AWS rejects in a message with these words. The first match counts. */
+const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
+  [/\bsubnets?\b/i, 'spec.subnetIDs'],
+  [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
+  [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
+  [/\bselectors?\b|\blabels?\b/i, 'spec.selectors'],
+  [/\btags?\b/i, 'spec.additionalTags'],
+];
+
+const fieldRejectedIn = (detail: string): string =>
+  FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1] ?? 'the spec';
+
+/** Condition reasons for errors that any call to AWS can have. */
+export const AWS_CALL_REASONS = {
+  AccessDenied: defineReason<FailedCall>({
+    nature: 'human',
+    patience: MISSING_PATIENCE,
+    poll: pollForUserAction,
+    describe: ({ detail }) => `AWS denies a request of the controller. AWS says: ${detail}`,
+    remedy: () => `Allow this action for the credentials that the controller uses. ${RETRIES}`,
+  }),
+  AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
+    nature: 'outage',
+    // The delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
+    // longer delay, one of 200 creations came half a minute after all others.
+    poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
+    describe: ({ detail }) => detail,
+    remedy: ({ isThrottled }) =>
+      isThrottled === true
+        ? RETRIES
+        : `If this lasts, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. ${RETRIES}`,
+  }),
+  AWSError: defineReason<FailedCall>({
+    nature: 'retry',
+    poll: pollDoubling(5 * SECOND, 5 * MINUTE),
+    // Time for about five attempts before `Stalled` becomes True.
+    patience: 2 * MINUTE,
+    describe: ({ detail }) => `AWS answers a request of the controller with an error: ${detail}`,
+    remedy: () =>
+      `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
+  }),
+  SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
+    nature: 'human',
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ detail, region }) =>
+      `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
+    remedy: ({ abandonment, isOfObject = false }) =>
+      remedyFor(
+        `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+          isOfObject
+            ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
+            : 'correct spec.region of the control plane, if it names the wrong region'
+        }`,
+        CONTINUES,
+        abandonment,
+        'the region stays unusable',
+      ),
+  }),
+  Refused: defineReason<FailedCall>({
+    nature: 'human',
+    poll: pollForUserAction,
+    describe: ({ detail }) => `AWS rejects a request of the controller. AWS says: ${detail}`,
+    remedy: ({ detail }) => `Correct ${fieldRejectedIn(detail)}, or the AWS resource that it names. ${RETRIES}`,
+  }),
+} as const;

@@ -1,0 +1,56 @@
+import type { Ms } from '../../../../pkg/env/clock.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
+import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
+import { RETRIES, quoted } from '../wording/phrases.ts';
+import type { OfTarget } from '../wording/target-fields.ts';
+
+const eks = { part: 'EKSFargateProfileReady' } as const;
+
+/** Condition reasons about the EKS cluster that the controller finds in answers of AWS. */
+export const EKS_CLUSTER_REASONS = {
+  EKSClusterNotFound: defineReason<
+    OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
+  >({
+    nature: 'human',
+    part: 'EKSFargateProfileReady',
+    poll: pollDoubling(15 * SECOND, 5 * MINUTE),
+    describe: ({ cluster, region, account }) =>
+      `EKS cluster ${quoted(cluster)} does not exist in region ${region}` +
+      (account === undefined ? '' : ` of account ${account}`),
+    remedy: ({ isOfObject = false }) =>
+      isOfObject
+        ? `Create the EKS cluster, or correct spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: then the controller deletes its role too; for another EKS cluster create another AWSFargateProfile. ${RETRIES}`
+        : `Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
+  }),
+  /** `status` is the status of the EKS cluster in EKS. */
+  WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
+    nature: 'wait',
+    ...eks,
+    poll: pollDoubling(5 * SECOND, MINUTE),
+    describe: ({ cluster, status }) =>
+      `EKS cluster ${quoted(cluster)} has the status ${status}, and the controller creates a Fargate profile only in a cluster with the status ACTIVE`,
+    remedy: ({ status }) =>
+      status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
+  }),
+  /** `remaining` is the time for which the controller still sends EKS no change of this cluster. */
+  ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
+    nature: 'wait',
+    ...eks,
+    poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
+    describe: ({ cluster }) =>
+      `EKS cluster ${quoted(cluster)} is not ACTIVE, so EKS accepts no change of its Fargate profiles. Usually the cluster is being updated`,
+    remedy: () => `If EKS shows the status FAILED for the cluster, repair the cluster. ${RETRIES}`,
+  }),
+  /** `detail` is the error message of AWS. */
+  SubnetChoiceDenied: defineReason<{ readonly detail: string }>({
+    nature: 'human',
+    ...eks,
+    patience: MISSING_PATIENCE,
+    poll: pollDoubling(15 * SECOND, 5 * MINUTE),
+    describe: ({ detail }) =>
+      `spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the credentials of the controller. AWS says: ${detail}`,
+    remedy: () =>
+      `Allow ec2:DescribeSubnets and ec2:DescribeRouteTables for the credentials that the controller uses. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
+  }),
+} as const;

@@ -1,0 +1,109 @@
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
+import { pollProfile } from '../spec/polls-of-eks-changes.ts';
+import { LATE_AFTER } from '../spec/time-until-late.ts';
+import type { SpecChangeable } from '../wording/phrases.ts';
+import { quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
+
+const eks = { part: 'EKSFargateProfileReady' } as const;
+
+type Named = { readonly name: string };
+
+/** A health issue of a Fargate profile, as EKS reports it. */
+export type ReportedIssue = {
+  readonly code: string;
+  readonly message: string;
+  readonly resourceIds: readonly string[];
+};
+
+/** Returns the messages of EKS about the health issues of a Fargate profile. A caller adds the full stop. */
+export const describeIssues = (issues: readonly ReportedIssue[]): string =>
+  issues.length === 0
+    ? 'EKS gives no reason'
+    : `EKS says: ${issues
+        .map(({ code, message, resourceIds }) =>
+          resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (resources: ${listed(resourceIds)})`,
+        )
+        .join('; ')}`;
+
+const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
+  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
+
+/**
+ * `successor` is the name of the Fargate profile that the controller creates after the deletion. It may be the same
+ * name.
+ */
+type Succeeded = Named & { readonly successor?: string };
+const describeSuccessor = (name: string, successor: string): string =>
+  successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
+
+const late = <F>(describe: (facts: F) => string) => ({
+  after: LATE_AFTER,
+  describe: (facts: F) => `${describe(facts)} for more than 30 minutes. Usually EKS needs a few minutes`,
+  remedy: () => 'Only EKS can end this: ask AWS Support for the cause. The controller waits',
+});
+
+/** Condition reasons about the Fargate profile in EKS. */
+export const PROFILE_REASONS = {
+  SpecDiffers: defineReason<Named & SpecChangeable & { readonly fields: readonly string[] }>({
+    nature: 'human',
+    ...eks,
+    poll: pollForUserAction,
+    describe: ({ name, fields }) =>
+      `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
+    remedy: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? `${REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
+        : 'Change the spec to match the profile. Or delete this object and create it again; unless spec.deletionPolicy is Retain, this deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
+  }),
+  Creating: defineReason<Named>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProfile,
+    describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
+    late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
+  }),
+  DeletingProfile: defineReason<Succeeded>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProfile,
+    describe: ({ name, successor }) =>
+      `EKS is deleting Fargate profile ${quoted(name)}` +
+      (successor === undefined ? '' : `; then the controller ${describeSuccessor(name, successor)}`),
+    late: late(({ name }) => `EKS has been deleting Fargate profile ${quoted(name)}`),
+  }),
+  WaitingForCreate: defineReason<Succeeded>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProfile,
+    describe: ({ name, successor }) =>
+      successor === undefined
+        ? `EKS is still creating Fargate profile ${quoted(name)} and cannot delete it yet; the controller deletes it afterwards`
+        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec; then the controller deletes it and ${describeSuccessor(name, successor)}`,
+    late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
+  }),
+  CreateFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
+    describe: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
+    remedy: ({ issues }) =>
+      `${remedyForIssues(issues)}. The controller retries on its own: it deletes the failed profile and creates it again`,
+  }),
+  DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
+    describe: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
+    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller retries the deletion on its own`,
+  }),
+  UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProfile,
+    describe: ({ name, status }) =>
+      `Fargate profile ${quoted(name)} has the EKS status ${status}, which this version of the controller does not know`,
+    remedy: () =>
+      'If the status stays, use a newer version of the controller. Until the status changes, the controller does not change the profile',
+  }),
+} as const;

@@ -1,0 +1,110 @@
+import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
+import type { SpecChangeable } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
+
+const iam = { part: 'IAMFargateRolesReady' } as const;
+
+type Named = { readonly name: string };
+
+/** Condition reasons about the pod execution role and its access entry. */
+export const ROLE_REASONS = {
+  /**
+   * `other` is set if IAM has another role of this name than spec.roleARN names. It has the ARN in IAM and the ARN
+   * `wanted` by spec.roleARN.
+   */
+  RoleNotFound: defineReason<
+    Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, other }) =>
+      other === undefined
+        ? `IAM role ${quoted(name)} does not exist. The controller does not create it, because it is a role of another owner that the spec names`
+        : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
+    remedy: ({ other, isProvisioned = false }) =>
+      isProvisioned
+        ? `Create the role again with the ARN that the profile uses; if EKS has an access entry for the role, a condition then says how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        : other === undefined
+          ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+          : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
+  }),
+  /** `ours` tells whether the controller manages the trust policy of the role. */
+  RoleTrustInvalid: defineReason<Named & { readonly problem: string; readonly ours: boolean }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
+    remedy: ({ ours }) =>
+      ours
+        ? `The trust policy of the role is correct, so look for another cause, such as a service control policy of AWS Organizations. ${RETRIES}`
+        : `Correct the trust policy of the role. ${RETRIES}`,
+  }),
+  /**
+   * `other` is the object or profile that also uses the role, if it is known. `settings` are the fields below `spec`
+   * whose values differ between the two users of the role.
+   */
+  RoleSettingsConflict: defineReason<
+    Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollRarely,
+    endedBySibling: 'changed',
+    describe: ({ name, other = 'another Fargate profile', settings }) =>
+      `IAM role ${quoted(name)} is also used by ${other}, and this object has other values in ${listed(settings.map((setting) => `spec.${setting}`))}`,
+    remedy: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
+        : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
+  }),
+  /** `other` is an AWSFargateProfile of another manager. It has the role, and is being deleted or gets another role. */
+  WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, 30 * SECOND),
+    describe: ({ name, other }) =>
+      `${other} has IAM role ${quoted(name)}, and is being deleted or gets another role. So the manager that reconciles that object may be deleting the role now`,
+    remedy: () =>
+      `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
+  }),
+  /** `refusal` is the error message of AWS if AWS does not let the controller recreate the access entry. */
+  RoleRecreated: defineReason<
+    Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, id, refusal }) =>
+      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry in the EKS cluster does not belong to this role, so new pods of this Fargate profile cannot join the cluster` +
+      (refusal === undefined
+        ? ''
+        : `. AWS does not allow the controller to create the entry again. AWS says: ${refusal}`),
+    remedy: ({ arn, id, cluster, refusal }) =>
+      `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
+      (refusal === undefined
+        ? ''
+        : '. Or allow the request that AWS refuses: then the controller creates the entry again'),
+  }),
+  /** `detail` says why the controller cannot continue now. */
+  RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, MINUTE),
+    describe: ({ name, cluster, detail }) =>
+      `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
+      (detail === undefined ? '' : `. AWS gives no usable answer: ${detail}`),
+    remedy: () => RETRIES,
+  }),
+  RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, blockers }) =>
+      `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
+    remedy: ({ blockers }) =>
+      `Remove ${listed(blockers)} from the role. The controller then deletes the role on its own`,
+  }),
+} as const;

@@ -1,0 +1,84 @@
+import type { AdoptionPolicy } from '../../../../api/v1beta2/index.ts';
+import type { ConditionPart } from '../spec/reason-spec.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { pollForUserAction } from '../spec/poll-intervals.ts';
+import type { Abandonment } from '../wording/abandonment.ts';
+import { describeAbandonment } from '../wording/abandonment.ts';
+import type { SpecChangeable } from '../wording/phrases.ts';
+import { CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
+
+const eks = { part: 'EKSFargateProfileReady' } as const;
+
+const iam = { part: 'IAMFargateRolesReady' } as const;
+
+type Named = { readonly name: string };
+
+/**
+ * Condition reasons for profiles and roles in AWS that belong to another owner, and for missing tags about the owner.
+ */
+export const OWNERSHIP_REASONS = {
+  /**
+   * `adoption` is the value of spec.adoptionPolicy with which the controller would adopt the profile. `obstacles` says
+   * why the controller does not adopt the profile although spec.adoptionPolicy is `Always`.
+   */
+  ProfileNotOwned: defineReason<
+    Named &
+      SpecChangeable & {
+        readonly whose: string;
+        readonly adoption?: AdoptionPolicy;
+        readonly obstacles?: readonly string[];
+      }
+  >({
+    nature: 'human',
+    ...eks,
+    poll: pollForUserAction,
+    endedBySibling: 'gone',
+    describe: ({ name, whose, obstacles }) =>
+      `Fargate profile ${quoted(name)} belongs to ${whose}. This controller does not change or delete it` +
+      (obstacles === undefined
+        ? ''
+        : `, and does not adopt it because it differs from the spec: ${obstacles.join('; ')}`),
+    remedy: ({ adoption, obstacles, isProvisioned = false }) => {
+      const evade = isProvisioned ? REPLACE_OBJECT : 'Set spec.profileName to another name';
+      if (obstacles !== undefined)
+        return isProvisioned
+          ? evade
+          : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
+      return adoption === undefined
+        ? `${evade}. If the existing profile is deleted in AWS, this controller creates a profile with this name`
+        : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
+    },
+  }),
+  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, whose }) =>
+      `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
+    remedy: ({ isProvisioned = false }) =>
+      `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. If the existing role is deleted in IAM, the controller creates a role with this name`,
+  }),
+  /**
+   * `abandonment` is how a user can end the deletion of the object without the tag; undefined if the object is not
+   * being deleted.
+   */
+  OwnershipTagMissing: defineReason<{
+    readonly resource: 'Fargate profile' | 'IAM role';
+    readonly name: string;
+    readonly tags: readonly { readonly key: string; readonly value: string }[];
+    readonly abandonment?: Abandonment | undefined;
+    readonly about: ConditionPart;
+  }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollForUserAction,
+    describe: ({ resource, name, tags }) =>
+      `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
+    remedy: ({ resource, tags, abandonment }) =>
+      [
+        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
+        ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`, describeAbandonment(abandonment)]),
+        CONTINUES,
+      ].join('. '),
+  }),
+} as const;

@@ -1,0 +1,14 @@
+import { defineReason } from '../spec/reason-spec.ts';
+import { pollGrowing } from '../spec/poll-intervals.ts';
+import type { Description } from '../wording/phrases.ts';
+import { RETRIES } from '../wording/phrases.ts';
+
+/** Condition reasons for recent changes that have not reached all parts of AWS. */
+export const PROPAGATION_REASONS = {
+  Propagating: defineReason<Description>({
+    nature: 'wait',
+    poll: pollGrowing,
+    describe: ({ detail }) => detail,
+    remedy: () => RETRIES,
+  }),
+} as const;

@@ -1,0 +1,77 @@
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
+import type { Abandonable } from '../wording/abandonment.ts';
+import { remedyFor } from '../wording/abandonment.ts';
+import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
+import type { OfTarget } from '../wording/target-fields.ts';
+import { identityField } from '../wording/target-fields.ts';
+
+const credentials = { part: 'CredentialsReady' } as const;
+
+/**
+ * Condition reasons for credentials of a wrong account or region. Each of them makes the condition `CredentialsReady`
+ * False.
+ */
+export const ACCOUNT_REASONS = {
+  RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: pollRarely,
+    describe: ({ region }) =>
+      `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
+    remedy: ({ abandonment, isOfObject = false }) =>
+      remedyFor(
+        isOfObject
+          ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If its provider does not allow this change, create the cluster again',
+        CONTINUES,
+        abandonment,
+      ),
+  }),
+  /** `acceptedIn` is the region in which AWS accepts the same credentials. */
+  RegionNotEnabled: defineReason<
+    Abandonable &
+      OfTarget & {
+        readonly detail: string;
+        readonly region: string;
+        readonly acceptedIn: string;
+        readonly account?: string;
+      }
+  >({
+    nature: 'human',
+    ...credentials,
+    // The first retries are soon: AWS may have rejected credentials that were replaced at that moment.
+    poll: pollDoubling(2 * SECOND, 5 * MINUTE),
+    describe: ({ region, acceptedIn, account, detail }) =>
+      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
+    remedy: ({ region, abandonment, ...target }) =>
+      remedyFor(
+        `Enable region ${quoted(region)} in the AWS account, or name an identity with credentials for this region in ${identityField(target)}`,
+        RETRIES,
+        abandonment,
+        'the region stays disabled',
+      ),
+  }),
+  WrongAccount: defineReason<
+    Abandonable & { readonly whose: string; readonly recorded: string; readonly found: string }
+  >({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ whose, recorded, found }) =>
+      `the credentials of ${whose} belong to account ${found}, but the Fargate profile of this object is in account ${recorded}. The controller reads and changes nothing in account ${found}`,
+    remedy: ({ whose, recorded, abandonment }) =>
+      remedyFor(`Use credentials of account ${recorded} for ${whose}`, RETRIES, abandonment),
+  }),
+  AccountUncertain: defineReason<
+    OfTarget & { readonly cluster: string; readonly region: string; readonly account: string }
+  >({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ cluster, region, account }) =>
+      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
+    remedy: (target) =>
+      `Name an identity with credentials of the right account in ${identityField(target)}. Or, if the profile and its role no longer exist, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. ${RETRIES}`,
+  }),
+} as const;

@@ -1,0 +1,80 @@
+import type { ReasonSpec } from '../spec/reason-spec.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.ts';
+import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
+import type { Abandonable } from '../wording/abandonment.ts';
+import { remedyFor } from '../wording/abandonment.ts';
+import type { Description } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES } from '../wording/phrases.ts';
+import type { OfTarget } from '../wording/target-fields.ts';
+import { identityField } from '../wording/target-fields.ts';
+
+const credentials = { part: 'CredentialsReady' } as const;
+
+/**
+ * Returns the definition of a condition reason for unusable credentials. The next reconcile follows after a second,
+ * because AWS may have rejected an expired session that is renewed by then.
+ */
+const noCredentials = (
+  action: string | ((target: OfTarget) => string),
+  outlook = RETRIES,
+): ReasonSpec<Description & Abandonable & OfTarget> => ({
+  nature: 'human',
+  ...credentials,
+  poll: pollDoubling(SECOND, 2 * MINUTE),
+  describe: ({ detail }) => detail,
+  remedy: ({ abandonment, ...target }) =>
+    remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
+});
+
+/**
+ * Like {@link noCredentials}, for missing credentials, identities, Secrets and permissions. `Stalled` becomes True only
+ * after a delay, because a user may be about to create them.
+ */
+const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
+  ...noCredentials(...args),
+  patience: MISSING_PATIENCE,
+});
+
+/** Condition reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
+export const CREDENTIAL_REASONS = {
+  CredentialsMissing: missing(
+    (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
+  ),
+  CredentialsInvalid: missing(
+    'Renew these credentials at their source',
+    'The controller then reads them again on its own',
+  ),
+  IdentityUnreadable: defineReason<Description>({
+    nature: 'outage',
+    ...credentials,
+    poll: pollEvery(30 * SECOND),
+    describe: ({ detail }) => detail,
+    remedy: () =>
+      `If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. ${RETRIES}`,
+  }),
+  IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
+  IdentityNotAllowed: missing(
+    'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
+    CONTINUES,
+  ),
+  IdentityLoop: noCredentials('Change spec.sourceIdentityRef of one of these identities', CONTINUES),
+  IdentityInvalid: noCredentials(
+    'Correct the identity, or name another identity in the field that refers to it',
+    CONTINUES,
+  ),
+  SecretNotFound: missing(
+    'Create the Secret with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity',
+    CONTINUES,
+  ),
+  SecretIncomplete: missing(
+    'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
+    CONTINUES,
+  ),
+  AssumeRoleDenied: missing(
+    'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity',
+  ),
+  AssumeRoleRefused: noCredentials(
+    'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+  ),
+} as const;

@@ -1,0 +1,31 @@
+import type { ApiRejection } from '../../../shared/api-rejections.ts';
+import { describeApiRejection } from '../../../shared/api-rejections.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
+import { RETRIES } from '../wording/phrases.ts';
+
+/** Condition reasons for problems with requests to the API server. */
+export const API_SERVER_REASONS = {
+  /** `isInvalid`: the API server has answered, but the object that `reason` names has fields with wrong types. */
+  WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
+    nature: 'outage',
+    // A cache that has listed its objects again triggers a reconcile. After a rejected or unanswered request nothing
+    // triggers a reconcile, so the controller has to retry.
+    poll: pollDoubling(2 * SECOND, 30 * SECOND),
+    describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
+    remedy: ({ isInvalid = false }) =>
+      isInvalid
+        ? `Correct these fields of the object. ${RETRIES}`
+        : `If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. ${RETRIES}`,
+  }),
+  APIServerRefused: defineReason<ApiRejection>({
+    nature: 'retry',
+    mayHideAws: true,
+    poll: pollDoubling(2 * SECOND, MINUTE),
+    // `Stalled` becomes True after this time. It is longer than the rollout of a webhook, which may reject requests
+    // meanwhile.
+    patience: 2 * MINUTE,
+    describe: describeApiRejection,
+    remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
+  }),
+} as const;

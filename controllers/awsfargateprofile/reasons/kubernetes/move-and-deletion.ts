@@ -1,0 +1,26 @@
+import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER } from '../../../../api/v1beta2/index.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
+import { quoted } from '../wording/phrases.ts';
+
+/** Condition reasons for an unfinished `clusterctl move`, and for the deletion of a whole cluster. */
+export const MOVE_AND_DELETION_REASONS = {
+  /** `cluster` is the Cluster of the object; undefined if the object has no Cluster. */
+  MoveAbandoned: defineReason<{ readonly cluster?: string }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster }) =>
+      `this object has the annotation ${DELETE_FOR_MOVE_ANNOTATION}, with which clusterctl move marks an object before it deletes the object here, but ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so no move is running. The controller does nothing for this object`,
+    remedy: () =>
+      `If the object exists in another management cluster, remove the finalizers of this object and delete it. Otherwise remove the annotation: then the controller continues`,
+  }),
+  RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
+    nature: 'human',
+    // The retries are frequent, because the deletion of a whole cluster waits for the user's action.
+    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
+    describe: ({ name, cluster }) =>
+      `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
+    remedy: () =>
+      `Set spec.deletionPolicy of this object to Delete: then the controller deletes the profile and its role. Or delete the profile yourself in AWS. Or delete this object, and then remove ${FINALIZER} from its metadata.finalizers: then you must delete the profile and its role in AWS. Until then the deletion of the cluster waits`,
+  }),
+} as const;

@@ -1,0 +1,98 @@
+import { PROVISIONED_IN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { defineReason } from '../spec/reason-spec.ts';
+import { pollRarely } from '../spec/poll-intervals.ts';
+import type { Abandonment } from '../wording/abandonment.ts';
+import { describeAbandonment } from '../wording/abandonment.ts';
+import { CONTINUES, quoted, REPLACE_OBJECT } from '../wording/phrases.ts';
+
+const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
+
+/**
+ * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed, as Kubernetes
+ * objects show.
+ */
+export const TARGET_REASONS = {
+  /** `provisionedIn` is the AWS location that the object records. */
+  ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: () =>
+      'the spec has neither clusterName nor eksCluster. Probably the API server dropped eksCluster while the CRD of another provider was installed',
+    remedy: ({ provisionedIn }) =>
+      provisionedIn === undefined
+        ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
+        : `Set spec.eksCluster again as it was: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster). ${CONTINUES}`,
+  }),
+  /** `cluster` is the name of the Cluster whose spec names the control plane. */
+  UseClusterName: defineReason<{
+    readonly eksCluster: string;
+    readonly controlPlane: string;
+    readonly cluster: string | undefined;
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ eksCluster, controlPlane }) =>
+      `EKS cluster ${quoted(eksCluster)} in spec.eksCluster is that of AWSManagedControlPlane ${controlPlane}, so Cluster API manages it`,
+    remedy: ({ cluster }) =>
+      `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
+  }),
+  RegionUnknown: defineReason<{ readonly cluster: string }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ cluster }) =>
+      `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region`,
+    remedy: () =>
+      `Set AWS_REGION of the manager: the controller then continues on its own. Or delete this object and create it with spec.eksCluster.region, because this field cannot be changed`,
+  }),
+  TargetChanged: defineReason<{
+    readonly field: string;
+    readonly recorded: string;
+    readonly found: string;
+    readonly saidBy: 'status' | 'annotation';
+    /** Whether the changed field is in the AWSFargateProfile, and not in the control plane. */
+    readonly isOfObject?: true;
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ field, recorded, found, isOfObject }) =>
+      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but it was ${quoted(recorded)} when the Fargate profile of this object was created. The controller changes nothing in AWS`,
+    remedy: ({ field, recorded, saidBy, isOfObject }) =>
+      isOfObject
+        ? saidBy === 'status'
+          ? `${REPLACE_OBJECT}: the controller deletes the profile of this object where it was created`
+          : `If the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`
+        : saidBy === 'status'
+          ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: then the controller deletes the profile where it was created`
+          : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
+  }),
+  /**
+   * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
+   * `provisioned-in`; `undefined` if the object has no such record.
+   */
+  TargetUnknown: defineReason<{
+    readonly missing: string;
+    readonly provisionedIn: string | undefined;
+    /**
+     * The object or field that a user must restore, so that the controller knows again which credentials to use. The
+     * default is the Cluster and its control plane.
+     */
+    readonly cure?: string | undefined;
+    /** How a user can end the deletion of the object although its EKS cluster stays unknown. */
+    readonly abandonment: Abandonment;
+  }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ missing, provisionedIn }) =>
+      provisionedIn === undefined
+        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile is: the status does not name them, and ${missing}`
+        : `this object is being deleted, and its Fargate profile is in ${provisionedIn} (account/region/EKS cluster). The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
+    remedy: ({ cure = 'Restore the Cluster and its control plane', abandonment }) =>
+      [
+        cure,
+        abandonment === 'retain'
+          ? `Or${IF_NOTHING_LEFT} set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS`
+          : describeAbandonment(abandonment, IF_NOTHING_LEFT),
+        CONTINUES,
+      ].join('. '),
+  }),
+} as const;

@@ -1,0 +1,50 @@
+import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
+import type { ConditionPart } from './spec/reason-spec.ts';
+import { defineReason } from './spec/reason-spec.ts';
+import { pollRarely } from './spec/poll-intervals.ts';
+import { CONTINUES, quoted, enumerated } from './wording/phrases.ts';
+
+/** Returns for each field a sentence about the values that the operator allows, without repetitions. */
+function describeAllowed(excess: readonly LimitExcess[]): string {
+  const sentences = excess.map(({ field, allowed }) => {
+    const name = field.replace(/\[\d+\]$/, '');
+    const patterns = allowed.filter((pattern) => pattern !== 'none');
+    return patterns.length === 0
+      ? `Remove the value from ${name}`
+      : `Use only values in ${name} that match ${enumerated(patterns)}`;
+  });
+  return [...new Set(sentences)].join('. ');
+}
+
+const EKS_CLUSTER_FIELD = 'spec.eksCluster';
+
+/**
+ * Returns a sentence about the EKS clusters that the operator allows. spec.eksCluster cannot be changed, so only the
+ * operator or another object helps.
+ */
+function describeAllowedClusters(excess: readonly LimitExcess[]): string {
+  const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
+  const ask =
+    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager';
+  return patterns.length === 0
+    ? ask
+    : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;
+}
+
+/** Condition reasons for values in the spec that the flags of the manager do not allow. */
+export const OPERATOR_LIMIT_REASONS = {
+  /**
+   * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile. For an
+   * existing profile it does not change Ready.
+   */
+  NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[]; readonly about: ConditionPart }>({
+    nature: 'human',
+    poll: pollRarely,
+    describe: ({ excess }) =>
+      `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
+    remedy: ({ excess }) =>
+      excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
+        ? `${describeAllowedClusters(excess)}. ${CONTINUES}`
+        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} in the flags of the manager. ${CONTINUES}`,
+  }),
+} as const;

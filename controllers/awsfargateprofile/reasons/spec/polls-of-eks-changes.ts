@@ -1,0 +1,30 @@
+import type { Ms } from '../../../../pkg/env/clock.ts';
+import { SECOND, clamp } from './poll-intervals.ts';
+import type { Poll } from './poll-intervals.ts';
+
+const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
+/** The interval at which the controller asks EKS while EKS has never finished so early. */
+const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
+/** The shortest interval around the usual end, as a share of the usual duration. */
+const PROFILE_POLL_STEP = 1 / 32;
+/** For how many steps after the usual end the interval stays short. */
+const STEPS_AFTER_USUAL_END = 4;
+
+/**
+ * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. If it is not
+ * known how long EKS takes, the delay is an eighth of the time since EKS began, so two minutes have about 35 requests.
+ *
+ * If the `usual` duration is known, the controller asks at the earliest time at which EKS may have finished, and then at
+ * short intervals, because other profiles of the cluster wait for the end. Before that time the controller asks only
+ * rarely, in case EKS is faster than usual: docs/adr/0010.
+ */
+export const pollProfile: Poll = (waited, _facts, usual) => {
+  const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
+  if (usual === undefined) return steady;
+  const { least, most } = usual;
+  const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
+  const stepAfter = (time: Ms): Ms => Math.max(shortest, (most - time) / 4);
+  const first = Math.min(most, least + stepAfter(least));
+  if (waited < first) return clamp(SHORTEST_PROFILE_POLL, first - waited, Math.max(steady, EARLY_PROFILE_POLL));
+  return waited < most + STEPS_AFTER_USUAL_END * shortest ? Math.min(steady, stepAfter(waited)) : steady;
+};

@@ -1,0 +1,37 @@
+import { FINALIZER } from '../../../../api/v1beta2/index.ts';
+
+/**
+ * How a user can make a deleted AWSFargateProfile disappear although the controller cannot delete its profile and role in
+ * AWS. `retain`: the user sets `deletionPolicy: Retain`. `removeFinalizer`: the user removes the finalizer. While the EKS
+ * cluster is being deleted, only `removeFinalizer` helps, because the controller then asks AWS about a retained profile
+ * too.
+ */
+export type Abandonment = 'retain' | 'removeFinalizer';
+
+/**
+ * Returns a sentence for a condition's message. The sentence tells the user how to make the deleted AWSFargateProfile
+ * disappear while its profile and role stay in AWS. `condition` says when to do so, for example ", if …,".
+ */
+export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
+  abandonment === 'retain'
+    ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
+    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
+
+/** `abandonment`: how a user can make the deleted object disappear; undefined if the object is not being deleted. */
+export type Abandonable = { readonly abandonment?: Abandonment | undefined };
+
+/**
+ * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
+ * object disappear without AWS. Removing the finalizer is hard to undo, so `lasting` says under which condition a user
+ * should do this.
+ */
+export function remedyFor(
+  action: string,
+  outlook: string,
+  abandonment: Abandonment | undefined,
+  lasting = 'the account is lost',
+): string {
+  const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
+  const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
+  return [action, ...wayOut, outlook].join('. ');
+}

@@ -1,0 +1,31 @@
+/** The last sentence of most condition messages: the controller acts without the user. */
+export const RETRIES = 'The controller retries on its own';
+/** The last sentence of condition messages about a wait, or about a mistake that only a user can correct. */
+export const CONTINUES = 'The controller then continues on its own';
+
+export const quoted = (text: string): string => `"${text}"`;
+export const listed = (texts: readonly string[]): string => texts.join(', ');
+/** Joins at most three names, and adds the number of the names that are left out. */
+export const enumerated = (names: readonly string[]): string =>
+  names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
+
+/** A part of the facts of a problem that a user can solve by a change of the spec. */
+export type SpecChangeable = {
+  /** Whether the object was provisioned. The API server then refuses changes of the fields that EKS cannot change. */
+  readonly isProvisioned?: boolean;
+};
+
+const replaceObject = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
+/**
+ * The text for users about a problem that only a new object solves, because the API server refuses the change of the
+ * spec that would help.
+ */
+export const REPLACE_OBJECT = `Create ${replaceObject}`;
+/** The text of `REPLACE_OBJECT` as a further sentence, for a message that already names another action for the user. */
+export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
+
+/**
+ * The facts of a reason whose whole text comes from the code that found the problem. The text consists of sentences,
+ * the last one without its full stop.
+ */
+export type Description = { readonly detail: string };

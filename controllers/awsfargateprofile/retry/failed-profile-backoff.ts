@@ -1,0 +1,52 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { findProfile } from '../decide/compare.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { RetryState } from './retry-state.ts';
+
+const SECOND: Ms = 1_000;
+/**
+ * The delay before the first retry of a failed Fargate profile, so that a user can read the failure. It costs little,
+ * because EKS takes minutes for each retry.
+ */
+const FIRST_RECOVERY: Ms = 10 * SECOND;
+const LONGEST_RECOVERY: Ms = 600 * SECOND;
+
+/**
+ * Whether the change deletes a Fargate profile that EKS failed to create or delete, so that the controller can try
+ * again.
+ */
+export function isRetryOfFailedProfile(
+  mutation: Mutation,
+  { profiles }: Pick<Observed, 'profiles'>,
+): mutation is Extract<Mutation, { kind: 'deleteProfile' }> {
+  if (mutation.kind !== 'deleteProfile') return false;
+  const status = findProfile(profiles, mutation.name)?.status;
+  return status === 'DELETE_FAILED' || (status === 'CREATE_FAILED' && mutation.because === 'failed');
+}
+
+/**
+ * Starts the backoff of a failed Fargate profile when its failure is first observed after a retry. A change of the spec
+ * ends the backoff.
+ */
+export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
+  const { recovery } = state;
+  if (recovery !== undefined && recovery.generation !== generation) {
+    return { ...state, recovery: { generation, attempts: 0, notBefore: now } };
+  }
+  if (recovery?.notBefore !== undefined) return state;
+  const attempts = recovery?.attempts ?? 0;
+  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
+  return { ...state, recovery: { generation, attempts, notBefore: now + pause } };
+}
+
+/**
+ * Returns how many times in a row the controller has retried a failed Fargate profile with this generation of the spec.
+ */
+export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
+  recovery?.generation === generation ? recovery.attempts : 0;
+
+/** Counts a retry of a failed Fargate profile, after AWS has accepted the request. */
+export function withAttempt(state: RetryState, generation: number): RetryState {
+  return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
+}

@@ -1,0 +1,32 @@
+import type { Condition } from '../../../../api/v1beta2/index.ts';
+import type { ConditionType } from './condition-list.ts';
+import { conditionOf } from './condition-list.ts';
+import type { CompletedPass } from '../../model/pass.ts';
+import type { Reason } from '../../reasons/reasons.ts';
+import { isKubernetesReason, messageOf } from '../../reasons/reasons.ts';
+
+export interface ConditionContent {
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
+export const falseFor = (reason: Reason, { waited }: CompletedPass): ConditionContent => ({
+  status: 'False',
+  reason: reason.name,
+  message: messageOf(reason, waited),
+});
+export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
+export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
+
+/**
+ * Returns status, reason and message that the condition had before the reconcile. They are kept, because this reconcile
+ * did not read AWS. Only a reason from Kubernetes objects alone is outdated, and becomes `NotChecked`.
+ */
+export function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionContent {
+  const before = conditionOf(object.status?.conditions, type);
+  return before === undefined || isKubernetesReason(before.reason)
+    ? unknownFor('NotChecked')
+    : { status: before.status, reason: before.reason ?? 'NotChecked', message: before.message ?? '' };
+}

@@ -1,0 +1,66 @@
+import type { Condition } from '../../../../api/v1beta2/index.ts';
+
+/** A condition without `lastTransitionTime`. This time is added later, because it depends on the previous condition. */
+export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
+
+/** The condition types that this controller sets. Conditions of other types on the object stay unchanged. */
+const OWNED = [
+  'Ready',
+  'CredentialsReady',
+  'EKSFargateProfileReady',
+  'IAMFargateRolesReady',
+  'Reconciling',
+  'Stalled',
+  'Deleting',
+  'Paused',
+] as const;
+export type ConditionType = (typeof OWNED)[number];
+
+/**
+ * The maximum length of a message in characters: `maxLength` in the schema. If a message were longer, the API server
+ * would refuse the whole status.
+ */
+const MAX_MESSAGE = 32_768;
+
+/**
+ * Condition types that Cluster API Provider AWS has set on an object before this controller took it over. They are
+ * outdated, so this controller removes them.
+ */
+const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
+
+/** The condition types at the end of the list, in this order. `Ready` comes first, as in Cluster API's own objects. */
+const LAST: readonly string[] = ['Paused', 'Deleting'];
+
+/**
+ * Merges new values of conditions into the conditions of the object. A condition without a new value stays unchanged.
+ * `lastTransitionTime` changes only with the status of the condition, so the same values give the same list.
+ */
+export function mergeConditions(
+  before: readonly Condition[],
+  updates: readonly ConditionUpdate[],
+  timestamp: string,
+): readonly Condition[] {
+  const kept = before.filter(({ type }) => !LEFT_BEHIND.includes(type) && !updates.some((each) => each.type === type));
+  const merged = updates.map((each): Condition => {
+    const previous = before.find(({ type }) => type === each.type);
+    const since = previous?.status === each.status ? previous.lastTransitionTime : timestamp;
+    return { ...each, message: truncated(each.message), lastTransitionTime: since };
+  });
+  return [...kept, ...merged].toSorted(byRank);
+}
+
+const truncated = (message = ''): string =>
+  message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1)}…`;
+
+export function conditionOf(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+function byRank(a: Condition, b: Condition): number {
+  return rank(a.type) - rank(b.type) || (a.type < b.type ? -1 : a.type > b.type ? 1 : 0);
+}
+
+function rank(type: string): number {
+  if (type === 'Ready') return 0;
+  return LAST.includes(type) ? 2 + LAST.indexOf(type) : 1;
+}

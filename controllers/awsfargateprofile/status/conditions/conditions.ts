@@ -1,0 +1,42 @@
+import type { Condition } from '../../../../api/v1beta2/index.ts';
+import { isDeleting } from '../../../shared/object-state.ts';
+import type { ConditionType, ConditionUpdate } from './condition-list.ts';
+import { partValues } from './credentials-profile-role.ts';
+import { readyValue } from './ready.ts';
+import { reportedNature, stalledUpdate } from './stalled.ts';
+import type { CompletedPass } from '../../model/pass.ts';
+import { messageOf } from '../../reasons/reasons.ts';
+
+/** Returns all conditions that this controller sets after a reconcile. */
+export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
+  const { object, end } = pass;
+  const observedGeneration = object.metadata.generation ?? 0;
+  const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
+    type,
+    status,
+    observedGeneration,
+    reason,
+    message,
+  });
+  const reason = end.kind === 'stopped' ? end.reason : undefined;
+  const nature = reason && reportedNature(reason, pass);
+  const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
+  const ready = readyValue(pass, reason);
+  const stalled = stalledUpdate(pass, nature);
+  // While AWS or the API server cannot be read, the Reconciling condition is False for an object that was Ready, and
+  // True for an object that never was Ready.
+  const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
+
+  return [
+    state('Ready', ready.status, ready.reason, ready.message),
+    ...partValues(pass, reason).map(([type, part]) => state(type, part.status, part.reason, part.message)),
+    isUnderWay && stalled === undefined
+      ? state('Reconciling', 'True', reason?.name ?? 'Reconciling', detail)
+      : state('Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),
+    stalled ?? state('Stalled', 'False', 'NotStalled'),
+    isDeleting(object)
+      ? state('Deleting', 'True', reason?.name ?? 'Deleting', detail)
+      : state('Deleting', 'False', 'NotDeleting'),
+    state('Paused', 'False', 'NotPaused'),
+  ];
+}

@@ -1,0 +1,68 @@
+import { isDeleting } from '../../../shared/object-state.ts';
+import { isProfileInOrder, isRoleInOrder } from '../../decide/decide.ts';
+import type { CompletedPass } from '../../model/pass.ts';
+import type { ConditionPart, Reason } from '../../reasons/reasons.ts';
+import { messageOf, partOf } from '../../reasons/reasons.ts';
+import type { ConditionContent } from './condition-content.ts';
+import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
+import { effectOnReady } from './ready.ts';
+import { noticeAfter } from './stalled.ts';
+
+const WAITING_FOR_ROLE: ConditionContent = {
+  status: 'False',
+  reason: 'WaitingForRole',
+  message: 'The pod execution role is not ready: see condition IAMFargateRolesReady',
+};
+
+export function partValues(
+  pass: CompletedPass,
+  reason: Reason | undefined,
+): readonly (readonly [ConditionPart, ConditionContent])[] {
+  return [
+    ['CredentialsReady', partValue(pass, reason, 'CredentialsReady', credentialsValue)],
+    ['EKSFargateProfileReady', partValue(pass, reason, 'EKSFargateProfileReady', profileValue)],
+    ['IAMFargateRolesReady', partValue(pass, reason, 'IAMFargateRolesReady', roleValue)],
+  ];
+}
+
+/**
+ * Returns status, reason and message of the condition whose type is `part`. If the reconcile stopped for a reason that
+ * makes this condition False, the condition shows that reason. Otherwise it shows the observed state of AWS.
+ */
+function partValue(
+  pass: CompletedPass,
+  reason: Reason | undefined,
+  part: ConditionPart,
+  observedValue: (pass: CompletedPass, reason: Reason | undefined) => ConditionContent,
+): ConditionContent {
+  if (reason === undefined) return observedValue(pass, reason);
+  const effect = effectOnReady(pass, reason);
+  if (effect === 'kept') return unchangedValue(pass, part);
+  if (partOf(reason) !== part) return observedValue(pass, reason);
+  return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, pass.waited)) : falseFor(reason, pass);
+}
+
+function credentialsValue(pass: CompletedPass): ConditionContent {
+  return pass.desired === undefined ? unchangedValue(pass, 'CredentialsReady') : trueFor('Authenticated');
+}
+
+function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired?.wanted === undefined || observed?.roles === undefined)
+    return unchangedValue(pass, 'IAMFargateRolesReady');
+  if (isRoleInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Ready');
+  const notice = noticeAfter(pass);
+  if (notice !== undefined && partOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
+  return reason === undefined || partOf(reason) !== undefined ? unknownFor('NotChecked') : falseFor(reason, pass);
+}
+
+function profileValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
+  const { desired, observed, object } = pass;
+  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
+  if (desired?.wanted === undefined || observed?.roles === undefined)
+    return unchangedValue(pass, 'EKSFargateProfileReady');
+  if (isProfileInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Active');
+  if (reason === undefined) return unknownFor('NotChecked');
+  return partOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+}

@@ -1,0 +1,47 @@
+import type { ConditionUpdate } from './condition-list.ts';
+import { conditionOf } from './condition-list.ts';
+import type { CompletedPass } from '../../model/pass.ts';
+import type { Nature, Reason } from '../../reasons/reasons.ts';
+import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
+
+/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
+export const MAX_QUIET_RETRIES = 5;
+
+/**
+ * Returns the nature of a reason as conditions show it. A retry that has failed for a long time is shown as `human`, so
+ * that `Stalled` becomes True, although the controller continues to retry. A reason of nature `human` may have a
+ * `patience`: until this time is over, it is shown as `retry`.
+ */
+export function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
+  const nature = natureOf(reason);
+  if (nature !== 'retry' && nature !== 'human') return nature;
+  const patience = patienceFor(reason);
+  const isInVain = patience === undefined ? nature === 'human' || attempts >= MAX_QUIET_RETRIES : waited >= patience;
+  return isInVain ? 'human' : 'retry';
+}
+
+/**
+ * Returns the `Stalled` condition if it is True; otherwise `undefined`. While a Fargate profile that has failed often
+ * is retried once more, the condition keeps the message of the failure.
+ */
+export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
+  const { object, end, attempts, waited } = pass;
+  const observedGeneration = object.metadata.generation ?? 0;
+  const shown = end.kind === 'settled' ? noticeAfter(pass) : nature === 'human' ? end.reason : undefined;
+  if (shown !== undefined) {
+    const message = messageOf(shown, waited);
+    return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
+  }
+  const before = conditionOf(object.status?.conditions, 'Stalled');
+  const isRetried = nature === 'wait' && attempts >= MAX_QUIET_RETRIES && before?.status === 'True';
+  return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
+}
+
+/**
+ * Returns the problem that a reconcile reports although AWS is as the spec asks for, if only a user can solve the
+ * problem.
+ */
+export function noticeAfter({ end }: CompletedPass): Reason | undefined {
+  const notice = end.kind === 'settled' ? end.notice : undefined;
+  return notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
+}

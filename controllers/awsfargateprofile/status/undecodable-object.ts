@@ -1,0 +1,84 @@
+import { fieldAt, isRecord } from '../../../api/record.ts';
+import type { Condition, DecodeProblem } from '../../../api/v1beta2/index.ts';
+import { describeProblems } from '../../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { isInvalid } from '../../../pkg/kube/errors.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
+import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
+import type { EventSpec } from './events.ts';
+import type { ProfileWriter } from '../../shared/profile-writer.ts';
+
+export interface UndecodableOptions {
+  readonly clock: Clock;
+  readonly profileWriter: Pick<ProfileWriter, 'patchRawStatus'>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/**
+ * The interval between reconciles of an object that cannot be decoded. It can be long, because only a change of the
+ * object helps, and the watch reports that change at once.
+ */
+const REMINDER: Ms = 10 * 60_000;
+
+/**
+ * Reports in conditions and in a Kubernetes event that an object cannot be decoded. The controller does nothing else
+ * for the object. Of the status only the conditions are decoded, because other fields may be wrong too.
+ *
+ * If a field has a wrong type, the API server may reject every write of the object and of its status. Then the user
+ * sees only the event.
+ */
+export async function reportUndecodable(
+  { clock, profileWriter, recordEvent }: UndecodableOptions,
+  raw: KubeObject,
+  problems: readonly DecodeProblem[],
+  { logger, signal }: ReconcileContext,
+): Promise<Requeue> {
+  const detail = toPrintableLine(
+    `The controller cannot read this AWSFargateProfile: ${describeProblems(problems)}. Correct these fields. Until then the controller does nothing for this object.`,
+  );
+  const observedGeneration = raw.metadata.generation ?? 0;
+  const state = (type: string, status: Condition['status'], reason: string, message = '') => ({
+    type,
+    status,
+    reason,
+    message,
+    observedGeneration,
+  });
+  const before = readableConditions(raw);
+  const conditions = mergeConditions(
+    before,
+    [
+      state('Ready', 'False', 'InvalidObject', detail),
+      state('Reconciling', 'False', 'Stalled'),
+      state('Stalled', 'True', 'InvalidObject', detail),
+    ],
+    formatTimestamp(clock.now()),
+  );
+  logger.warn('Object cannot be read', { problems: describeProblems(problems) });
+  // The event is recorded when the problem begins. If the conditions cannot be written, each reconcile records the
+  // event again.
+  if (conditionOf(before, 'Ready')?.message !== detail)
+    recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
+  try {
+    const written = await profileWriter.patchRawStatus(raw, { observedGeneration, conditions }, signal);
+    if (!written) return { kind: 'conflict' };
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    logger.warn('Object cannot be written either', { refusal: error.message });
+  }
+  return { kind: 'after', delay: REMINDER, reason: 'InvalidObject' };
+}
+
+function readableConditions({ status }: KubeObject): readonly Condition[] {
+  const conditions = fieldAt(status, 'conditions');
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+}
+
+const isCondition = (value: unknown): value is Condition =>
+  isRecord(value) &&
+  typeof value['type'] === 'string' &&
+  (value['status'] === 'True' || value['status'] === 'False' || value['status'] === 'Unknown') &&
+  typeof value['lastTransitionTime'] === 'string';

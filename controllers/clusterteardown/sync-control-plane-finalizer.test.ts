@@ -1,0 +1,200 @@
+import { expect } from 'chai';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
+import {
+  CAPA_FINALIZER,
+  CLUSTER_LABELS,
+  CONTROL_PLANE_KEY,
+  KEY,
+  REFERENCE,
+  TeardownFixture,
+} from './testing/fixture.ts';
+
+describe('the control plane finalizer', () => {
+  let teardown: TeardownFixture;
+  beforeEach(() => {
+    teardown = new TeardownFixture();
+  });
+
+  it('is added while a profile of the cluster has our finalizer', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane();
+    teardown.putProfile('elsewhere', 'stage');
+    teardown.api.put({ metadata: { name: 'new', finalizers: [] } });
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.api.server.requests, 'no profile of the cluster has our finalizer').to.deep.equal([]);
+    teardown.putProfile('web');
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
+    teardown.sync();
+    const before = teardown.api.server.requests.length;
+    await teardown.reconcile();
+    expect(teardown.api.server.requests, 'the cache shows the finalizer').to.have.length(before);
+  });
+
+  it('does not change while the Cluster is paused, or once the lease may have expired', async () => {
+    teardown.api.putCluster({ paused: true, controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane();
+    teardown.putProfile('web');
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([]);
+    teardown.api.server.storage.mergePatch(CLUSTER, KEY, { spec: { paused: false } });
+    teardown.sync();
+    teardown.remaining = () => 0;
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([]);
+  });
+
+  it('is removed under a foreign schema too', async () => {
+    teardown.putTornDownCluster();
+    teardown.sync();
+    teardown.schema = { kind: 'foreign', provider: undefined, missing: [] };
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+  });
+
+  it('is removed after the last profile', async () => {
+    teardown.putTornDownCluster();
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+  });
+
+  for (const [what, putProfile] of [
+    ['a profile of the cluster', () => void teardown.putProfile('web')],
+    [
+      'a profile that cannot be decoded',
+      () =>
+        teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(teardown.putProfile('web')), {
+          spec: { clusterName: 7 },
+        }),
+    ],
+  ] as const)
+    it(`is kept when only a live list has ${what}`, async () => {
+      teardown.putTornDownCluster();
+      teardown.sync();
+      putProfile();
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.events, 'while only the cache may be behind').to.deep.equal([]);
+      await teardown.api.clock.advance(30_000);
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.events).to.have.length(1);
+      expect(teardown.events[0]).to.match(
+        /^prod-control-plane WaitingForAWSFargateProfile: .* AWSFargateProfile team-a\/web/,
+      );
+      teardown.api.server.storage.mergePatch(PROFILE_KIND, { ...KEY, name: 'web' }, { metadata: { finalizers: [] } });
+      expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+      expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+    });
+
+  it('is kept for a profile that another manager is deleting, with an event only after a quarter of an hour', async () => {
+    teardown.putTornDownCluster();
+    teardown.sync();
+    const theirs = teardown.putProfile('web');
+    teardown.api.server.storage.delete(PROFILE_KIND, keyOf(theirs));
+    for (let pass = 1; pass <= 30; pass++) {
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.events, `in pass ${pass}`).to.deep.equal([]);
+      await teardown.api.clock.advance(30_000);
+    }
+    await teardown.reconcile();
+    expect(teardown.events).to.have.length(1);
+  });
+
+  it('is kept without an event on a control plane that stays', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane({}, { finalizers: [CONTROL_PLANE_FINALIZER] });
+    teardown.sync();
+    teardown.putProfile('web');
+    for (let pass = 1; pass <= 3; pass++) expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    expect([teardown.finalizers(), teardown.events]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
+  });
+
+  it('is removed although a profile of another cluster cannot be decoded', async () => {
+    teardown.putTornDownCluster();
+    const elsewhere = teardown.putProfile('elsewhere', 'stage');
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(elsewhere), { spec: { selectors: 'none' } });
+    teardown.sync();
+    expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+  });
+
+  it('is removed although another cluster has profiles', async () => {
+    teardown.putTornDownCluster();
+    teardown.putProfile('elsewhere', 'stage');
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.not.include(CONTROL_PLANE_FINALIZER);
+  });
+
+  it('is kept after a write conflict, and the pass is repeated', async () => {
+    teardown.putTornDownCluster();
+    teardown.sync();
+    teardown.api.server.storage.mergePatch(CONTROL_PLANE, CONTROL_PLANE_KEY, { metadata: { labels: { a: 'b' } } });
+    expect(await teardown.reconcile()).to.deep.equal({ kind: 'conflict' });
+    expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+  });
+
+  it('is removed from all control planes of a Cluster that is gone', async () => {
+    const owner = { labels: CLUSTER_LABELS, finalizers: [CONTROL_PLANE_FINALIZER, CAPA_FINALIZER] };
+    for (const name of ['one', 'two']) teardown.api.putControlPlane({}, { name, ...owner });
+    teardown.sync();
+    await teardown.reconcile();
+    expect([teardown.finalizers('one'), teardown.finalizers('two')]).to.deep.equal([
+      [CAPA_FINALIZER],
+      [CAPA_FINALIZER],
+    ]);
+  });
+
+  it('is removed from a former control plane after the last profile', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane();
+    teardown.api.putControlPlane(
+      {},
+      { name: 'former', labels: CLUSTER_LABELS, finalizers: [CONTROL_PLANE_FINALIZER, CAPA_FINALIZER] },
+    );
+    const last = teardown.putProfile('web');
+    teardown.sync();
+    await teardown.reconcile();
+    expect(teardown.finalizers('former')).to.deep.equal([CONTROL_PLANE_FINALIZER, CAPA_FINALIZER]);
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(last), { metadata: { finalizers: [] } });
+    teardown.sync();
+    await teardown.reconcile();
+    expect([teardown.finalizers(), teardown.finalizers('former')]).to.deep.equal([[], [CAPA_FINALIZER]]);
+  });
+
+  it('is added only to the control plane that the Cluster names', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    teardown.api.putControlPlane();
+    teardown.api.putControlPlane({}, { name: 'former', labels: CLUSTER_LABELS });
+    teardown.putProfile('web');
+    teardown.sync();
+    await teardown.reconcile();
+    expect([teardown.finalizers(), teardown.finalizers('former')]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
+  });
+
+  it('is added again with backoff after repeated conflicts', async () => {
+    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+    const controlPlane = teardown.api.putControlPlane();
+    teardown.putProfile('web');
+    teardown.sync();
+    teardown.api.server.storage.mergePatch(CONTROL_PLANE, keyOf(controlPlane), { metadata: { labels: { a: 'b' } } });
+    teardown.api.server.intercept = ({ method }) => {
+      if (method === 'PATCH')
+        teardown.api.server.storage.mergePatch(CONTROL_PLANE, keyOf(controlPlane), {
+          metadata: { labels: { a: `${teardown.api.random.next()}` } },
+        });
+      return undefined;
+    };
+    expect(await teardown.reconcile()).to.deep.equal({
+      kind: 'backoff',
+      reason: 'another client changes the control plane again and again',
+    });
+  });
+});

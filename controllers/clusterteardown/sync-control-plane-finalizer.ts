@@ -1,0 +1,205 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
+import { fieldAt } from '../../api/record.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
+import type { ApiRejection } from '../shared/api-rejections.ts';
+import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
+import type { JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
+import { joinsControlPlane } from '../shared/control-plane/joined-control-plane.ts';
+import { listLiveProfiles } from '../shared/live-profiles.ts';
+import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
+import { PersistentErrors } from '../shared/persistent-errors.ts';
+import type { FinalizerTask } from './decide.ts';
+import { reportRejection } from './report-rejection.ts';
+import { API_REJECTED, DONE, PROFILE_LEFT, backOff } from './requeue.ts';
+
+export interface FinalizerSyncOptions extends JoinFacts {
+  readonly client: KubeClient;
+  readonly controlPlaneFinalizer: ControlPlaneFinalizer;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+}
+
+/** An AWSFargateProfile because of which a control plane keeps its finalizer. */
+interface AwaitedProfile {
+  readonly uid: string | undefined;
+  /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
+  readonly since: Ms;
+}
+
+/**
+ * How long a manager waits for an AWSFargateProfile that another manager is deleting before it records an event. EKS
+ * deletes the Fargate profiles of a cluster one after the other, each in about two minutes.
+ */
+const DELETION_PATIENCE: Ms = 15 * 60_000;
+/**
+ * How long a manager waits for an AWSFargateProfile that is not being deleted before it records an event. The cache of
+ * this manager may be behind the API server, or another manager may begin the deletion a moment later.
+ */
+const PATIENCE: Ms = 25_000;
+
+/** Adds or removes this controller's finalizer on a control plane, as `planFinalizers` has decided. */
+export class FinalizerSync {
+  private readonly options: FinalizerSyncOptions;
+  /** Counts errors that last over several attempts to change a control plane. */
+  private readonly persistentErrors: PersistentErrors;
+  /**
+   * For each control plane that is being deleted: the AWSFargateProfile because of which it kept its finalizer in the
+   * last reconcile.
+   */
+  private readonly awaited = new Map<string, AwaitedProfile>();
+
+  constructor(options: FinalizerSyncOptions) {
+    this.options = options;
+    this.persistentErrors = new PersistentErrors(options.clock);
+  }
+
+  async syncFinalizer(
+    cluster: ObjectKey,
+    { controlPlane, action }: FinalizerTask,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    switch (action) {
+      case 'keep':
+        this.persistentErrors.clear(keyOf(controlPlane));
+        this.awaited.delete(keyText(keyOf(controlPlane)));
+        return DONE;
+      case 'add':
+        return this.addFinalizer(controlPlane, context);
+      case 'remove':
+        return this.removeFinalizer(cluster, controlPlane, context);
+    }
+  }
+
+  private async addFinalizer(controlPlane: KubeObject, context: ReconcileContext): Promise<Requeue> {
+    const result = await this.options.controlPlaneFinalizer.add(keyOf(controlPlane), context.signal);
+    if (result.kind !== 'rejected') return DONE;
+    const { reason, remedy } = result;
+    return remedy === undefined
+      ? backOff(reason)
+      : this.reportRejection(controlPlane, { message: reason, remedy }, context);
+  }
+
+  private async removeFinalizer(
+    cluster: ObjectKey,
+    controlPlane: KubeObject,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    let user: KubeObject | undefined;
+    try {
+      user = await this.removeFinalizerIfUnused(cluster, controlPlane, context);
+    } catch (error) {
+      if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
+    }
+    this.persistentErrors.clear(keyOf(controlPlane));
+    // A leftover finalizer does no harm until the control plane is deleted, and that deletion starts a reconcile.
+    if (user !== undefined && isDeleting(controlPlane)) return this.waitForProfile(controlPlane, user, context);
+    this.awaited.delete(keyText(keyOf(controlPlane)));
+    return DONE;
+  }
+
+  /**
+   * Waits for the end of an AWSFargateProfile that this manager does not reconcile. Either the manager cannot decode
+   * the object, or a manager with another watch filter reconciles it. If the object keeps its finalizer for unusually
+   * long, an event names the object.
+   */
+  private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
+    const key = keyText(keyOf(controlPlane));
+    const now = this.options.clock.monotonic();
+    const known = this.awaited.get(key);
+    const { uid } = profile.metadata;
+    const since = known !== undefined && known.uid === uid ? known.since : now;
+    this.awaited.set(key, { uid, since });
+    if (now - since < (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE)) return PROFILE_LEFT;
+    logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
+      AWSManagedControlPlane: keyOf(controlPlane),
+      AWSFargateProfile: keyOf(profile),
+    });
+    this.options.recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(profile));
+    return PROFILE_LEFT;
+  }
+
+  private handleRemoveError(controlPlane: KubeObject, error: unknown, context: ReconcileContext): Requeue {
+    const key = keyOf(controlPlane);
+    const rejection = isConflict(error)
+      ? this.persistentErrors.conflict(key)
+      : (apiRejectionFrom(error) ?? this.persistentErrors.failure(key, error));
+    if (rejection !== undefined) return this.reportRejection(controlPlane, rejection, context);
+    if (isConflict(error)) return { kind: 'conflict' };
+    throw error;
+  }
+
+  /**
+   * Removes this controller's finalizer from the control plane if the API server has no AWSFargateProfile of the
+   * cluster. A cache may be outdated, and with a watch filter it has only a part of the objects. Returns the
+   * AWSFargateProfile that needs the finalizer; `undefined` if there is none.
+   */
+  private async removeFinalizerIfUnused(
+    cluster: ObjectKey,
+    controlPlane: KubeObject,
+    { logger, signal }: ReconcileContext,
+  ): Promise<KubeObject | undefined> {
+    let user: KubeObject | undefined;
+    const isUnused = async (): Promise<boolean> => {
+      user = await this.findLiveProfile(cluster, controlPlane, signal);
+      if (user !== undefined) return false;
+      logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
+        AWSManagedControlPlane: keyOf(controlPlane),
+      });
+      return true;
+    };
+    await this.options.controlPlaneFinalizer.removeIf(controlPlane, isUnused, signal);
+    return user;
+  }
+
+  private async findLiveProfile(
+    { namespace, name }: ObjectKey,
+    controlPlane: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined> {
+    const { client } = this.options;
+    const decoded = decodeAWSManagedControlPlane(controlPlane);
+    const joins = (profile: AWSFargateProfile): boolean =>
+      E.isRight(decoded) && joinsControlPlane(profile, decoded.right, this.options);
+    for await (const item of listLiveProfiles(client, { namespace }, signal)) {
+      if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return item;
+    }
+    return undefined;
+  }
+
+  private reportRejection(controlPlane: KubeObject, rejection: ApiRejection, context: ReconcileContext): Requeue {
+    reportRejection(this.options.recorder, controlPlane, rejection, context);
+    return API_REJECTED;
+  }
+}
+
+/**
+ * Whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is no text,
+ * it may belong to any cluster of its namespace.
+ */
+function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
+  const named = fieldAt(item.spec, 'clusterName');
+  if (typeof named === 'string') return named === cluster;
+  const profile = decodeAWSFargateProfile(item);
+  return E.isLeft(profile) || joins(profile.right);
+}
+
+function messageAbout(profile: KubeObject): string {
+  const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
+  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
+  return (
+    `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
+    `still has the finalizer ${FINALIZER}. ` +
+    `Delete ${name}, or wait until the manager that reconciles it has deleted its profile and role in AWS. If no manager can do so, ` +
+    'remove the finalizer of that object: then its profile and role stay in AWS. The controller looks again every 30 seconds.'
+  );
+}

@@ -1,0 +1,18 @@
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Requeue } from '../../pkg/runtime/reconcile.ts';
+
+/**
+ * How often the CRD keeper reads the API server although no watch reports a change. It needs three requests each time.
+ */
+export const WHILE_AT_REST: Ms = 5 * 60_000;
+/**
+ * How often the CRD keeper calls the webhooks of Cluster API Provider AWS again while a part is replaced. A stopped CRD
+ * keeper reads its record as often.
+ */
+export const WHILE_FOREIGN: Ms = 15_000;
+/**
+ * How long the API server may need after a change of the CRD or of a webhook configuration until it uses the change.
+ */
+export const PROPAGATION: Ms = 2_000;
+
+export const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });

@@ -1,0 +1,71 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { integer, list, object, optional, string } from '../../../api/schema/field.ts';
+import { decode } from '../../../api/schema/problem.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+
+/** A restoration of the CRD or of webhook configurations, which another client had replaced, by the CRD keeper. */
+export interface Restoration {
+  /** The wall-clock time of the first restored part, in ms since 1970. */
+  readonly at: Ms;
+  readonly parts: readonly string[];
+  /** The fields that the replaced CRD dropped. Absent once the objects that lost these fields are listed in `lost`. */
+  readonly dropped?: readonly string[];
+  /** The AWSFargateProfiles that lost fields, each as `namespace/name: fields`. */
+  readonly lost?: readonly string[];
+}
+
+/** The end of the CRD keeper's work: another client has undone its changes as often as revert-limit.ts allows. */
+export interface Stop {
+  readonly at: Ms;
+  /** The clients that replaced the CRD or the webhooks: the names of field managers in metadata.managedFields. */
+  readonly writers: readonly string[];
+}
+
+/** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
+export interface KeeperRecord {
+  readonly restorations: readonly Restoration[];
+  readonly stopped?: Stop;
+}
+
+export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
+
+const RECORD = object({
+  restorations: list(
+    object({
+      at: integer({ format: 'int64' }),
+      parts: list(string()),
+      dropped: optional(list(string())),
+      lost: optional(list(string())),
+    }),
+  ),
+  stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
+});
+
+/** Reads a record of the CRD keeper from JSON; `undefined` if the text is no such record. */
+export function parseRecord(text: string): KeeperRecord | undefined {
+  try {
+    const decoded = decode<KeeperRecord>(RECORD, JSON.parse(text));
+    return E.isRight(decoded) ? decoded.right : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
+
+/** Returns the fields that the last replaced CRD dropped, as long as the objects that lost them are not listed. */
+export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
+  restorations.at(-1)?.dropped;
+
+/** Adds to the last restoration which fields the replaced CRD dropped. */
+export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
+  withLast(record, (last) => ({ ...last, dropped }));
+
+/** Adds to the last restoration which objects lost fields, so that the objects are listed only once. */
+export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
+  withLast(record, ({ at, parts }) => ({ at, parts, lost }));
+
+function withLast(record: KeeperRecord, change: (last: Restoration) => Restoration): KeeperRecord {
+  const last = record.restorations.at(-1);
+  return last === undefined ? record : { ...record, restorations: [...record.restorations.slice(0, -1), change(last)] };
+}

@@ -1,0 +1,31 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Part } from '../observe.ts';
+import type { KeeperRecord } from './record.ts';
+
+const HOUR: Ms = 3_600_000;
+/**
+ * If another client undoes the changes of the CRD keeper {@link MOST_REVERTS} times within this time, the keeper stops.
+ */
+const WINDOW: Ms = 24 * HOUR;
+export const MOST_REVERTS = 3;
+/**
+ * The CRD and the webhooks are restored one after the other. If the CRD keeper restores a part within this time after
+ * the first part, both count as one restoration.
+ */
+const ONE_RESTORATION: Ms = 5 * 60_000;
+
+/**
+ * Adds a restoration to the record of the CRD keeper, before the parts are restored. If the last restoration is recent
+ * and does not contain these parts, they are added to it. Returns `undefined` if another client has undone the last
+ * {@link MOST_REVERTS} restorations within {@link WINDOW}, so that the CRD keeper must stop.
+ */
+export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
+  const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);
+  const last = recent.at(-1);
+  const isContinued =
+    last !== undefined && Math.abs(now - last.at) < ONE_RESTORATION && !parts.some((part) => last.parts.includes(part));
+  if (isContinued)
+    return { ...record, restorations: [...recent.slice(0, -1), { ...last, parts: [...last.parts, ...parts] }] };
+  if (recent.length >= MOST_REVERTS) return undefined;
+  return { ...record, restorations: [...recent, { at: now, parts }] };
+}

@@ -1,0 +1,87 @@
+import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
+import { KubeError, isNotFound } from '../../pkg/kube/errors.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
+import { PROFILES } from '../shared/live-profiles.ts';
+import type { WebhookEntry } from './observe.ts';
+
+/**
+ * The answer to the question whether Cluster API Provider AWS (CAPA) serves AWSFargateProfiles.
+ *
+ * - `served`: CAPA answers its webhooks for AWSFargateProfiles.
+ * - `notServed`: the manager of CAPA runs and has no such webhook, because its feature gate EKSFargate is off.
+ * - `notInstalled`: the Service of CAPA's webhooks does not exist.
+ * - `noWebhook`: CAPA's configurations have no webhook for AWSFargateProfiles, so there is no webhook to ask.
+ * - `unclear`: another error, which `because` describes, for example while the manager of CAPA restarts. CAPA may serve
+ *   AWSFargateProfiles afterwards.
+ */
+export type Answer =
+  | { readonly kind: 'served'; readonly webhook: string }
+  | { readonly kind: 'notServed' | 'notInstalled' | 'noWebhook' }
+  | { readonly kind: 'unclear'; readonly because: string };
+
+/**
+ * The annotation that a dry run adds to an AWSFargateProfile. The API server does not store the result of a dry run.
+ */
+const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
+
+/**
+ * Finds out with a dry run of a write whether Cluster API Provider AWS answers its webhooks. The dry run patches an
+ * AWSFargateProfile. If there is none, the dry run creates one in `namespace`.
+ */
+export async function askWebhooks(
+  client: KubeClient,
+  entries: readonly WebhookEntry[],
+  { profile, namespace }: { readonly profile: KubeObject | undefined; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (entries.length === 0) return { kind: 'noWebhook' };
+  try {
+    if (profile === undefined) await client.create(PROFILES, namespace, draft(namespace), { dryRun: true, signal });
+    else await client.mergePatch(PROFILES, keyOf(profile), PROBE, { dryRun: true, signal });
+    return interpret(undefined, entries);
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.status === 0) throw error;
+    return interpret(error, entries);
+  }
+}
+
+const draft = (namespace: string): object => ({
+  apiVersion: API_VERSION,
+  kind: KIND,
+  metadata: { name: 'capaf-crd-keeper', namespace, ...PROBE.metadata },
+  spec: { clusterName: 'none', selectors: [{ namespace: 'none' }] },
+});
+
+/**
+ * Error messages of the API server about a webhook call. No error code distinguishes these cases. Sources:
+ * k8s.io/apiserver v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and
+ * pkg/util/proxy/proxy.go. A webhook server of controller-runtime answers 404 for a path that has no webhook.
+ */
+const FAILED = /failed calling webhook "([^"]*)"/;
+const DENIED = /admission webhook "([^"]*)" denied/;
+const NO_SUCH_PATH = /the server could not find the requested resource/;
+const NO_SUCH_SERVICE = /service "[^"]*" not found/;
+
+/**
+ * Derives from the result of the dry run whether Cluster API Provider AWS answers its webhooks for AWSFargateProfiles.
+ * `error` is the error of the dry run; `undefined` if the API server accepted the write.
+ */
+export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
+  const decisive = entries.find(({ isDecisive }) => isDecisive);
+  if (error === undefined)
+    return decisive === undefined
+      ? { kind: 'unclear', because: 'the API server does not ask the webhook about each write' }
+      : { kind: 'served', webhook: decisive.name };
+  const { message } = error;
+  const denied = DENIED.exec(message)?.[1];
+  if (denied !== undefined && CAPA_WEBHOOKS.includes(denied)) return { kind: 'served', webhook: denied };
+  const failed = FAILED.exec(message)?.[1];
+  if (failed !== undefined && CAPA_WEBHOOKS.includes(failed)) {
+    if (NO_SUCH_PATH.test(message)) return { kind: 'notServed' };
+    if (NO_SUCH_SERVICE.test(message)) return { kind: 'notInstalled' };
+  }
+  const because = isNotFound(error) ? 'the object of the dry run does not exist any more' : message;
+  return { kind: 'unclear', because };
+}

@@ -1,0 +1,179 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity, Identity } from '../../api/external/identity.ts';
+import {
+  CONTROLLER_IDENTITY_KIND,
+  IdentityKind,
+  ROLE_IDENTITY_KIND,
+  STATIC_IDENTITY_KIND,
+} from '../../api/external/identity.ts';
+import { describeProblems } from '../../api/schema/problem.ts';
+import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
+import type { IdentityField, IdentityRef } from '../../pkg/cloud/identity-ref.ts';
+import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/credentials/credentials-problem.ts';
+import type { Lookup } from '../../pkg/kube/cache/store.ts';
+import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
+import { checkAllowedNamespaces } from './allowed-namespaces.ts';
+import { evaluateSelector } from './label-selector.ts';
+
+/** The only name that Cluster API Provider AWS allows for an AWSClusterControllerIdentity. */
+const CONTROLLER_IDENTITY_NAME = 'default';
+/** The identity whose `allowedNamespaces` decides which namespaces may use the credentials of the manager. */
+export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
+
+/** Read access to the caches of identities and Namespaces. */
+export interface IdentityReader {
+  /** Whether the API server serves this kind of identity. */
+  isServed(kind: IdentityKind): boolean;
+  lookupIdentity(kind: IdentityKind, name: string): TypedLookup<Identity>;
+  lookupNamespace(name: string): Lookup;
+}
+
+/** The identities through which an object gets its AWS credentials. */
+export interface CredentialChain {
+  /**
+   * The AWSClusterStaticIdentity at the start of the chain. undefined if the chain starts with the credentials of the
+   * manager.
+   */
+  readonly staticIdentity?: AWSClusterStaticIdentity;
+  /**
+   * The AWSClusterRoleIdentities whose roles are assumed, in this order. The first role is assumed with the credentials
+   * of the static identity or the manager, every later role with the session of the role before it.
+   */
+  readonly roleIdentities: readonly AWSClusterRoleIdentity[];
+}
+
+const NOT_SELECTED = 'spec.allowedNamespaces of the identity does not list or select this namespace';
+
+type ChainResult<A> = E.Either<CredentialsProblem, A>;
+
+export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
+
+/**
+ * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
+ * the namespace, and no identity may occur twice.
+ *
+ * Without a reference to an identity, the result stands for the credentials of the manager. Then the identity
+ * `MANAGER_IDENTITY` must allow the namespace, if it exists. So a client that removes the reference from the status of
+ * an object gains no credentials.
+ */
+export function resolveIdentity(
+  reference: IdentityRef | undefined,
+  namespace: string,
+  reader: IdentityReader,
+  field: IdentityField = 'controlPlane',
+): ChainResult<CredentialChain> {
+  const roles: AWSClusterRoleIdentity[] = [];
+  const seen: string[] = [];
+  let next = reference ?? findManagerIdentity(reader);
+  while (next !== undefined) {
+    const name = credentialsName(next);
+    const source = seen.at(-1);
+    const introduction =
+      source === undefined ? introductionOf(reference, field) : `spec.sourceIdentityRef of ${source} names`;
+    if (seen.includes(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
+    seen.push(name);
+    const found = findIdentity(next, introduction, reader);
+    if (E.isLeft(found)) return found;
+    const identity = found.right;
+    const problem = checkNamespace(identity, namespace, reader);
+    if (problem !== undefined) return E.left(problem);
+    switch (identity.kind) {
+      case CONTROLLER_IDENTITY_KIND:
+        return E.right({ roleIdentities: roles.toReversed() });
+      case STATIC_IDENTITY_KIND:
+        return E.right({ staticIdentity: identity, roleIdentities: roles.toReversed() });
+      case ROLE_IDENTITY_KIND:
+        roles.push(identity);
+        next = identity.spec.sourceIdentityRef;
+    }
+  }
+  return E.right({ roleIdentities: roles.toReversed() });
+}
+
+/** Returns the identity for objects that name no identity; `undefined` if the management cluster does not have it. */
+function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
+  if (!reader.isServed(CONTROLLER_IDENTITY_KIND)) return undefined;
+  const lookup = reader.lookupIdentity(CONTROLLER_IDENTITY_KIND, CONTROLLER_IDENTITY_NAME);
+  return lookup.kind === 'absent' ? undefined : MANAGER_IDENTITY;
+}
+
+/** Returns the beginning of a message about the identity of an object. The name of the identity follows it. */
+const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
+  reference === undefined ? INTRODUCTIONS[field].absent : INTRODUCTIONS[field].named;
+
+const INTRODUCTIONS: Readonly<Record<IdentityField, { readonly named: string; readonly absent: string }>> = {
+  controlPlane: {
+    named: 'spec.identityRef of the control plane names',
+    absent: 'the control plane has no spec.identityRef and so uses',
+  },
+  eksCluster: {
+    named: 'spec.eksCluster.identityRef names',
+    absent: 'spec.eksCluster has no identityRef, so this object uses',
+  },
+};
+
+function findIdentity(reference: IdentityRef, introduction: string, reader: IdentityReader): ChainResult<Identity> {
+  const message = `${introduction} ${credentialsName(reference)}`;
+  const kind = IdentityKind.decode(reference.kind);
+  if (E.isLeft(kind)) return failWith('IdentityInvalid', `${message}, which has an unknown kind`);
+  if (kind.right === CONTROLLER_IDENTITY_KIND && reference.name !== CONTROLLER_IDENTITY_NAME) {
+    return failWith(
+      'IdentityInvalid',
+      `${message}, but an identity of this kind must have the name "${CONTROLLER_IDENTITY_NAME}"`,
+    );
+  }
+  const lookup = reader.lookupIdentity(kind.right, reference.name);
+  switch (lookup.kind) {
+    case 'absent':
+      return failWith('IdentityNotFound', `${message}, which does not exist`);
+    case 'unknown':
+      return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
+    case 'found':
+      return E.mapLeft((problems: Parameters<typeof describeProblems>[0]): CredentialsProblem => ({
+        reason: 'IdentityInvalid',
+        message: `${credentialsName(reference)} is not valid: ${describeProblems(problems)}`,
+      }))(lookup.decoded);
+  }
+}
+
+function checkNamespace(identity: Identity, namespace: string, reader: IdentityReader): CredentialsProblem | undefined {
+  const allowed = identity.spec?.allowedNamespaces;
+  const permission = checkAllowedNamespaces(allowed, namespace);
+  if (permission.kind === 'granted') return undefined;
+  const name = credentialsName(identityRefOf(identity));
+  const denied = (reason: string): CredentialsProblem => ({
+    reason: 'IdentityNotAllowed',
+    message: `${name} does not allow namespace "${namespace}": ${reason}`,
+  });
+  if (permission.kind === 'denied') {
+    return denied(
+      allowed === undefined || allowed === null
+        ? 'an identity without spec.allowedNamespaces allows no namespace'
+        : NOT_SELECTED,
+    );
+  }
+  const lookup = reader.lookupNamespace(namespace);
+  if (lookup.kind !== 'found') {
+    const reason = lookup.kind === 'unknown' ? lookup.reason : 'the namespace is not known yet';
+    return {
+      reason: 'IdentityUnreadable',
+      message: `${name} selects namespaces by label, but the controller cannot read the labels of namespace "${namespace}": ${reason}`,
+    };
+  }
+  const selected = evaluateSelector(permission.selector, lookup.object.metadata.labels ?? {});
+  if (E.isLeft(selected)) {
+    return {
+      reason: 'IdentityInvalid',
+      message: `spec.allowedNamespaces.selector of ${name} is not a valid label selector: ${selected.left}`,
+    };
+  }
+  return selected.right ? undefined : denied(NOT_SELECTED);
+}
+
+const failWith = (reason: CredentialsProblemReason, message: string): ChainResult<never> => E.left({ reason, message });
+
+/** Describes a loop of `sourceIdentityRef`, without the identities that only lead to the loop. */
+function describeLoop(seen: readonly string[]): string {
+  const loop = seen.slice(seen.indexOf(seen.at(-1) ?? ''));
+  return `the source identities form a loop: ${loop.join(', then ')}`;
+}

@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { currentStateOf } from '../../api/external/index.ts';
+import { textAt } from '../../api/record.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { diffMergePatch } from '../../pkg/kube/patches.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { ReconcileContext } from '../../pkg/runtime/reconcile.ts';
+import { INSTANCE_GROUPS } from './actions.ts';
+import type { GroupState } from './group-state.ts';
+
+export interface GroupReporterOptions {
+  readonly client: KubeClient;
+  readonly groups: Store;
+  readonly recorder: EventRecorder;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/**
+ * The time after which the event about a lasting error is recorded again. The API server keeps an event for an hour.
+ */
+const REPEAT_EVENT: Ms = 25 * 60_000;
+
+interface ReportedError {
+  readonly message: string;
+  readonly at: Ms;
+}
+
+/** Writes the status of InstanceGroups and records events about them. */
+export class GroupReporter {
+  private readonly options: GroupReporterOptions;
+  /** For each key of an InstanceGroup with an error: the last event about it. */
+  private readonly reported = new Map<string, ReportedError>();
+  /** Whether the API server has dropped `status.message`, because the CRD of keiko does not have this field. */
+  private isMessageDropped = false;
+
+  constructor(options: GroupReporterOptions) {
+    this.options = options;
+  }
+
+  async report(
+    group: KubeObject,
+    profile: TypedEntry<AWSFargateProfile> | undefined,
+    state: GroupState,
+    context: ReconcileContext,
+  ): Promise<void> {
+    const before = currentStateOf(group);
+    // The event is recorded first, because the API server may refuse the status.
+    this.recordError(group, state, context);
+    await this.writeStatus(group, state, context.signal);
+    const role = keptRoleOf(profile);
+    if (state.state === 'Ready' && before !== 'Ready') {
+      this.options.recorder.record(group, 'Normal', 'Ready', state.message);
+      if (role !== undefined)
+        this.recordKeptRole(group, `${describeKeptRole(role)} when no Fargate profile uses it any more`);
+    }
+    if (state.state === 'Deleting' && before !== 'Deleting' && role !== undefined)
+      this.recordKeptRole(group, `${describeKeptRole(role)} unless another Fargate profile uses it`);
+  }
+
+  forget(key: ObjectKey): void {
+    this.reported.delete(keyText(key));
+  }
+
+  private async writeStatus(group: KubeObject, { state, message }: GroupState, signal: AbortSignal): Promise<void> {
+    const { client, groups } = this.options;
+    const before = { currentState: currentStateOf(group), message: textAt(group['status'], 'message') };
+    const after = { currentState: state, message };
+    const isStateSame = before.currentState === state;
+    if (isStateSame && (this.isMessageDropped || before.message === message)) return;
+    const status = diffMergePatch(before, after);
+    const { resourceVersion } = group.metadata;
+    const patch = { metadata: { resourceVersion }, status };
+    const written = await client.mergePatch(INSTANCE_GROUPS, keyOf(group), patch, { subresource: 'status', signal });
+    this.isMessageDropped = textAt(written['status'], 'message') !== message;
+    groups.replaceWith(written);
+  }
+
+  private recordError(group: KubeObject, { state, reason, message }: GroupState, { logger }: ReconcileContext): void {
+    const { clock, recorder } = this.options;
+    const key = keyText(keyOf(group));
+    if (state !== 'Error') {
+      this.reported.delete(key);
+      return;
+    }
+    const last = this.reported.get(key);
+    const now = clock.monotonic();
+    if (last?.message === message && now - last.at < REPEAT_EVENT) return;
+    this.reported.set(key, { message, at: now });
+    logger.warn('An InstanceGroup has an error', { reason, problem: message });
+    recorder.record(group, 'Warning', reason, message);
+  }
+
+  private recordKeptRole(group: KubeObject, message: string): void {
+    this.options.recorder.record(group, 'Normal', 'RoleKept', message);
+  }
+}
+
+/**
+ * Returns the name of the IAM role that is used but not managed by this controller, for example because keiko created
+ * it; `undefined` if there is none.
+ */
+function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
+  if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
+  const { spec, status = {} } = profile.decoded.right;
+  return spec.roleARN === undefined && status.role?.managed === false ? status.role.name : undefined;
+}
+
+const describeKeptRole = (role: string): string =>
+  `IAM role ${role} existed before. The controller uses it, and does not change or delete it. Delete it`;

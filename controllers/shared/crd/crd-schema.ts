@@ -1,0 +1,72 @@
+import { fieldAt, isRecord } from '../../../api/record.ts';
+import { PROVIDER_LABEL, VERSION } from '../../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+
+/**
+ * Fields of AWSFargateProfiles that this controller needs and that the CRD of Cluster API Provider AWS does not have.
+ * Under a CRD without a field, the API server drops the field from objects that are read, and from the stored object at
+ * the next write:
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+ */
+const REQUIRED_FIELDS = [
+  ['spec', 'deletionPolicy'],
+  ['spec', 'adoptionPolicy'],
+  ['spec', 'roleARN'],
+  ['spec', 'roleAdditionalPolicies'],
+  ['status', 'account'],
+  ['status', 'region'],
+  ['status', 'eksClusterName'],
+  ['status', 'profileName'],
+  ['status', 'role'],
+  ['status', 'initialization'],
+  ['status', 'createRequestedAt'],
+] as const;
+
+export type SchemaComparison =
+  | { readonly kind: 'ours' }
+  /**
+   * `provider` is the value of the provider label of the CRD. `missing` has the paths of fields that the CRD lacks,
+   * such as `spec.deletionPolicy`.
+   */
+  | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
+
+/** Checks whether the installed CRD of AWSFargateProfiles has the {@link REQUIRED_FIELDS}. */
+export function compareSchema(crd: KubeObject): SchemaComparison {
+  const schema = servedSchemaOf(crd);
+  const missing = REQUIRED_FIELDS.filter((path) => !keepsField(schema, path)).map((path) => path.join('.'));
+  return missing.length === 0
+    ? { kind: 'ours' }
+    : { kind: 'foreign', provider: crd.metadata.labels?.[PROVIDER_LABEL], missing };
+}
+
+/**
+ * Returns the paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD of this
+ * provider has and the CRD `other` lacks. The API server drops these fields from an object that is written under that
+ * CRD.
+ */
+export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
+  const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
+  return ['spec', 'status'].flatMap((part) => {
+    const properties = fieldAt(fieldAt(fieldAt(ourSchema, 'properties'), part), 'properties');
+    const names = isRecord(properties) ? Object.keys(properties) : [];
+    return names.filter((name) => !keepsField(theirSchema, [part, name])).map((name) => `${part}.${name}`);
+  });
+}
+
+/**
+ * Returns the OpenAPI schema of the API version that this provider reads and writes; `undefined` if the CRD does not
+ * serve this version.
+ */
+function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
+  const versions = fieldAt(crd['spec'], 'versions');
+  const served: unknown = Array.isArray(versions)
+    ? versions.find((version: unknown) => fieldAt(version, 'name') === VERSION && fieldAt(version, 'served') === true)
+    : undefined;
+  return fieldAt(fieldAt(served, 'schema'), 'openAPIV3Schema');
+}
+
+function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined || fieldAt(schema, 'x-kubernetes-preserve-unknown-fields') === true)
+    return schema !== undefined;
+  return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
+}

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { crd } from '../../../api/v1beta2/crd.ts';
+import { ServedSchema } from './served-schema.ts';
+
+const SERVED = { kind: 'capaServes', webhook: 'default.example', isForeign: true } as const;
+
+describe('the served schema, with a keeper of the CRD', () => {
+  let isForeign: boolean;
+  let reads: number;
+  let schema: ServedSchema;
+  const { signal } = new AbortController();
+
+  beforeEach(() => {
+    const clock = new VirtualClock();
+    isForeign = false;
+    reads = 0;
+    const transport = {
+      host: 'kubernetes.test',
+      send: async () => {
+        reads += 1;
+        const metadata = { ...crd.metadata, uid: 'u', resourceVersion: '1' };
+        return json(200, { ...crd, metadata, spec: isForeign ? {} : crd.spec });
+      },
+    };
+    const client = createKubeClient({ clock, transport });
+    schema = new ServedSchema({ client, clock, logger: new MemoryLogger(), metrics: { foreign: () => {} } });
+  });
+
+  it('is left to Cluster API Provider AWS while that provider serves the kind, whatever the CRD is', async () => {
+    schema.setKeeper(SERVED);
+    expect(await schema.check(signal)).to.deep.equal(SERVED);
+    expect(await schema.checkRecently(signal)).to.deep.equal(SERVED);
+    schema.setKeeper(undefined);
+    expect(await schema.check(signal)).to.deep.equal({ kind: 'ours' });
+  });
+
+  it('tells of a foreign CRD what the keeper does about it', async () => {
+    isForeign = true;
+    schema.setKeeper({ kind: 'restoring' });
+    expect(await schema.check(signal)).to.deep.include({ kind: 'foreign', keeper: { kind: 'restoring' } });
+    schema.setKeeper(undefined);
+    expect(await schema.check(signal)).to.not.have.property('keeper');
+  });
+
+  it('is read again after the keeper has seen or made a change', async () => {
+    await schema.checkRecently(signal);
+    isForeign = true;
+    expect(await schema.checkRecently(signal), 'still recent').to.deep.equal({ kind: 'ours' });
+    schema.setKeeper({ kind: 'restoring' });
+    expect(await schema.checkRecently(signal)).to.deep.include({ kind: 'foreign' });
+    schema.setKeeper({ kind: 'restoring' });
+    await schema.checkRecently(signal);
+    expect(reads, 'no read without a change').to.equal(2);
+  });
+});

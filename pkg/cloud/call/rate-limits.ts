@@ -1,0 +1,18 @@
+import type { AwsService } from '../errors/failure.ts';
+import type { RateLimit } from './limiter.ts';
+
+/** Whether an AWS call changes something in AWS (`mutation`) or not (`read`). */
+export type CallKind = 'read' | 'mutation';
+
+/**
+ * The upper bounds, per account, of the rates at which the manager sends AWS calls. AWS publishes no limits for these
+ * calls, so the rate limiter lowers a rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the
+ * manager of a large installation at once when it starts.
+ */
+const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
+  eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  iam: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  sts: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
+};
+
+export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit => LIMITS[service][kind];

@@ -1,0 +1,257 @@
+import { expect } from 'chai';
+import { Registry } from 'prom-client';
+import { formatTimestamp, parseTimestamp } from '../../env/timestamp.ts';
+import { MemoryLogger } from '../../env/testing/memory-logger.ts';
+import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { newAssumedRoleSource } from './assumed-role-credentials.ts';
+import { CallerAccounts } from './caller-accounts.ts';
+import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
+import { CredentialPool } from './credential-pool.ts';
+import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
+import { newLimiter } from '../call/limiter.ts';
+import { awsMetrics } from '../metrics.ts';
+import { NoCredentials } from '../errors/sdk-failure.ts';
+import type { RoleToAssume } from '../sts/assume-role.ts';
+import { FakeTransport, proxyPage, queryError, queryResponse, neverRespond } from '../testing/fake-transport.ts';
+import type { AwsResponse } from '../transport/transport.ts';
+import type { CredentialsProblem } from './credentials-problem.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const ARN = 'arn:aws:iam::111122223333:role/team/fargate';
+
+describe('The credentials of an assumed role', () => {
+  let clock: VirtualClock;
+  let logger: MemoryLogger;
+  let transport: FakeTransport;
+  let pool: CredentialPool;
+  let base: AwsCredentialSource & { credentials: AwsCredentials; fetched: number; refusals: number };
+
+  const granted = (name: string, seconds = 3_600): AwsResponse =>
+    queryResponse(
+      'AssumeRole',
+      `<Credentials><AccessKeyId>ASIA-${name}</AccessKeyId><SecretAccessKey>secret-${name}</SecretAccessKey>` +
+        `<SessionToken>token-${name}</SessionToken>` +
+        `<Expiration>${formatTimestamp(clock.now() + seconds * SECOND)}</Expiration></Credentials>`,
+    );
+  const source = (changes: Partial<RoleToAssume> = {}, from: AwsCredentialSource = base, region?: string) => {
+    const shared = {
+      clock,
+      logger,
+      transport,
+      limiter: newLimiter(clock),
+      metrics: awsMetrics(new Registry()),
+      endpoints: AWS_ENDPOINTS,
+      pool,
+      region,
+      version: 'v1',
+    };
+    const accounts = new CallerAccounts({ ...shared, signal: new AbortController().signal });
+    return newAssumedRoleSource(
+      { ...shared, accounts },
+      {
+        key: `role of ${from.key}`,
+        role: { arn: ARN, sessionName: 'capaf-x', durationSeconds: 3_600, policyArns: [], ...changes },
+        base: from,
+        baseName: 'AWSClusterStaticIdentity "team-a"',
+      },
+    );
+  };
+  const asked = (index = 0): Readonly<Record<string, unknown>> => {
+    const { Action: _action, Version: _version, ...rest } = transport.body(index);
+    return rest;
+  };
+  async function problemOf(from: AwsCredentialSource): Promise<Omit<CredentialsProblem, 'failure'>> {
+    try {
+      await pool.get(from);
+    } catch (error) {
+      if (!(error instanceof NoCredentials)) throw error;
+      const { failure: _failure, ...problem } = error.problem;
+      return problem;
+    }
+    throw new Error('credentials were had');
+  }
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    logger = new MemoryLogger();
+    transport = new FakeTransport(() => granted('1'));
+    pool = new CredentialPool(clock, new AbortController().signal, 10 * 60_000);
+    base = {
+      key: 'base',
+      credentials: { accessKeyId: 'AKIA-BASE', secretAccessKey: 'base-secret' },
+      fetched: 0,
+      refusals: 0,
+      async fetch() {
+        this.fetched += 1;
+        return this.credentials;
+      },
+      onRejected() {
+        this.refusals += 1;
+      },
+    };
+  });
+
+  it('are requested with the credentials of the base, once for concurrent callers', async () => {
+    const got = await Promise.all([pool.get(source()), pool.get(source())]);
+    expect(got[0]).to.deep.equal({
+      accessKeyId: 'ASIA-1',
+      secretAccessKey: 'secret-1',
+      sessionToken: 'token-1',
+      expiresAt: clock.now() + 60 * MINUTE,
+    });
+    expect(got[1]).to.equal(got[0]);
+    expect(transport.requests).to.have.length(1);
+    expect(transport.requests[0]?.headers['authorization']).to.contain('Credential=AKIA-BASE/');
+    expect(asked()).to.deep.equal({ RoleArn: ARN, RoleSessionName: 'capaf-x', DurationSeconds: '3600' });
+  });
+
+  it('are requested with all parameters of the identity', async () => {
+    await pool.get(source({ externalId: 'id', inlinePolicy: '{}', policyArns: ['arn:a', 'arn:b'] }));
+    expect(asked()).to.include({
+      ExternalId: 'id',
+      Policy: '{}',
+      'PolicyArns.member.1.arn': 'arn:a',
+      'PolicyArns.member.2.arn': 'arn:b',
+    });
+  });
+
+  it('are renewed five minutes before they expire, with the current credentials of the base', async () => {
+    await pool.get(source());
+    await clock.advance(55 * MINUTE - 1);
+    await pool.get(source());
+    expect(transport.requests).to.have.length(1);
+    await clock.advance(1);
+    base.credentials = { accessKeyId: 'AKIA-NEXT', secretAccessKey: 'next' };
+    transport.respond = () => granted('2');
+    await pool.get(source());
+    await clock.settle();
+    expect((await pool.get(source())).accessKeyId).to.equal('ASIA-2');
+    expect(transport.requests[1]?.headers['authorization']).to.contain('Credential=AKIA-NEXT/');
+  });
+
+  for (const { of, sessionToken, wanted, given } of [
+    { of: 'a user', sessionToken: undefined, wanted: 43_200, given: '43200' },
+    { of: 'a session', sessionToken: 'token', wanted: 43_200, given: '3600' },
+    { of: 'a session', sessionToken: 'token', wanted: 900, given: '900' },
+  ])
+    it(`last ${given} s when ${of} requests ${wanted} s`, async () => {
+      base.credentials = { ...base.credentials, ...(sessionToken !== undefined && { sessionToken }) };
+      await pool.get(source({ durationSeconds: wanted }));
+      expect(asked()).to.include({ DurationSeconds: given });
+    });
+
+  for (const { arn, region, host } of [
+    { arn: ARN, region: 'eu-west-1', host: 'sts.eu-west-1.amazonaws.com' },
+    { arn: ARN, region: undefined, host: 'sts.us-east-1.amazonaws.com' },
+    { arn: ARN, region: 'cn-north-1', host: 'sts.us-east-1.amazonaws.com' },
+    {
+      arn: 'arn:aws-cn:iam::111122223333:role/x',
+      region: 'cn-northwest-1',
+      host: 'sts.cn-northwest-1.amazonaws.com.cn',
+    },
+    { arn: 'arn:aws-us-gov:iam::111122223333:role/x', region: 'eu-west-1', host: 'sts.us-gov-west-1.amazonaws.com' },
+  ])
+    it(`of ${arn} are requested from ${host} by a manager in ${region ?? 'an unknown region'}`, async () => {
+      await pool.get(source({ arn }, base, region));
+      expect(transport.requests[0]?.hostname).to.equal(host);
+    });
+
+  it('can assume a second role, and are fetched once for both', async () => {
+    const second = source({ arn: 'arn:aws:iam::444455556666:role/second' }, source());
+    transport.respond = () => granted(String(transport.requests.length));
+    const [top, middle] = await Promise.all([pool.get(second), pool.get(source())]);
+    expect([middle.accessKeyId, top.accessKeyId]).to.deep.equal(['ASIA-1', 'ASIA-2']);
+    expect(transport.requests.map(({ headers }) => headers['x-amz-security-token'])).to.deep.equal([
+      undefined,
+      'token-1',
+    ]);
+    expect(base.fetched).to.equal(1);
+  });
+
+  it('are requested with the time of AWS after STS has refused a request because of a wrong clock', async () => {
+    const sentAt = (index: number): number =>
+      parseTimestamp(
+        (transport.requests[index]?.headers['x-amz-date'] ?? '').replace(
+          /^(....)(..)(..)T(..)(..)(..)Z$/,
+          '$1-$2-$3T$4:$5:$6Z',
+        ),
+      ) ?? NaN;
+    transport.respond = () => {
+      const refusal = queryError('SignatureDoesNotMatch', 'Signature expired: 1 is now earlier than 2', 403);
+      return { ...refusal, headers: { ...refusal.headers, date: formatTimestamp(sentAt(0) + 60 * MINUTE) } };
+    };
+    expect((await problemOf(source())).reason).to.equal('CredentialsInvalid');
+    transport.respond = () => granted('2');
+    await clock.advance(5 * SECOND);
+    await pool.get(source());
+    expect(sentAt(1) - sentAt(0)).to.be.within(59 * MINUTE, 61 * MINUTE);
+  });
+
+  describe('fail', () => {
+    const denied = `User: arn:aws:iam::1:user/u is not authorized to perform: sts:AssumeRole on resource: ${ARN}`;
+
+    it('when the role does not trust the base', async () => {
+      transport.respond = () => queryError('AccessDenied', denied, 403);
+      expect(await problemOf(source())).to.deep.equal({
+        reason: 'AssumeRoleDenied',
+        message:
+          `the credentials of AWSClusterStaticIdentity "team-a" cannot assume role ${ARN}. AWS says: ${denied} ` +
+          '(STS AssumeRole: AccessDenied)',
+      });
+    });
+
+    it('when STS rejects the request', async () => {
+      transport.respond = () => queryError('ValidationError', 'The requested DurationSeconds exceeds', 400);
+      expect((await problemOf(source())).reason).to.equal('AssumeRoleRefused');
+    });
+
+    it('when STS does not respond, with that reason', async () => {
+      transport.respond = neverRespond;
+      const problem = problemOf(source());
+      await clock.advance(10 * SECOND);
+      expect(await problem).to.include({ reason: 'AssumeRoleFailed' });
+      transport.respond = () => proxyPage(503);
+      await clock.advance(5 * SECOND);
+      expect(await problemOf(source())).to.include({ reason: 'AssumeRoleFailed' });
+    });
+
+    it('when AWS rejects the base, which is fetched again before its next use', async () => {
+      transport.respond = () => queryError('InvalidClientTokenId', 'The security token is invalid.', 403);
+      expect(await problemOf(source())).to.deep.equal({
+        reason: 'CredentialsInvalid',
+        message:
+          'AWS rejects the credentials of AWSClusterStaticIdentity "team-a". AWS says: The security token is invalid. ' +
+          '(STS AssumeRole: InvalidClientTokenId)',
+      });
+      expect(base.refusals).to.equal(1);
+      await clock.advance(5 * SECOND);
+      transport.respond = () => granted('2');
+      await pool.get(source());
+      expect(base.fetched).to.equal(2);
+    });
+
+    it('when the base has no credentials, with the problem of the base', async () => {
+      const problem: CredentialsProblem = { reason: 'SecretNotFound', message: 'no Secret' };
+      base.fetch = () => Promise.reject(new NoCredentials(problem));
+      expect(await problemOf(source())).to.deep.equal(problem);
+      expect(transport.requests).to.deep.equal([]);
+    });
+
+    it('when the response has no credentials, without quoting the response', async () => {
+      transport.respond = () =>
+        queryResponse('AssumeRole', '<Credentials><AccessKeyId>ASIA-1</AccessKeyId></Credentials>');
+      const { reason, message } = await problemOf(source());
+      expect(reason).to.equal('AssumeRoleFailed');
+      expect(message).to.contain('SecretAccessKey: expected string').and.not.contain('ASIA-1');
+    });
+  });
+
+  it('are never logged', async () => {
+    await pool.get(source({ externalId: 'external-id' }));
+    const log = JSON.stringify(logger.lines);
+    expect(log).to.contain('AssumeRole');
+    for (const secret of ['AKIA-BASE', 'base-secret', 'ASIA-1', 'secret-1', 'token-1'])
+      expect(log).to.not.contain(secret);
+  });
+});

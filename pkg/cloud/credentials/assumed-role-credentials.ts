@@ -1,0 +1,119 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Clock, Ms } from '../../env/clock.ts';
+import type { Logger } from '../../env/logger.ts';
+import { newCallFactory } from '../call/call.ts';
+import { newClients } from '../sdk-clients.ts';
+import type { CallerAccounts } from './caller-accounts.ts';
+import type { AwsCredentials, CredentialPool, AwsCredentialSource } from './credential-pool.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { describeFailure, isAccessDenied, isCredentialsInvalid, isThrottled } from '../errors/errors.ts';
+import type { AwsFailure } from '../errors/failure.ts';
+import type { Limiter } from '../call/limiter.ts';
+import type { AwsMetrics } from '../metrics.ts';
+import { partitionOfArn, stsRegionOf } from '../partition.ts';
+import { NoCredentials } from '../errors/sdk-failure.ts';
+import type { RoleToAssume } from '../sts/assume-role.ts';
+import { assumeRole } from '../sts/assume-role.ts';
+import type { AwsTransport } from '../transport/transport.ts';
+import type { CredentialsProblem, CredentialsProblemReason } from './credentials-problem.ts';
+
+/** The dependencies that all sources of assumed-role credentials share. */
+export interface AssumedRoleConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly transport: AwsTransport;
+  readonly limiter: Limiter;
+  readonly metrics: AwsMetrics;
+  readonly endpoints: Endpoints;
+  readonly pool: CredentialPool;
+  readonly accounts: Pick<CallerAccounts, 'verify'>;
+  /**
+   * The AWS region in which the manager runs; undefined: the region is not known. Roles are preferably assumed at the
+   * STS endpoint of this region, because a private network may reach no other STS endpoint.
+   */
+  readonly region: string | undefined;
+  readonly version: string;
+}
+
+export interface AssumedRoleRequest {
+  /** The key of the new credential source. Sources with the same key return credentials of the same identity. */
+  readonly key: string;
+  readonly role: RoleToAssume;
+  /** The source of the credentials that assume the role. */
+  readonly base: AwsCredentialSource;
+  /** The owner of the credentials that assume the role, for messages, e.g. `AWSClusterStaticIdentity "team-a"`. */
+  readonly baseName: string;
+}
+
+/**
+ * AWS's maximum duration of a session whose role is assumed with the credentials of another role ("role chaining"):
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+ *
+ * Credentials from IAM roles for service accounts, EKS Pod Identity and instance profiles are credentials of a role.
+ * AWS rejects a request for a longer session.
+ */
+const MAX_CHAINED_SESSION_SECONDS = 3_600;
+
+/**
+ * How long assuming a role may take. The time is longer than the time limit for the base credentials, and longer than
+ * all deadlines of an AWS call together. So a step that hangs fails first, with an error that names the step.
+ */
+const FETCH_DEADLINE: Ms = 40_000;
+
+/**
+ * Creates a source of credentials that assumes a role with the credentials of a base source. The error messages of the
+ * new source name the role and the owner of the base credentials.
+ */
+export function newAssumedRoleSource(
+  config: AssumedRoleConfig,
+  { key, role, base, baseName }: AssumedRoleRequest,
+): AwsCredentialSource {
+  const { transport, endpoints, pool, version, accounts } = config;
+  const partition = partitionOfArn(role.arn);
+  const region = stsRegionOf(partition, config.region);
+  // All fetches share one SDK client, which learns from an error of STS how wrong the clock of this machine is, and
+  // signs its next request with the corrected time.
+  const clients = newClients({ region, transport, endpoints, version, credentials: () => pool.get(base) });
+
+  return {
+    key,
+    partition,
+    deadline: FETCH_DEADLINE,
+    async fetch(signal) {
+      const credentials = await pool.get(base);
+      const call = newCallFactory(config, 'sts', {
+        limiterScope: `${base.key} ${region}`,
+        signal,
+        mutationBudget: () => 0,
+        polling: false,
+        logger: config.logger.with({ region, role: role.arn }),
+      });
+      const session = await assumeRole(clients.sts, call, {
+        ...role,
+        durationSeconds: sessionSeconds(role, credentials),
+      })();
+      if (E.isRight(session)) return session.right;
+      const failure = session.left;
+      if (isCredentialsInvalid(failure)) await accounts.verify(base, credentials, { region, failure });
+      throw new NoCredentials(toCredentialsProblem(failure, role.arn, baseName));
+    },
+  };
+}
+
+const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: AwsCredentials): number =>
+  sessionToken === undefined ? durationSeconds : Math.min(durationSeconds, MAX_CHAINED_SESSION_SECONDS);
+
+function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
+  const words = describeFailure(failure);
+  const message = isCredentialsInvalid(failure)
+    ? `AWS rejects the credentials of ${baseName}. AWS says: ${words}`
+    : `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${words}`;
+  return { reason: toReason(failure), message, failure };
+}
+
+function toReason(failure: AwsFailure): CredentialsProblemReason {
+  if (isCredentialsInvalid(failure)) return 'CredentialsInvalid';
+  if (isAccessDenied(failure)) return 'AssumeRoleDenied';
+  const { statusCode = 0 } = failure;
+  return !isThrottled(failure) && statusCode >= 400 && statusCode < 500 ? 'AssumeRoleRefused' : 'AssumeRoleFailed';
+}

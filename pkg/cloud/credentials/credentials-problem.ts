@@ -1,0 +1,39 @@
+import type { AwsFailure } from '../errors/failure.ts';
+
+/** The reasons for which an AWS session cannot be opened. */
+export type CredentialsProblemReason =
+  /** The manager has no AWS credentials. */
+  | 'CredentialsMissing'
+  /** AWS rejects the credentials: they are wrong, deleted or expired. */
+  | 'CredentialsInvalid'
+  /** The account of the credentials could not be looked up (see `failure`), or has changed during the reconcile. */
+  | 'AccountUnknown'
+  /** The requested region cannot be the name of an AWS region. */
+  | 'RegionInvalid'
+  /**
+   * The signal of the session request aborted before the AWS session was opened. The credentials may be fine.
+   */
+  | 'Interrupted'
+  /** The manager cannot read the identities, namespaces or the Secret of the credentials from the API server now. */
+  | 'IdentityUnreadable'
+  | 'IdentityNotFound'
+  /** The `allowedNamespaces` of an identity in the chain of identities exclude the namespace of the object. */
+  | 'IdentityNotAllowed'
+  | 'IdentityLoop'
+  /** The identity object (AWSCluster…Identity) has invalid fields. */
+  | 'IdentityInvalid'
+  | 'SecretNotFound'
+  | 'SecretIncomplete'
+  /** The role to assume does not exist, or does not trust the credentials; AWS uses the same error for both. */
+  | 'AssumeRoleDenied'
+  /** AWS rejects a parameter of AssumeRole that comes from the identity, e.g. its session policy. */
+  | 'AssumeRoleRefused'
+  /** STS AssumeRole failed or STS did not respond; see `failure`. */
+  | 'AssumeRoleFailed';
+
+/** Why an AWS session could not be opened. `message` is a clause without a full stop, and never contains a secret. */
+export interface CredentialsProblem {
+  readonly reason: CredentialsProblemReason;
+  readonly message: string;
+  readonly failure?: AwsFailure;
+}

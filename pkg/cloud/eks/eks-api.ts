@@ -1,0 +1,102 @@
+import type { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
+import type { Ms } from '../../env/clock.ts';
+import type { Call } from '../call/aws-call.ts';
+
+export interface FargateSelector {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export type ProfileStatus = 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
+
+export interface HealthIssue {
+  readonly code: string;
+  readonly message: string;
+  readonly resourceIds: readonly string[];
+}
+
+/** A Fargate profile as EKS describes it. A list or map that EKS omits is empty. */
+export interface FargateProfile {
+  readonly name: ProfileName;
+  readonly arn: string;
+  readonly cluster: EksClusterName;
+  /** The status of the Fargate profile: a status that the manager knows, or a status that EKS has introduced later. */
+  readonly status: ProfileStatus | (string & {});
+  readonly podExecutionRoleArn: RoleArn;
+  readonly subnets: readonly string[];
+  readonly selectors: readonly FargateSelector[];
+  readonly tags: Readonly<Record<string, string>>;
+  readonly health: readonly HealthIssue[];
+}
+
+/**
+ * The result of DescribeFargateProfile. EKS uses the error ResourceNotFound for a missing profile and for a missing
+ * cluster; the message distinguishes them.
+ */
+export type ProfileLookup =
+  | { readonly kind: 'found'; readonly profile: FargateProfile }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'clusterGone' };
+
+export type ProfileListing =
+  { readonly kind: 'listed'; readonly names: readonly ProfileName[] } | { readonly kind: 'clusterGone' };
+
+export interface NewFargateProfile {
+  readonly cluster: EksClusterName;
+  readonly name: ProfileName;
+  readonly podExecutionRoleArn: RoleArn;
+  /** The ids of the subnets; empty: EKS chooses the private subnets of the cluster. */
+  readonly subnets: readonly string[];
+  readonly selectors: readonly FargateSelector[];
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** EKS's API for Fargate profiles. */
+export interface FargateProfiles {
+  describe(cluster: EksClusterName, name: ProfileName): Call<ProfileLookup>;
+  /** Reads all pages of the cluster's list of profiles. */
+  list(cluster: EksClusterName): Call<ProfileListing>;
+  create(profile: NewFargateProfile): Call<FargateProfile>;
+  delete(cluster: EksClusterName, name: ProfileName): Call<void>;
+  tag(arn: string, tags: Readonly<Record<string, string>>): Call<void>;
+  untag(arn: string, keys: readonly string[]): Call<void>;
+}
+
+export interface EksCluster {
+  readonly name: EksClusterName;
+  readonly arn: string;
+  readonly status: string;
+  /**
+   * The authentication mode of the EKS cluster: `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it.
+   */
+  readonly authenticationMode?: string;
+}
+
+export interface EksClusters {
+  describe(name: EksClusterName): Call<EksCluster | undefined>;
+}
+
+/**
+ * An access entry of an EKS cluster, as EKS describes it. An entry is bound to the unique id of a role, but EKS does
+ * not show this id.
+ */
+export interface AccessEntry {
+  readonly principalArn: RoleArn;
+  /** The type: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
+  readonly type: string;
+  /** When the entry was created, in milliseconds since 1970. */
+  readonly createdAt: Ms;
+}
+
+export type AccessEntryLookup =
+  | { readonly kind: 'found'; readonly entry: AccessEntry }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'clusterGone' };
+
+/** EKS's API for the access entries of pod execution roles. */
+export interface AccessEntries {
+  describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
+  /** Creates an access entry of type `FARGATE_LINUX`, the type for pod execution roles. */
+  create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
+  delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
+}

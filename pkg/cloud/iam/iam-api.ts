@@ -1,0 +1,47 @@
+import type { RoleArn, RoleName } from '../../../api/names.ts';
+import type { Ms } from '../../env/clock.ts';
+import type { Call } from '../call/aws-call.ts';
+
+/**
+ * A role as IAM describes it. The trust policy `trust` is URL-decoded; it is text, because it is not always valid JSON.
+ */
+export interface Role {
+  readonly name: RoleName;
+  readonly arn: RoleArn;
+  /** IAM's unique ID of the role (AROA…). A role that is deleted and created again gets a new ID. */
+  readonly id: string;
+  /** When the role was created, in milliseconds since 1970. IAM gives the time in whole seconds. */
+  readonly createdAt: Ms;
+  readonly path: string;
+  readonly trust: string;
+  readonly permissionsBoundary?: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface NewRole {
+  readonly name: RoleName;
+  readonly path: string;
+  readonly trust: string;
+  readonly permissionsBoundary?: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** IAM's API for roles. `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
+export interface PodExecutionRoles {
+  get(name: RoleName): Call<Role | undefined>;
+  /** Returns the ARNs of all managed policies that are attached to the role, from all pages. */
+  attachedPolicies(name: RoleName): Call<readonly string[]>;
+  /** Returns the names of all inline policies of the role, from all pages. */
+  inlinePolicies(name: RoleName): Call<readonly string[]>;
+  /** Returns the names of all instance profiles of the role, from all pages. */
+  instanceProfiles(name: RoleName): Call<readonly string[]>;
+  create(role: NewRole): Call<Role>;
+  delete(name: RoleName): Call<void>;
+  setTrust(name: RoleName, trust: string): Call<void>;
+  setBoundary(name: RoleName, policyArn: string): Call<void>;
+  removeBoundary(name: RoleName): Call<void>;
+  attach(name: RoleName, policyArn: string): Call<void>;
+  detach(name: RoleName, policyArn: string): Call<void>;
+  tag(name: RoleName, tags: Readonly<Record<string, string>>): Call<void>;
+  untag(name: RoleName, keys: readonly string[]): Call<void>;
+}

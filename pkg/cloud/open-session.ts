@@ -1,0 +1,217 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import type { AccountId } from '../../api/names.ts';
+import type { Clock, Ms } from '../env/clock.ts';
+import { untilAborted } from '../async/deadline.ts';
+import { errorMessage } from '../env/error-text.ts';
+import type { Logger } from '../env/logger.ts';
+import { isPanic } from '../env/panic.ts';
+import type { Random } from '../env/random.ts';
+import type { CallEnv, CallContext, CallFactory } from './call/call.ts';
+import { newCallFactory } from './call/call.ts';
+import type { Clients } from './sdk-clients.ts';
+import { newClients } from './sdk-clients.ts';
+import type {
+  AwsCredentials,
+  CredentialPool,
+  AwsCredentialSource,
+  AwsCredentialSources,
+} from './credentials/credential-pool.ts';
+import type { CallerAccounts } from './credentials/caller-accounts.ts';
+import { credentialsName } from './credentials/credentials-name.ts';
+import { accessEntries } from './eks/access-entries.ts';
+import { eksClusters } from './eks/clusters.ts';
+import { fargateProfiles } from './eks/profiles.ts';
+import type { Endpoints } from './endpoints.ts';
+import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/errors.ts';
+import type { AwsFailure, AwsService } from './errors/failure.ts';
+import { podExecutionRoles } from './iam/roles.ts';
+import type { Limiter } from './call/limiter.ts';
+import type { AwsMetrics } from './metrics.ts';
+import { Lru } from '../collections/lru.ts';
+import { NoCredentials } from './errors/sdk-failure.ts';
+import { isRegionName } from './partition.ts';
+import type { AwsTransport } from './transport/transport.ts';
+import type { Session, SessionRequest, Sessions } from './session.ts';
+import type { CredentialsProblem } from './credentials/credentials-problem.ts';
+
+export interface SessionsConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly transport: AwsTransport;
+  readonly limiter: Limiter;
+  readonly metrics: AwsMetrics;
+  readonly endpoints: Endpoints;
+  readonly sources: AwsCredentialSources;
+  readonly pool: CredentialPool;
+  readonly accounts: CallerAccounts;
+  /** The version of the manager, for the user agent of AWS calls. */
+  readonly version: string;
+}
+
+/**
+ * The SDK clients and the account of an identity are removed from the cache when they were not used for this long.
+ * Getting them again costs one STS call.
+ */
+const KEPT_UNUSED: Ms = 30 * 60_000;
+/**
+ * The maximum number of regions and accounts whose SDK clients are cached per identity: more than AWS has regions. The
+ * clients of one region take 80 KiB, and the region is a text that a user writes.
+ */
+const MAX_CLIENTS = 64;
+
+/**
+ * Returns an object that opens AWS sessions (AWS access with one identity in one region). The sessions share
+ * credentials, account lookups and SDK clients.
+ */
+export function newSessions(config: SessionsConfig): Sessions {
+  const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
+  const identityOf = (source: AwsCredentialSource): IdentitySessions =>
+    identities.getOrCreate(source.key, () => new IdentitySessions(config, source));
+  return {
+    open: (request) =>
+      isRegionName(request.region)
+        ? pipe(
+            config.sources.find(request.identity, request.namespace, request.signal, request.identityField),
+            TE.chain((source) => identityOf(source).open(request)),
+          )
+        : TE.left({ reason: 'RegionInvalid', message: `"${request.region}" is not the name of an AWS region` }),
+  };
+}
+
+type Whose = SessionRequest['identity'];
+
+/**
+ * Opens the AWS sessions (AWS access in one region) of one source of credentials, and caches the account and the SDK
+ * clients of this source.
+ */
+class IdentitySessions {
+  private readonly config: SessionsConfig;
+  private readonly source: AwsCredentialSource;
+  /** The AWS SDK clients, by region and account. */
+  private readonly clients: Lru<Clients>;
+  /** The AWS account to which the current access key belongs. */
+  private account: { readonly accessKeyId: string; readonly id: AccountId } | undefined;
+
+  constructor(config: SessionsConfig, source: AwsCredentialSource) {
+    this.config = config;
+    this.source = source;
+    const expireAfterAccess = { clock: config.clock, span: KEPT_UNUSED };
+    this.clients = new Lru({ maxEntries: MAX_CLIENTS, expireAfterAccess });
+  }
+
+  open(request: SessionRequest): TE.TaskEither<CredentialsProblem, Session> {
+    return async () => {
+      try {
+        const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
+        const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
+        return E.isLeft(account)
+          ? E.left(toCredentialsProblem(account.left, request.identity))
+          : E.right(this.newSession(request, account.right));
+      } catch (error) {
+        if (error instanceof NoCredentials) return E.left(error.problem);
+        // A bug of the manager is not reported as a credentials problem: the controller counts it as a panic and logs
+        // its stack.
+        if (isPanic(error)) throw error;
+        return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
+      }
+    };
+  }
+
+  private async accountOf(credentials: AwsCredentials, region: string): Promise<E.Either<AwsFailure, AccountId>> {
+    const { accessKeyId } = credentials;
+    if (this.account?.accessKeyId === accessKeyId) return E.right(this.account.id);
+    const found = await this.config.accounts.find(this.source, credentials, region);
+    if (E.isRight(found)) this.account = { accessKeyId, id: found.right };
+    return found;
+  }
+
+  private newSession(request: SessionRequest, account: AccountId): Session {
+    const { region, signal, mutationBudget } = request;
+    const contextFor = (limiterScope: string): CallContext => ({
+      limiterScope,
+      signal,
+      mutationBudget,
+      polling: request.polling ?? false,
+      logger: (request.logger ?? this.config.logger).with({ account, region }),
+    });
+    const { eks, iam } = this.clientsForAccount(account, region, request.identity);
+    const callEks = this.newCalls('eks', region, contextFor(`${account} ${region}`));
+    const callIam = this.newCalls('iam', region, contextFor(account));
+    return {
+      account,
+      region,
+      profiles: fargateProfiles(eks, callEks, this.config.random),
+      clusters: eksClusters(eks, callEks),
+      accessEntries: accessEntries(eks, callEks, this.config.random),
+      roles: podExecutionRoles(iam, callIam),
+    };
+  }
+
+  private newCalls(service: AwsService, region: string, context: CallContext): CallFactory {
+    const env: CallEnv = this.config;
+    return newCallFactory(env, service, {
+      ...context,
+      examine: (failure) => this.examine(failure, region, context.signal),
+    });
+  }
+
+  /**
+   * Completes the failure of an AWS call. If AWS rejected the credentials, STS verifies them. If AWS accepts them in
+   * another region, the failure names that region: then the problem is the region of the call, and the credentials stay
+   * in use for all other regions.
+   */
+  private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
+    if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
+    try {
+      const verdict = await untilAborted(signal, async () => {
+        const credentials = await this.config.pool.get(this.source);
+        return this.config.accounts.verify(this.source, credentials, { region, failure });
+      });
+      const isElsewhere = verdict.kind === 'accepted' && verdict.region !== region;
+      return isElsewhere ? { ...failure, acceptedIn: verdict.region } : failure;
+    } catch (error) {
+      if (isPanic(error)) throw error;
+      return failure;
+    }
+  }
+
+  /**
+   * Returns the current credentials. Throws when these credentials do not belong to `account`. The credentials in a
+   * file can be replaced by those of another account during a reconcile, and the reconcile must not apply to one
+   * account the data that it has read in another account.
+   */
+  private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
+    const credentials = await this.config.pool.get(this.source);
+    const now = await this.accountOf(credentials, region);
+    if (E.isLeft(now)) throw new NoCredentials(toCredentialsProblem(now.left, identity));
+    if (now.right === account) return credentials;
+    const words = `belong to account ${now.right} by now, and no longer to ${account}`;
+    throw new NoCredentials({
+      reason: 'AccountUnknown',
+      message: `the credentials of ${credentialsName(identity)} ${words}`,
+    });
+  }
+
+  private clientsForAccount(account: AccountId, region: string, identity: Whose): Clients {
+    const { transport, endpoints, version } = this.config;
+    const credentials = (): Promise<AwsCredentials> => this.credentialsForAccount(account, region, identity);
+    return this.clients.getOrCreate(`${region} ${account}`, () =>
+      newClients({ region, transport, endpoints, version, credentials }),
+    );
+  }
+}
+
+function toCredentialsProblem(failure: AwsFailure, identity: Whose): CredentialsProblem {
+  const words = describeFailure(failure);
+  const whose = credentialsName(identity);
+  return isCredentialsInvalid(failure)
+    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials of ${whose}. AWS says: ${words}`, failure }
+    : {
+        reason: 'AccountUnknown',
+        message: `the controller cannot find out the account of the credentials: ${words}`,
+        failure,
+      };
+}

@@ -1,0 +1,133 @@
+import { createHook } from 'node:async_hooks';
+import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import { EksClusterName, RoleName } from '../../api/names.ts';
+import type { Clients } from './sdk-clients.ts';
+import { newClients } from './sdk-clients.ts';
+import { eksClusters } from './eks/clusters.ts';
+import { resolveEndpoints } from './endpoints.ts';
+import { podExecutionRoles } from './iam/roles.ts';
+import { expectFailure, expectResponse, CallHarness } from './testing/calls.ts';
+import { FakeTransport, jsonResponse, queryResponse } from './testing/fake-transport.ts';
+
+const cluster = EksClusterName.of('c');
+const answer = (): FakeTransport =>
+  new FakeTransport(({ path }) =>
+    path.includes('/clusters/')
+      ? jsonResponse({ cluster: { name: 'c', arn: 'a', status: 'ACTIVE' } })
+      : queryResponse('DeleteRole'),
+  );
+
+describe('The SDK clients', () => {
+  function clients(transport: FakeTransport, environment: Readonly<Record<string, string>>): Clients {
+    const endpoints = resolveEndpoints({ serviceEndpoints: [], environment });
+    if (E.isLeft(endpoints)) throw new Error(endpoints.left);
+    return newClients({
+      region: 'us-gov-east-1',
+      transport,
+      endpoints: endpoints.right,
+      version: 'v1',
+      credentials: async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 's', sessionToken: 'token' }),
+    });
+  }
+
+  async function send(environment: Readonly<Record<string, string>>): Promise<FakeTransport> {
+    const transport = answer();
+    const harness = new CallHarness(transport);
+    const { eks, iam } = clients(transport, environment);
+    await expectResponse(eksClusters(eks, harness.newCalls('eks')).describe(cluster));
+    await expectResponse(podExecutionRoles(iam, harness.newCalls('iam')).delete(RoleName.of('r')));
+    return transport;
+  }
+
+  it('sign with access key, secret key and session token', async () => {
+    const { requests } = await send({});
+    expect(requests[0]?.headers).to.include({ 'x-amz-security-token': 'token' });
+    expect(requests[0]?.headers['authorization']).to.contain('Credential=AKIDEXAMPLE/');
+  });
+
+  it("use AWS's own endpoints, and FIPS endpoints if the environment says so", async () => {
+    expect((await send({})).requests.map(({ hostname }) => hostname)).to.deep.equal([
+      'eks.us-gov-east-1.amazonaws.com',
+      'iam.us-gov.amazonaws.com',
+    ]);
+    expect((await send({ AWS_USE_FIPS_ENDPOINT: 'true' })).requests[0]?.hostname).to.equal(
+      'eks.us-gov-east-1.amazonaws.com',
+    );
+    expect((await send({ AWS_USE_DUALSTACK_ENDPOINT: 'true' })).requests[0]?.hostname).to.equal(
+      'eks.us-gov-east-1.api.aws',
+    );
+  });
+
+  it("use a configured endpoint and sign for AWS's region of the service", async () => {
+    const { requests } = await send({ AWS_ENDPOINT_URL: 'http://127.0.0.1:4566/aws' });
+    expect(requests.map(({ protocol, hostname, port, path }) => [protocol, hostname, port, path])).to.deep.equal([
+      ['http:', '127.0.0.1', 4566, '/aws/clusters/c'],
+      ['http:', '127.0.0.1', 4566, '/aws/'],
+    ]);
+    expect(requests[0]?.headers['authorization']).to.contain('/us-gov-east-1/eks/aws4_request');
+    expect(requests[1]?.headers['authorization']).to.contain('/us-gov-west-1/iam/aws4_request');
+  });
+
+  it('do not read endpoints from the environment or the configuration files', async () => {
+    process.env['AWS_ENDPOINT_URL_EKS'] = 'http://elsewhere.invalid';
+    try {
+      expect((await send({})).requests[0]?.hostname).to.equal('eks.us-gov-east-1.amazonaws.com');
+    } finally {
+      delete process.env['AWS_ENDPOINT_URL_EKS'];
+    }
+  });
+
+  it('reject a call without dispatch options', async () => {
+    const transport = answer();
+    const { eks } = clients(transport, {});
+    const { DescribeClusterCommand } = await import('@aws-sdk/client-eks');
+    const refused = await eks.send(new DescribeClusterCommand({ name: 'c' })).then(
+      () => 'sent',
+      (error: unknown) => (error instanceof Error ? error.message : 'no error'),
+    );
+    expect(refused).to.contain('an AWS call without its dispatch options');
+    expect(transport.requests).to.deep.equal([]);
+  });
+
+  it('give each of two simultaneous calls of one operation its own check before it is sent', async () => {
+    const transport = answer();
+    const harness = new CallHarness(transport);
+    const { iam } = clients(transport, {});
+    const following = podExecutionRoles(iam, harness.newCalls('iam', { mutationBudget: () => 0 }));
+    const leading = podExecutionRoles(iam, harness.newCalls('iam'));
+    const [failure] = await Promise.all([
+      expectFailure(following.delete(RoleName.of('r-1'))),
+      expectResponse(leading.delete(RoleName.of('r-2'))),
+    ]);
+    expect(failure.code).to.equal('NotDispatched');
+    expect(transport.requests.map(({ body }) => body)).to.have.length(1);
+    expect(transport.requests[0]?.body).to.contain('RoleName=r-2');
+  });
+
+  it('use no file, no timer and no socket for a call', async () => {
+    const transport = answer();
+    const harness = new CallHarness(transport);
+    const all = clients(transport, {});
+    const touched: string[] = [];
+    // The SDK caches the configuration files that it has read, so this test uses a path that no other test uses.
+    process.env['AWS_CONFIG_FILE'] = '/of/this/test/alone';
+    // Mocha sets a timer of its own at the first await of a test. So this test awaits once before it observes timers.
+    await harness.clock.settle();
+    const hook = createHook({
+      init: (_id, type) => {
+        // The SDK may use promises and microtasks. It may also use random bytes, but only for the invocation ID in a
+        // header.
+        if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
+      },
+    }).enable();
+    try {
+      await expectResponse(eksClusters(all.eks, harness.newCalls('eks')).describe(cluster));
+      await expectResponse(podExecutionRoles(all.iam, harness.newCalls('iam')).delete(RoleName.of('r')));
+    } finally {
+      hook.disable();
+      delete process.env['AWS_CONFIG_FILE'];
+    }
+    expect(touched).to.deep.equal([]);
+  });
+});

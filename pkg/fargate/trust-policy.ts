@@ -1,0 +1,145 @@
+import type { EksClusterName, ProfileName } from '../../api/names.ts';
+import type { AwsLocation } from './arns.ts';
+import type { Statement } from './policy-document.ts';
+import { isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
+
+/** The AWS service that assumes pod execution roles. Its name is the same in every partition. */
+const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
+const ASSUME_ROLE = 'sts:AssumeRole';
+
+/** The EKS cluster whose Fargate profiles use a role. */
+export interface TrustScope extends AwsLocation {
+  readonly cluster: EksClusterName;
+}
+
+/**
+ * Returns the trust policy of a role that this controller creates. The condition of the policy restricts the role to
+ * profiles of the EKS cluster, as AWS recommends against the "confused deputy" problem:
+ * https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
+ */
+export function trustPolicy({ partition, region, account, cluster }: TrustScope): string {
+  return JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Condition: {
+          ArnLike: { 'aws:SourceArn': `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/*` },
+        },
+        Principal: { Service: FARGATE_PODS_PRINCIPAL },
+        Action: ASSUME_ROLE,
+      },
+    ],
+  });
+}
+
+export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrusted'; readonly reason: string };
+
+/**
+ * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster or, without a
+ * given profile, for an example profile with the name `profile`.
+ *
+ * The controller cannot evaluate some conditions of a policy, e.g. an organization or a policy variable. Such a
+ * condition counts as met in an Allow and as not met in a Deny, because IAM makes the final decision when EKS assumes
+ * the role.
+ */
+export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
+  const statements = parseStatements(document);
+  if (statements === undefined) {
+    return untrusted('the trust policy is not a JSON policy document');
+  }
+  const forPrincipal = statements.filter((statement) => isStatementFor(statement, FARGATE_PODS_PRINCIPAL, ASSUME_ROLE));
+  const requests = requestContextsFor(expected);
+  const denying = forPrincipal.filter(
+    (s) => s.effect === 'Deny' && describeUnmetConditions(s, requests, false).length === 0,
+  );
+  if (denying.length > 0) {
+    return untrusted(`the trust policy denies ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
+  }
+  const allowing = forPrincipal.filter((statement) => statement.effect === 'Allow');
+  if (allowing.length === 0) {
+    return untrusted(`the trust policy does not allow ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
+  }
+  const obstacles = allowing.map((statement) => describeUnmetConditions(statement, requests, true));
+  return obstacles.some((each) => each.length === 0)
+    ? { kind: 'trusted' }
+    : untrusted(
+        `the trust policy allows ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE} only under the condition ` +
+          `${obstacles.map((each) => each.join(' and ')).join(', or ')}; ` +
+          `EKS sends aws:SourceArn ${sourceArn(expected)}`,
+      );
+}
+
+/** IAM's request context when EKS assumes the role for a profile. The keys are in lower case. */
+type RequestContext = ReadonlyMap<string, string>;
+
+/**
+ * Returns the request contexts to try. AWS does not document whether aws:SourceArn includes the ID at the end of a
+ * profile's ARN, so there is one request context with the ID and one without.
+ */
+function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
+  const anyId = '00000000-0000-0000-0000-000000000000';
+  return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
+    (arn) =>
+      new Map([
+        ['aws:sourcearn', arn],
+        ['aws:sourceaccount', expected.account],
+        ['aws:principalisawsservice', 'true'],
+        ['aws:principalservicename', FARGATE_PODS_PRINCIPAL],
+      ]),
+  );
+}
+
+function sourceArn({ partition, region, account, cluster, profile }: TrustScope & { profile?: ProfileName }): string {
+  return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
+}
+
+/** Describes those conditions of a policy statement that are met in none of the request contexts. */
+function describeUnmetConditions(
+  statement: Statement,
+  requests: readonly RequestContext[],
+  unknownHolds: boolean,
+): readonly string[] {
+  return statement.conditions
+    .filter((condition) => !requests.some((request) => isConditionMet(condition, request) ?? unknownHolds))
+    .map(({ operator, key, values }) => `${operator} ${key} ${values.map((value) => `"${value}"`).join(' or ')}`);
+}
+
+/**
+ * Compares two trust policies by meaning. A single statement, action, service or value equals a list with one element.
+ * The order of lists, the case of condition keys, `Sid`, and the difference between ArnEquals and ArnLike do not
+ * matter.
+ */
+export function areTrustPoliciesEqual(a: string, b: string): boolean {
+  if (a === b) {
+    return true;
+  }
+  const left = canonicalTrust(a);
+  return left !== undefined && left === canonicalTrust(b);
+}
+
+function canonicalTrust(document: string): string | undefined {
+  const statements = parseStatements(document);
+  return statements && JSON.stringify(statements.map((statement) => JSON.stringify(canonical(statement))).toSorted());
+}
+
+function canonical(statement: Statement): unknown {
+  const conditions = statement.conditions.map(({ operator, key, values }) =>
+    JSON.stringify([operator.toLowerCase().replace('arnequals', 'arnlike'), key.toLowerCase(), [...values].toSorted()]),
+  );
+  const principals = statement.principals
+    .map(({ type, values }) => JSON.stringify([type, [...values].toSorted()]))
+    .toSorted();
+  const actions = statement.actions.map((action) => action.toLowerCase()).toSorted();
+  return [
+    statement.effect,
+    statement.isNotPrincipal,
+    principals,
+    statement.isNotAction,
+    actions,
+    conditions.toSorted(),
+    statement.otherFields,
+  ];
+}
+
+const untrusted = (reason: string): TrustCheck => ({ kind: 'untrusted', reason });

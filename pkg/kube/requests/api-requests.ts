@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { withDeadline } from '../../async/deadline.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { REQUEST_DEADLINE } from './deadlines.ts';
+import { decodeObject, parseJson } from './decode.ts';
+import { errorFromResponse } from './error-response.ts';
+import { retryAsAsked } from './retry-after.ts';
+import { KubeError } from '../errors.ts';
+import { readText, type Method, type Transport } from '../transport/transport.ts';
+import type { KubeObject } from '../types.ts';
+
+export const ACCEPT_JSON = { accept: 'application/json' };
+
+interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface ApiRequest {
+  /** The action of the request in error messages, e.g. "getting x". */
+  readonly doing: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** The time limit for the request and its retries together; undefined: {@link REQUEST_DEADLINE}. */
+  readonly limit?: Ms;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server
+ * asks for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, and when there
+ * is no response.
+ */
+export class ApiRequests {
+  private readonly transport: Transport;
+  private readonly clock: Clock;
+
+  constructor(transport: Transport, clock: Clock) {
+    this.transport = transport;
+    this.clock = clock;
+  }
+
+  async sendForObject(request: ApiRequest): Promise<KubeObject> {
+    return decodeObject(request.doing, await this.sendForJson(request));
+  }
+
+  async sendForJson(request: ApiRequest): Promise<unknown> {
+    return parseJson(request.doing, (await this.sendWithRetries(request)).text);
+  }
+
+  private async sendWithRetries(request: ApiRequest): Promise<ApiResponse> {
+    const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
+    return retryAsAsked({ clock: this.clock, limit, signal }, async (timeLeft) => {
+      const response = await this.sendOnce(request, timeLeft);
+      return response.status >= 200 && response.status <= 299
+        ? E.right(response)
+        : E.left(errorFromResponse(doing, method, response));
+    });
+  }
+
+  private async sendOnce(request: ApiRequest, limit: Ms): Promise<ApiResponse> {
+    const { doing, method, path } = request;
+    return withDeadline(this.clock, limit, request.signal, 'the API server', async (signal) => {
+      const response = await this.transport.send({
+        method,
+        path,
+        isReadWhole: true,
+        signal,
+        ...headersAndBody(request),
+      });
+      return { status: response.status, headers: response.headers, text: await readText(response.body) };
+    }).catch((cause: unknown) => {
+      throw noAnswerError(doing, cause);
+    });
+  }
+}
+
+function headersAndBody({ body, contentType = 'application/json' }: ApiRequest): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+} {
+  if (body === undefined) return { headers: ACCEPT_JSON };
+  return { headers: { ...ACCEPT_JSON, 'content-type': contentType }, body: JSON.stringify(body) };
+}
+
+export const noAnswerError = (doing: string, cause: unknown): KubeError =>
+  new KubeError(`${doing}: no answer`, { status: 0, reason: 'NoAnswer', cause });

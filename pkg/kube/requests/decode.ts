@@ -1,0 +1,88 @@
+import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import type { UnknownRecord } from '../../../api/record.ts';
+import { decodeStatus } from './error-response.ts';
+import { KubeError } from '../errors.ts';
+import type { KubeList, KubeObject, WatchEvent } from '../types.ts';
+
+// The API server guarantees the shape of metadata for every kind, whatever the schema of its CRD allows in other
+// fields. The decoders of this file check only the fields that the store needs as keys, and leave the rest of each
+// object undecoded.
+
+const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
+  new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
+    status: 0,
+    reason: 'Undecodable',
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+/** @throws KubeError with the reason `Undecodable` if the text is not JSON */
+export function parseJson(doing: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const excerpt = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+    throw undecodable(doing, `not JSON: ${JSON.stringify(excerpt)}`, cause);
+  }
+}
+
+const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
+  textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
+
+/** @throws KubeError with the reason `Undecodable` if the value lacks the metadata of a Kubernetes object */
+export function decodeObject(
+  doing: string,
+  value: unknown,
+  defaults?: Pick<KubeObject, 'apiVersion' | 'kind'>,
+): KubeObject {
+  if (!isRecord(value)) throw undecodable(doing, 'not an object');
+  // In a list of a built-in kind the API server sends the items without kind and apiVersion, so the list provides them.
+  const object: UnknownRecord = { ...defaults, ...value };
+  if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
+  return object;
+}
+
+/** @throws KubeError with the reason `Undecodable` if the value is not a list of Kubernetes objects */
+export function decodeList(doing: string, value: unknown): KubeList {
+  if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
+  const items = value['items'] ?? [];
+  if (!Array.isArray(items)) throw undecodable(doing, 'items is not a list');
+  const [apiVersion = '', kind = ''] = [textAt(value, 'apiVersion'), textAt(value, 'kind')?.replace(/List$/, '')];
+  const defaults = { apiVersion, kind };
+  const next = textAt(value['metadata'], 'continue');
+  return {
+    resourceVersion: textAt(value['metadata'], 'resourceVersion') ?? '',
+    ...(next === undefined ? {} : { continue: next }),
+    items: items.map((item: unknown) => decodeObject(doing, item, defaults)),
+  };
+}
+
+/** @throws KubeError with the reason `Undecodable` if the line is not a watch event of Kubernetes */
+export function decodeWatchEvent(doing: string, line: string): WatchEvent {
+  const value = parseJson(doing, line);
+  if (!isRecord(value)) throw undecodable(doing, 'a watch event that is no object');
+  const { type, object } = value;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: decodeObject(doing, object) };
+    case 'BOOKMARK': {
+      const resourceVersion = textAt(fieldAt(object, 'metadata'), 'resourceVersion');
+      if (resourceVersion === undefined) throw undecodable(doing, 'a bookmark without metadata.resourceVersion');
+      return { type, resourceVersion };
+    }
+    case 'ERROR': {
+      const status = decodeStatus(object);
+      return {
+        type,
+        status: {
+          code: status?.code ?? 0,
+          reason: status?.reason ?? 'Unknown',
+          message: status?.message ?? '',
+        },
+      };
+    }
+    default:
+      throw undecodable(doing, `a watch event of type ${JSON.stringify(type)}`);
+  }
+}

@@ -1,0 +1,21 @@
+import type { Context, Output } from '../context.ts';
+import { constraintViolated, iamErrors } from '../errors.ts';
+import { optionalInteger, optionalString } from '../input.ts';
+import type { Input } from '../input.ts';
+
+/** Returns one page of an IAM list. The paging follows the members `Marker`, `MaxItems` and `IsTruncated` of IAM. */
+export function page<T>(input: Input, items: readonly T[], context: Context): { items: readonly T[]; paging: Output } {
+  const asked = optionalInteger(input, 'MaxItems') ?? 100;
+  if (asked < 1 || asked > 1000) {
+    throw constraintViolated(String(asked), 'maxItems', 'Member must have value between 1 and 1000');
+  }
+  const marker = optionalString(input, 'Marker');
+  const start = marker === undefined ? 0 : Number(marker);
+  if (!Number.isInteger(start) || start < 0) throw iamErrors.validation('Invalid Marker.');
+  const end = start + Math.min(asked, context.state.config.iam.maxPageSize);
+  const truncated = end < items.length;
+  return {
+    items: items.slice(start, end),
+    paging: { IsTruncated: truncated, ...(truncated ? { Marker: String(end) } : {}) },
+  };
+}

@@ -1,0 +1,46 @@
+import type { ProfileIssue } from './resources.ts';
+
+/**
+ * A test's request that creations or deletions of Fargate profiles fail: the selected profiles get the status
+ * CREATE_FAILED or DELETE_FAILED.
+ */
+export interface PlannedFailure {
+  readonly operation: 'create' | 'delete';
+  readonly cluster?: string;
+  readonly profile?: string;
+  /** How many creations or deletions of the selected Fargate profiles fail; undefined: all of them. */
+  readonly times?: number;
+  readonly issues: readonly ProfileIssue[];
+}
+
+interface Failing {
+  readonly plan: PlannedFailure;
+  left: number;
+}
+
+/** The creations and deletions of Fargate profiles that must fail, because a test has planned it. */
+export class PlannedFailures {
+  #failing: readonly Failing[] = [];
+
+  add(plan: PlannedFailure): void {
+    this.#failing = [...this.#failing, { plan, left: plan.times ?? Number.POSITIVE_INFINITY }];
+  }
+
+  clear(): void {
+    this.#failing = [];
+  }
+
+  /** Returns the health issues with which this creation or deletion must fail; undefined: it succeeds. */
+  take(operation: PlannedFailure['operation'], cluster: string, profile: string): readonly ProfileIssue[] | undefined {
+    const failing = this.#failing.find(
+      ({ plan, left }) =>
+        left > 0 &&
+        plan.operation === operation &&
+        (plan.cluster ?? cluster) === cluster &&
+        (plan.profile ?? profile) === profile,
+    );
+    if (failing === undefined) return undefined;
+    failing.left -= 1;
+    return failing.plan.issues;
+  }
+}

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import type { CallRecord } from '../aws/call-log.ts';
+import { formatCall } from './teardown-objects.ts';
+import type { KillPoint } from './kill-points.ts';
+import { allKillPoints, killPointText } from './kill-points.ts';
+import type { TeardownOutcome } from './teardown-runner.ts';
+import { TeardownRunner } from './teardown-runner.ts';
+
+/** Number of failed teardowns of which the test shows the error message. */
+const MOST_TOLD = 3;
+/**
+ * How often the test tries a kill point at most. Sometimes the manager does not reach a kill point, because it makes
+ * one AWS call less than in the teardown in which the AWS calls were counted.
+ */
+const TRIES = 3;
+
+/**
+ * Defines the mocha tests that kill the manager at the kill points that `choose` returns. The tests print how many
+ * teardowns ran and how many failed.
+ * @param rehearsals number of teardowns without a kill. The kill points are chosen from the teardown with the fewest
+ * AWS calls, because in some teardowns the manager reads a waiting Fargate profile once more.
+ */
+export function describeTeardownKills(
+  title: string,
+  choose: (calls: readonly CallRecord[]) => readonly KillPoint[],
+  rehearsals = 1,
+): void {
+  describe(`kill -9 in the teardown of a cluster with four profiles, ${title}`, function () {
+    this.timeout(30 * 60_000);
+    let teardowns: TeardownRunner;
+    let calls: readonly CallRecord[] = [];
+    let outcomes: readonly TeardownOutcome[] = [];
+
+    before(async function () {
+      this.timeout(0); // no time limit: the first run builds binaries from Go modules
+      teardowns = await TeardownRunner.start(this);
+    });
+    after(() => teardowns.finish());
+
+    it('succeeds without a kill', async () => {
+      const never: KillPoint = { lost: 'answer', of: 'call', nth: Infinity };
+      const unharmed = await teardowns.run(Array.from({ length: rehearsals }, () => never));
+      for (const { failure } of unharmed) if (failure !== undefined) throw new Error(failure);
+      for (const { calls: each } of unharmed) {
+        const changes = each.filter(({ mutates }) => mutates).map(({ operation }) => operation);
+        expect(changes, 'four profiles, three policies, two roles').to.have.length(9);
+      }
+      calls = unharmed
+        .map((each) => each.calls)
+        .reduce((shortest, each) => (each.length < shortest.length ? each : shortest));
+    });
+
+    it('ends after a kill at each chosen point', async () => {
+      expect(calls, 'kill points need a teardown without a kill').not.to.deep.equal([]);
+      outcomes = await runKillPoints(teardowns, choose(calls));
+      const counts = `${outcomes.length} of ${allKillPoints(calls).length} kill points, ${calls.length} calls`;
+      const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
+      process.stdout.write(`      kill -9 in a teardown: ${counts}: ${failed} failed\n`);
+      expect(
+        outcomes.filter(({ killedAt }) => killedAt === undefined).map(({ killPoint }) => killPointText(killPoint)),
+      ).to.deep.equal([]);
+    });
+
+    for (const [lost, failure] of [
+      ['answer', 'after a call that had its effect'],
+      ['request', 'before a change'],
+    ] as const) {
+      it(`leaves nothing, changes nothing foreign, and reports correct statuses, killed right ${failure}`, () => {
+        const lived = outcomes.filter(({ killPoint }) => killPoint.lost === lost);
+        expect(lived).not.to.deep.equal([]);
+        const failed = lived.flatMap(({ failure: wrong, killedAt }) =>
+          wrong === undefined ? [] : [`${killedAt === undefined ? '' : formatCall(killedAt)}\n${wrong}`],
+        );
+        if (failed.length > 0)
+          throw new Error(`${failed.length} of ${lived.length} failed:\n${failed.slice(0, MOST_TOLD).join('\n\n')}`);
+      });
+    }
+  });
+}
+
+/**
+ * Runs one teardown per kill point. A kill point that the manager does not reach is tried again, up to three times in
+ * all.
+ */
+async function runKillPoints(
+  teardowns: TeardownRunner,
+  killPoints: readonly KillPoint[],
+): Promise<readonly TeardownOutcome[]> {
+  const done: TeardownOutcome[] = [];
+  let left = killPoints;
+  for (let round = 1; left.length > 0; round++) {
+    const outcomes = await teardowns.run(left);
+    const isOver = ({ killedAt, failure }: TeardownOutcome): boolean => killedAt === undefined && failure === undefined;
+    done.push(...outcomes.filter((outcome) => !isOver(outcome) || round === TRIES));
+    left = round === TRIES ? [] : outcomes.filter(isOver).map(({ killPoint }) => killPoint);
+  }
+  return done;
+}
