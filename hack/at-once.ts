@@ -10,10 +10,11 @@ interface Running {
   readonly output: readonly Buffer[];
 }
 
-const running = process.argv.slice(2).map((command, index, all) => start(command, index === all.length - 1));
-// A terminal sends SIGINT to the commands too, and this program waits until they have ended.
+// These handlers come first: without them, a signal ends this program, and the commands run on without it. A terminal
+// sends SIGINT to the commands too, and this program waits until they have ended.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', endAll);
+const running = process.argv.slice(2).map((command, index, all) => start(command, index === all.length - 1));
 process.exitCode = Math.max(...(await Promise.all(running.map(finish))));
 
 function start(command: string, isLast: boolean): Running {
