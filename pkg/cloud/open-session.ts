@@ -2,53 +2,35 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AccountId } from '../../api/names.ts';
-import type { Clock, Ms } from '../env/clock.ts';
+import type { Ms } from '../env/clock.ts';
 import { untilAborted } from '../async/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
-import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
+import type { AwsConfig } from './aws-config.ts';
 import type { CallEnv, CallContext, CallFactory } from './call/call.ts';
 import { newCallFactory } from './call/call.ts';
 import type { Clients } from './sdk-clients.ts';
 import { newClients } from './sdk-clients.ts';
-import type {
-  AwsCredentials,
-  CredentialPool,
-  AwsCredentialSource,
-  AwsCredentialSources,
-} from './credentials/credential-pool.ts';
+import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
 import type { CallerAccounts } from './credentials/caller-accounts.ts';
 import { credentialsName } from './credentials/credentials-name.ts';
 import { accessEntries } from './eks/access-entries.ts';
 import { eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
-import type { Endpoints } from './endpoints.ts';
 import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/errors.ts';
 import type { AwsFailure, AwsService } from './errors/failure.ts';
 import { podExecutionRoles } from './iam/roles.ts';
-import type { Limiter } from './call/limiter.ts';
-import type { AwsMetrics } from './metrics.ts';
 import { Lru } from '../collections/lru.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
 import { isRegionName } from './partition.ts';
-import type { AwsTransport } from './transport/transport.ts';
 import type { Session, SessionRequest, Sessions } from './session.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
 
-export interface SessionsConfig {
-  readonly clock: Clock;
+export interface SessionsConfig extends AwsConfig {
   readonly random: Random;
-  readonly logger: Logger;
-  readonly transport: AwsTransport;
-  readonly limiter: Limiter;
-  readonly metrics: AwsMetrics;
-  readonly endpoints: Endpoints;
   readonly sources: AwsCredentialSources;
-  readonly pool: CredentialPool;
   readonly accounts: CallerAccounts;
-  /** The version of the manager, for the user agent of AWS calls. */
-  readonly version: string;
 }
 
 /**

@@ -1,38 +1,26 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Clock, Ms } from '../../env/clock.ts';
-import type { Logger } from '../../env/logger.ts';
+import type { Ms } from '../../env/clock.ts';
+import type { AwsConfig } from '../aws-config.ts';
 import { newCallFactory } from '../call/call.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-accounts.ts';
-import type { AwsCredentials, CredentialPool, AwsCredentialSource } from './credential-pool.ts';
-import type { Endpoints } from '../endpoints.ts';
+import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 import { describeFailure, isAccessDenied, isCredentialsInvalid, isThrottled } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
-import type { Limiter } from '../call/limiter.ts';
-import type { AwsMetrics } from '../metrics.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/assume-role.ts';
 import { assumeRole } from '../sts/assume-role.ts';
-import type { AwsTransport } from '../transport/transport.ts';
 import type { CredentialsProblem, CredentialsProblemReason } from './credentials-problem.ts';
 
 /** The dependencies that all sources of assumed-role credentials share. */
-export interface AssumedRoleConfig {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly transport: AwsTransport;
-  readonly limiter: Limiter;
-  readonly metrics: AwsMetrics;
-  readonly endpoints: Endpoints;
-  readonly pool: CredentialPool;
+export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
   /**
    * The AWS region in which the manager runs; undefined: the region is not known. Roles are preferably assumed at the
    * STS endpoint of this region, because a private network may reach no other STS endpoint.
    */
   readonly region: string | undefined;
-  readonly version: string;
 }
 
 export interface AssumedRoleRequest {

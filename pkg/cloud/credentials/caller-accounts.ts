@@ -2,32 +2,20 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AccountId } from '../../../api/names.ts';
 import { SingleFlight } from '../../async/single-flight.ts';
 import { Lru } from '../../collections/lru.ts';
-import type { Clock, Ms } from '../../env/clock.ts';
-import type { Logger } from '../../env/logger.ts';
+import type { Ms } from '../../env/clock.ts';
+import type { AwsConfig } from '../aws-config.ts';
 import { newCallFactory } from '../call/call.ts';
-import type { Limiter } from '../call/limiter.ts';
 import type { Clients } from '../sdk-clients.ts';
 import { newClients } from '../sdk-clients.ts';
-import type { Endpoints } from '../endpoints.ts';
 import { isCredentialsInvalid } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
-import type { AwsMetrics } from '../metrics.ts';
 import { partitionOf, stsRegionOf } from '../partition.ts';
 import { getCallerAccount } from '../sts/caller.ts';
-import type { AwsTransport } from '../transport/transport.ts';
-import type { AwsCredentials, AwsCredentialSource, CredentialPool } from './credential-pool.ts';
+import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 
-export interface CallerAccountsConfig {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly transport: AwsTransport;
-  readonly limiter: Limiter;
-  readonly metrics: AwsMetrics;
-  readonly endpoints: Endpoints;
-  readonly pool: CredentialPool;
+export interface CallerAccountsConfig extends AwsConfig {
   /** The AWS region in which the manager runs; undefined: the region is not known. */
   readonly region: string | undefined;
-  readonly version: string;
   /**
    * Aborts when the manager stops. The signal of a single reconcile does not abort an STS call, because several
    * reconciles share the call.
