@@ -32,7 +32,7 @@ import { Reconciler } from './reconcile.ts';
 import type { Api } from './testing/api.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
 import type { ObjectParts } from './testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, POD_EXECUTION_POLICY, PROFILE, ROLE, aFailure } from './testing/builders.ts';
+import { ACCOUNT, EKS_CLUSTER, POD_EXECUTION_POLICY, PROFILE, RECORDED, ROLE, aFailure } from './testing/builders.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import type { SimulatedSession } from './testing/simulated-session.ts';
@@ -42,7 +42,6 @@ const KEY = { namespace: 'team-a', name: 'web' };
 const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };
 const CONTROL_PLANES = { group: CONTROL_PLANE.group, version: 'v1beta2', plural: CONTROL_PLANE.plural };
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
-const HERE = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string =>
@@ -199,7 +198,7 @@ describe('Reconciler', () => {
   it('removes the finalizer of a deleted object once AWS has nothing left of the object', async () => {
     aws.profiles.set(PROFILE, aSimulatedProfile());
     aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-    deleted({ status: HERE });
+    deleted({ status: RECORDED });
     await pass();
     expect(requests.slice(-3)).to.deep.equal(['PATCH deletion-requested', 'DeleteFargateProfile', 'PATCH status']);
     aws.tick();
@@ -258,7 +257,7 @@ describe('Reconciler', () => {
     });
 
     it('for half a minute after the Cluster of a deleted object has vanished', async () => {
-      deleted({ status: { ...HERE, profileName: PROFILE } });
+      deleted({ status: { ...RECORDED, profileName: PROFILE } });
       api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
       sync();
       await expectReason('Deleting', 'ClusterVanished');
@@ -357,7 +356,7 @@ describe('Reconciler', () => {
     });
 
     it('calls no AWS API in another account than the recorded one, where every read would answer "not found"', async () => {
-      deleted({ status: { ...HERE, account: AccountId.of('444455556666') } });
+      deleted({ status: { ...RECORDED, account: AccountId.of('444455556666') } });
       await pass();
       expect(session.calls).to.deep.equal([]);
       expect(reasonOf('CredentialsReady')).to.equal('WrongAccount');
@@ -383,7 +382,7 @@ describe('Reconciler', () => {
         aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
         given({
           metadata: { finalizers: [FINALIZER] },
-          status: { ...HERE, profileName: PROFILE, role: { name: ROLE } },
+          status: { ...RECORDED, profileName: PROFILE, role: { name: ROLE } },
         });
         await pass();
         expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
@@ -432,7 +431,7 @@ describe('Reconciler', () => {
     });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
-    given({ metadata: { finalizers: [FINALIZER] }, status: { ...HERE, profileName: PROFILE } });
+    given({ metadata: { finalizers: [FINALIZER] }, status: { ...RECORDED, profileName: PROFILE } });
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();

@@ -1,13 +1,10 @@
 import { expect } from 'chai';
 import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import {
-  ACCESS_ENTRY_DELETED_ANNOTATION,
-  ACCESS_ENTRY_RENEWED_ANNOTATION,
-  PROVISIONED_IN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import {
+  MOVED,
   PROFILE,
   ROLE,
   ROLE_ARN,
@@ -20,7 +17,6 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
-import { HERE } from '../testing/environment.ts';
 import { PROVISIONED } from '../testing/fixtures.ts';
 import { describeDecision } from '../testing/mutations.ts';
 import { decide } from './decide.ts';
@@ -201,7 +197,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       'the EKS cluster is gone',
-      desiredOfDeletion(aDeletedObject({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } } })),
+      desiredOfDeletion(aDeletedObject(MOVED)),
       withEntry({ ...WITHOUT_POLICIES, cluster: 'gone' }),
       DELETE_ROLE,
     ],

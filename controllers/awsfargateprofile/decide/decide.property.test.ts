@@ -5,10 +5,9 @@ import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { OWNER_TAG, POD_EXECUTION_POLICY } from '../testing/builders.ts';
+import { HERE, OWNER_TAG, POD_EXECUTION_POLICY } from '../testing/builders.ts';
 import { afterEverySimulation, atEveryMutation } from '../testing/environment-generator.ts';
 import type { RecordedMutation, SimulatedEnvironment } from '../testing/environment.ts';
-import { HERE } from '../testing/environment.ts';
 import {
   expectedProfileName,
   expectedRole,

@@ -1,18 +1,16 @@
 import { expect } from 'chai';
 import { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { messageOf } from '../reasons/reasons.ts';
 import {
-  ACCOUNT,
   CAPA_TAG,
   CLUSTER_ARN,
-  EKS_CLUSTER,
   EKS_CLUSTER_TAG,
+  MOVED,
   NAMESPACE_TAG,
   NOW,
   OWNER_TAG,
@@ -41,11 +39,6 @@ const STATUS: AWSFargateProfileStatus = {
   profileStatus: 'ACTIVE',
   role: { name: ROLE, id: aRole().id, managed: true },
   initialization: { provisioned: true },
-};
-/** An object after `clusterctl move`, which keeps annotations and drops status. */
-const MOVED = {
-  metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` } },
-  status: {},
 };
 const MISSING = 'stop: OwnershipTagMissing';
 const seen = (profileTags: object, roleTags: object = ROLE_TAGS): Observed =>

@@ -2,11 +2,7 @@ import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import {
-  ACCESS_ENTRY_DELETED_ANNOTATION,
-  ACCESS_ENTRY_RENEWED_ANNOTATION,
-  PROVISIONED_IN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import type { DesiredInputs } from './desired.ts';
 import { desiredFor, withCurrentRoleName, withProfileNameInUse } from './desired.ts';
@@ -18,6 +14,7 @@ import {
   CAPA_TAG,
   CLUSTER_ARN,
   EKS_CLUSTER,
+  MOVED,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -427,16 +424,15 @@ describe('desiredFor', () => {
   });
 
   it('names the profile and roles whose records a move or a restore has dropped', () => {
-    const moved = { annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` } };
     const lostAfter = (parts: Parameters<typeof anObject>[0]) => desiredOf(anObject(parts)).recorded.lostNames;
-    expect(lostAfter({ metadata: moved })).to.deep.equal({ profiles: [PROFILE], roles: [ROLE, FORMER_ROLE] });
-    expect(lostAfter({ metadata: moved, status: { account: ACCOUNT, role: { name: ROLE } } })).to.deep.equal({
+    expect(lostAfter(MOVED)).to.deep.equal({ profiles: [PROFILE], roles: [ROLE, FORMER_ROLE] });
+    expect(lostAfter({ ...MOVED, status: { account: ACCOUNT, role: { name: ROLE } } })).to.deep.equal({
       profiles: [],
       roles: [],
     });
     // A role that spec.roleName names may belong to another owner, so the test expects no lost role name.
     const named = { roleName: RoleName.of('shared') };
-    expect(lostAfter({ metadata: moved, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
+    expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });
 
   it('has an empty recorded state without status', () => {

@@ -14,9 +14,8 @@ import { newReason } from '../reasons/reasons.ts';
 import type { ObjectParts } from '../testing/builders.ts';
 import {
   ABSENT,
-  ACCOUNT,
   CONTROL_PLANE_FACTS,
-  EKS_CLUSTER,
+  MOVED,
   RECORDED,
   TARGET,
   aCluster,
@@ -84,8 +83,7 @@ describe('metadataPatch', () => {
       const lost = { ...COMPLETE, finalizers: [] };
       const patch = { metadata: { finalizers: [FINALIZER] } };
       expect(patchOf({ metadata: { ...lost, annotations: {} }, status: RECORDED })).to.deep.equal(patch);
-      const annotations = { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` };
-      expect(patchOf({ metadata: { ...lost, annotations } })).to.deep.equal(patch);
+      expect(patchOf({ metadata: { ...lost, ...MOVED.metadata } })).to.deep.equal(patch);
     });
 
     it('is not added while the goal is to hold', () => {

@@ -21,6 +21,7 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   PROFILE,
+  RECORDED,
   aDeletedObject,
   aProfile,
   anObject,
@@ -113,9 +114,8 @@ const siblingsIn = (...objects: readonly KubeObject[]): readonly AWSFargateProfi
 };
 
 describe('updateQueueFromStatus', () => {
-  const WHERE: AWSFargateProfileStatus = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
   const BUSY: AWSFargateProfileStatus = {
-    ...WHERE,
+    ...RECORDED,
     profileName: ProfileName.of('team-a_api'),
     profileStatus: 'CREATING',
   };
@@ -139,7 +139,7 @@ describe('updateQueueFromStatus', () => {
   const rows: readonly (readonly [string, AWSFargateProfileStatus])[] = [
     ['is settled', { ...BUSY, profileStatus: 'ACTIVE' }],
     ['is in another region', { ...BUSY, region: 'eu-north-1' }],
-    ['has no profile yet', WHERE],
+    ['has no profile yet', RECORDED],
   ];
   for (const [situation, status] of rows) {
     it(`ignores a sibling that ${situation}`, () => expect(aheadAfter(sibling(status))).to.equal('granted'));
@@ -176,10 +176,7 @@ describe('unobservedProfiles', () => {
   });
 
   const rows: readonly (readonly [string, KubeObject])[] = [
-    [
-      'a sibling whose status has its location',
-      sibling(QUEUE, { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER }),
-    ],
+    ['a sibling whose status has its location', sibling(QUEUE, RECORDED)],
     ['a sibling that has nothing in AWS', sibling(NOWHERE)],
     ['a sibling without the provisioned-in annotation', sibling(undefined)],
     ['a sibling of another queue', sibling(queueNameOf(ACCOUNT, 'eu-north-1', EKS_CLUSTER))],

@@ -9,6 +9,7 @@ import {
   ABSENT,
   ACCOUNT,
   EKS_CLUSTER,
+  HERE,
   RECORDED,
   aControlPlane,
   aDeletedObject,
@@ -18,7 +19,6 @@ import {
 } from '../testing/builders.ts';
 import { locationOf } from './location.ts';
 
-const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
 const withRecords = (value: string | undefined, status?: AWSFargateProfileStatus): ObjectParts => ({
   metadata: { annotations: value === undefined ? {} : { [PROVISIONED_IN_ANNOTATION]: value } },
   ...(status && { status }),

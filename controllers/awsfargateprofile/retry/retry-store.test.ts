@@ -10,9 +10,10 @@ import type { MutationOutcome } from '../model/outcome.ts';
 import type { ReasonName } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
-  ACCOUNT,
-  EKS_CLUSTER,
+  HERE,
+  MOVED,
   PROFILE,
+  RECORDED,
   CREATED_AT,
   aCluster,
   aDeletedObject,
@@ -124,11 +125,10 @@ describe('RetryStore', () => {
   });
 
   describe('isCreateUnconfirmed after clusterctl move', () => {
-    const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
     const arrived = (annotations: Readonly<Record<string, string>>): AWSFargateProfile =>
       aDeletedObject({ metadata: { annotations } });
-    const moved = arrived({ [PROVISIONED_IN_ANNOTATION]: HERE });
-    const located = aDeletedObject({ status: { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER } });
+    const moved = aDeletedObject(MOVED);
+    const located = aDeletedObject({ status: RECORDED });
 
     it('is true for a minute, also once status has the location again', () => {
       const { store, at } = newStore();
@@ -170,10 +170,7 @@ describe('RetryStore', () => {
     });
 
     for (const [situation, object] of [
-      [
-        'for an object that is not being deleted',
-        anObject({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } } }),
-      ],
+      ['for an object that is not being deleted', anObject(MOVED)],
       ['for an object that has nothing in AWS', arrived({ [PROVISIONED_IN_ANNOTATION]: NOWHERE })],
       ['for an object with a status', located],
       [

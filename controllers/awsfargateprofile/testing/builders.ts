@@ -135,6 +135,12 @@ export const ABSENT = { kind: 'absent' } as const;
  * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
+/** The value of the annotation `provisioned-in` that names the same account, region and EKS cluster. */
+export const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
+/** The AWSFargateProfile `team-a/web` after `clusterctl move`, which keeps annotations and drops status. */
+export const MOVED = {
+  metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } },
+} as const satisfies ObjectParts;
 
 /** Returns the Kubernetes objects that a reconcile reads, with a ready Cluster and a ready control plane. */
 export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {

@@ -7,6 +7,7 @@ import {
   CLUSTER_ARN,
   EKS_CLUSTER,
   EKS_CLUSTER_TAG,
+  HERE,
   NAMESPACE_TAG,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
@@ -24,7 +25,7 @@ import type {
   SimulatedEnvironment,
   SimulationResult,
 } from './environment.ts';
-import { HERE, PRIVATE_SUBNETS } from './environment.ts';
+import { PRIVATE_SUBNETS } from './environment.ts';
 import { SHARED_ROLE_OF_CAPA, TRUST_POLICIES } from './expected-state.ts';
 import type { TransitionResult } from './simulated-aws.ts';
 import { roleArnOf } from './simulated-aws.ts';

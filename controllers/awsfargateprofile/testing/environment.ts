@@ -5,7 +5,6 @@ import type { Mutation } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import type { PartiallyObserved, PassEnd } from '../model/pass.ts';
-import { ACCOUNT, EKS_CLUSTER, TARGET } from './builders.ts';
 import type { Snapshot, TransitionResult } from './simulated-aws.ts';
 import { SimulatedAws, roleArnOf } from './simulated-aws.ts';
 
@@ -101,11 +100,6 @@ type AwsEvent =
   | { readonly kind: 'roleDeleted'; readonly name: string }
   | { readonly kind: 'roleChanged'; readonly name: string; readonly role: Omit<InitialRole, 'name' | 'path' | 'id'> };
 
-/**
- * The value of the annotation `provisioned-in` of an AWSFargateProfile that was provisioned in the tests' account,
- * region and EKS cluster.
- */
-export const HERE = `${ACCOUNT}/${TARGET.region}/${EKS_CLUSTER}`;
 export const PRIVATE_SUBNETS: readonly string[] = ['subnet-0a', 'subnet-0b'];
 
 /**

@@ -26,7 +26,16 @@ import { newReason } from '../reasons/reasons.ts';
 import { writeAheadStatus } from '../status/write-ahead.ts';
 import type { PassEnd, PartiallyObserved } from '../model/pass.ts';
 import { statusAfter } from '../status/status.ts';
-import { NOW, CONTROL_PLANE_FACTS, TARGET, aDeletedObject, aFailure, anObject, desiredInputs } from './builders.ts';
+import {
+  HERE,
+  NOW,
+  CONTROL_PLANE_FACTS,
+  TARGET,
+  aDeletedObject,
+  aFailure,
+  anObject,
+  desiredInputs,
+} from './builders.ts';
 import type { SimulatedAws, SimulatedRole } from './simulated-aws.ts';
 import type {
   ExternalEvent,
@@ -38,7 +47,7 @@ import type {
   SimulationMode,
   SimulationResult,
 } from './environment.ts';
-import { HERE, PRIVATE_SUBNETS, applyAwsEvent, awsFor } from './environment.ts';
+import { PRIVATE_SUBNETS, applyAwsEvent, awsFor } from './environment.ts';
 
 const MAX_PASSES = 60;
 const MAX_STEPS = 24;

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
-import {
-  DELETE_FOR_MOVE_ANNOTATION,
-  PAUSED_ANNOTATION,
-  PROVISIONED_IN_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../../../api/v1beta2/index.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { Resource } from '../../../../pkg/kube/types.ts';
 import type { LiveChecks, RoleUsers } from './live-checks.ts';
@@ -14,7 +9,7 @@ import { newLiveChecks } from './live-checks.ts';
 import type { Api } from '../../testing/api.ts';
 import { CLUSTER, PROFILE_KIND, newApi } from '../../testing/api.ts';
 import type { ObjectParts } from '../../testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, RECORDED, ROLE } from '../../testing/builders.ts';
+import { ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE } from '../../testing/builders.ts';
 
 const CLUSTERS: Resource = { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters' };
 const { signal } = new AbortController();
@@ -194,9 +189,7 @@ describe('newLiveChecks', () => {
 
     const elsewhere = { status: { account: AccountId.of('444455556666') } };
     const inAnotherCluster = { metadata: { namespace: 'team-b' } };
-    const recordedHere = {
-      status: { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EksClusterName.of(EKS_CLUSTER) },
-    };
+    const recordedHere = { status: RECORDED };
 
     it('ignores an object in another account, where another role has the name', async () => {
       const object = api.put({ spec: { roleName: shared } });
@@ -216,13 +209,11 @@ describe('newLiveChecks', () => {
       expect(await userOf(object)).to.equal('team-b/other');
     });
 
-    const { status: here } = recordedHere;
-    const provisionedHere = { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` };
     for (const [what, parts] of [
       ['records only the account', { status: { account: ACCOUNT } }],
-      ['records another region', { status: { ...here, region: 'us-east-1' } }],
-      ['records another EKS cluster', { status: { ...here, eksClusterName: EksClusterName.of('other') } }],
-      ['has only an annotation with the EKS cluster', { metadata: { annotations: provisionedHere } }],
+      ['records another region', { status: { ...RECORDED, region: 'us-east-1' } }],
+      ['records another EKS cluster', { status: { ...RECORDED, eksClusterName: EksClusterName.of('other') } }],
+      ['has only an annotation with the EKS cluster', MOVED],
       [
         'names the role in spec.roleARN alone',
         { spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/shared`) } },
