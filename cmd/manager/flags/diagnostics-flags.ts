@@ -14,10 +14,12 @@ export const DIAGNOSTICS_FLAGS = [
     name: 'diagnostics-address',
     value: 'ADDRESS',
     default: ':8443',
+    variable: 'CAPAF_DIAGNOSTICS_ADDRESS',
     help: 'Address of /metrics, /debug/flags/v and /debug/pprof, in HTTPS and for users with permission; 0: not served',
   },
   {
     name: 'insecure-diagnostics',
+    variable: 'CAPAF_INSECURE_DIAGNOSTICS',
     help: 'Serve --diagnostics-address in plain HTTP, without authentication, and only /metrics',
   },
   {

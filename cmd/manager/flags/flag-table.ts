@@ -41,14 +41,17 @@ export const FLAGS = [
   ...LIMIT_FLAGS,
   {
     name: 'manage-crd',
+    variable: 'CAPAF_MANAGE_CRD',
     help: "Beside Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
   },
   {
     name: 'instance-groups',
+    variable: 'CAPAF_INSTANCE_GROUPS',
     help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
   },
   {
     name: 'cluster-conditions',
+    variable: 'CAPAF_CLUSTER_CONDITIONS',
     help: 'Set the condition FargateProfilesReady of each Cluster whose spec.availabilityGates has it, so that clusterctl describe cluster shows the profiles. Needs config/components/cluster-conditions',
   },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
@@ -103,6 +106,7 @@ export const FLAGS = [
     short: 'v',
     value: 'N',
     default: '0',
+    variable: 'CAPAF_LOGLEVEL',
     help: 'Log verbosity; from 4 on, each AWS call and each reconcile is logged',
   },
   {

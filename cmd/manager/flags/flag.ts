@@ -7,4 +7,6 @@ export interface Flag {
   readonly help: string;
   /** Whether the flag can be given several times. */
   readonly isList?: true;
+  /** The variable of a release that sets the flag: config/release/kustomization.yaml. */
+  readonly variable?: string;
 }

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { getCiphers } from 'node:tls';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
+import { FLAGS } from './flag-table.ts';
+import type { Flag } from './flag.ts';
 import { parseFlags } from './flags.ts';
 import type { ManagerFlags } from './flags.ts';
 
@@ -33,6 +36,34 @@ describe('parseFlags', () => {
       expect(flagsOf('--leader-elect', `--leader-elect=${value}`).election, value).to.equal(undefined);
     for (const value of ['', 'yes', 'tRUE'])
       expect(isLeft(parseFlags([`--leader-elect=${value}`])), value).to.equal(true);
+  });
+
+  it('names a switch with another value, the value and the values that it takes', () => {
+    expect(parseFlags(['--leader-elect=yes'])).to.deep.equal(
+      left('--leader-elect: "yes" is neither true nor false; use one of true, false'),
+    );
+  });
+
+  it('names the variable of a release whose value the manager refuses', () => {
+    expect(parseFlags(['--manage-crd=yes'])).to.deep.equal(
+      left(
+        '--manage-crd: "yes" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag',
+      ),
+    );
+    expect(parseFlags(['--v=high'])).to.deep.equal(
+      left('--v: "high" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag'),
+    );
+  });
+
+  it('knows which variables of a release set which flags', () => {
+    const release = readFileSync(new URL('../../../config/release/kustomization.yaml', import.meta.url), 'utf8');
+    const inRelease = [...release.matchAll(/--([a-z-]+)=\$\{(\w+)/g)].map(
+      ([, name, variable]) => `${name} ${variable}`,
+    );
+    const inTable = (FLAGS as readonly Flag[]).flatMap(({ name, variable }) =>
+      variable === undefined ? [] : [`${name} ${variable}`],
+    );
+    expect(inTable).to.have.members(inRelease);
   });
 
   it('reads long flags with one hyphen, as Go does', () => {
@@ -168,7 +199,7 @@ describe('parseFlags', () => {
     it(`refuses EKS clusters that are not written as namespace=account/region/name: ${JSON.stringify(value)}`, () => {
       expect(parseFlags([`--allow-eks-cluster=${value}`])).to.deep.equal(
         left(
-          `--allow-eks-cluster: "${value}" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*`,
+          `--allow-eks-cluster: "${value}" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*. In a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag`,
         ),
       );
     });

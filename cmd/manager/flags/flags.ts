@@ -72,17 +72,27 @@ export type Command =
 
 /** Parses the command line. Returns the command, or (as Left) one sentence about the first mistake. */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
-  const given = readArgs(args);
-  if (E.isLeft(given)) return given;
-  const { isSet, ignored } = given.right;
-  if (isSet('help')) return E.right({ kind: 'help' });
-  if (isSet('version')) return E.right({ kind: 'version' });
   try {
+    const given = readArgs(args);
+    if (E.isLeft(given)) return given;
+    const { isSet, ignored } = given.right;
+    if (isSet('help')) return E.right({ kind: 'help' });
+    if (isSet('version')) return E.right({ kind: 'version' });
     return E.right({ kind: 'run', flags: { ...flagsOf(given.right), ignored } });
   } catch (error) {
-    if (error instanceof Error) return E.left(error.message);
+    if (error instanceof Error) return E.left(withVariable(error.message));
     throw error;
   }
+}
+
+/**
+ * Adds the variable of a release to a message that begins with a flag: a user of a release has never seen the flag.
+ */
+function withVariable(message: string): string {
+  const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
+  return flag?.variable === undefined
+    ? message
+    : `${message}. In a release, the variable ${flag.variable} sets this flag`;
 }
 
 type Text = (name: FlagName) => string;
@@ -141,6 +151,7 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
  * Rewrites arguments from the forms of Go's flag packages to the forms of parseArgs of Node.js: `--switch=true` →
  * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs allows no value of a switch, and no long
  * flag with one hyphen. Other arguments stay as they are.
+ * @throws Error with one sentence if the value of a switch is neither true nor false
  */
 function toNodeForm(arg: string): string {
   const [, name, , value] = /^--?([a-z][a-z-]*)(=(.*))?$/s.exec(arg) ?? [];
@@ -148,7 +159,8 @@ function toNodeForm(arg: string): string {
   if (flag === undefined) return arg;
   if (flag.value !== undefined) return value === undefined ? `--${name}` : `--${name}=${value}`;
   if (value === undefined || TRUE.test(value)) return `--${name}`;
-  return FALSE.test(value) ? `--no-${name}` : arg;
+  if (FALSE.test(value)) return `--no-${name}`;
+  throw new Error(`--${name}: "${value}" is neither true nor false; use one of true, false`);
 }
 
 /** The texts that Go's strconv.ParseBool accepts. */

@@ -24,6 +24,7 @@ export const LIMIT_FLAGS = [
     name: 'allow-eks-cluster',
     value: 'PATTERN',
     isList: true,
+    variable: 'CAPAF_ALLOW_EKS_CLUSTERS',
     help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated, or have several patterns with commas between them. Default: none',
   },
 ] as const;

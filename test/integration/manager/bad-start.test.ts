@@ -23,13 +23,20 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], message: strin
   [['--frobnicate'], "Unknown option '--frobnicate'. --help lists the flags"],
   [['start'], "Unexpected argument 'start'. --help lists the flags"],
   [['--sync-period'], "Option '--sync-period <value>' argument missing. --help lists the flags"],
-  [['--leader-elect=maybe'], "Option '--leader-elect' does not take an argument. --help lists the flags"],
+  [['--leader-elect=maybe'], '--leader-elect: "maybe" is neither true nor false; use one of true, false'],
+  [
+    ['--manage-crd=yes'],
+    '--manage-crd: "yes" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag',
+  ],
   [['--sync-period', '10'], '--sync-period: "10" is not a duration above zero; write it like 30s, 10m or 1h30m'],
   [['--sync-period=0s'], '--sync-period: "0s" is not a duration above zero; write it like 30s, 10m or 1h30m'],
   [['--sync-period=-5s'], '--sync-period: "-5s" is not a duration above zero; write it like 30s, 10m or 1h30m'],
   [['--sync-period', ''], '--sync-period: "" is not a duration above zero; write it like 30s, 10m or 1h30m'],
-  [['--v', 'NaN'], '--v: "NaN" is not a whole number from 0 up'],
-  [['--v=1.5'], '--v: "1.5" is not a whole number from 0 up'],
+  [
+    ['--v', 'NaN'],
+    '--v: "NaN" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag',
+  ],
+  [['--v=1.5'], '--v: "1.5" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag'],
   [['--awsfargateprofile-concurrency', '0'], '--awsfargateprofile-concurrency: "0" is not a whole number from 1 up'],
   [
     ['--namespace', 'Not_A_Name'],
@@ -45,7 +52,7 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], message: strin
   ],
   [
     ['--diagnostics-address', ':99999'],
-    '--diagnostics-address: ":99999" is no address; write ":9440", "127.0.0.1:9440", "[::1]:9440" or "0" for none',
+    '--diagnostics-address: ":99999" is no address; write ":9440", "127.0.0.1:9440", "[::1]:9440" or "0" for none. In a release, the variable CAPAF_DIAGNOSTICS_ADDRESS sets this flag',
   ],
   [
     ['--require-permissions-boundary', 'bound'],
@@ -61,7 +68,7 @@ const COMMAND_LINES: readonly (readonly [args: readonly string[], message: strin
   ],
   [
     ['--allow-eks-cluster=tools'],
-    '--allow-eks-cluster: "tools" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*',
+    '--allow-eks-cluster: "tools" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*. In a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag',
   ],
   [['--logging-format', 'xml'], '--logging-format: "xml" is not a format; use text or json'],
   [
