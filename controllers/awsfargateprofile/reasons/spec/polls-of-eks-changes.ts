@@ -3,6 +3,13 @@ import { SECOND, clamp } from './poll-intervals.ts';
 import type { Poll } from './poll-intervals.ts';
 
 const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
+/** The shortest interval, and the time of the first poll, if it is not known how long EKS takes. */
+const SHORTEST_UNKNOWN_POLL: Ms = SECOND / 2;
+/**
+ * The time of the second poll if it is not known how long EKS takes. The first poll finds a change that fails at once;
+ * every other change takes the real EKS longer than this, so a poll in between would find nothing.
+ */
+const SECOND_UNKNOWN_POLL: Ms = 2 * SECOND;
 /** The interval at which the controller asks EKS while EKS has never finished so early. */
 const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
 /** The shortest interval around the usual end, as a share of the usual duration. */
@@ -12,15 +19,17 @@ const STEPS_AFTER_USUAL_END = 4;
 
 /**
  * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. If it is not
- * known how long EKS takes, the delay is an eighth of the time since EKS began, so two minutes have about 35 requests.
+ * known how long EKS takes, the controller asks after half a second and after two seconds. From then on, the delay is an
+ * eighth of the time since EKS began, so two minutes have about 35 requests.
  *
  * If the `usual` duration is known, the controller asks at the earliest time at which EKS may have finished, and then at
  * short intervals, because other profiles of the cluster wait for the end. Before that time the controller asks only
  * rarely, in case EKS is faster than usual: docs/adr/0010.
  */
 export const pollProfile: Poll = (waited, _facts, usual) => {
-  const steady = clamp(SECOND / 2, waited / 8, 10 * SECOND);
-  if (usual === undefined) return steady;
+  const steady = clamp(SHORTEST_UNKNOWN_POLL, waited / 8, 10 * SECOND);
+  if (usual === undefined)
+    return waited < SHORTEST_UNKNOWN_POLL ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
   const { least, most } = usual;
   const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
   const stepAfter = (time: Ms): Ms => Math.max(shortest, (most - time) / 4);
