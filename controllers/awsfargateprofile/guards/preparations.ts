@@ -40,12 +40,12 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
-    confirmFinalizer(services),
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services, newDeletionChecks(services)),
-    // `roleShareable` sends a list request. It comes after `takeTurn`, so that an object that waits in the queue of its
-    // EKS cluster does not send this request in each reconcile.
+    // These two ask the API server. They come after `takeTurn`, so that an object that waits in the queue of its EKS
+    // cluster does not ask in each reconcile, and so that the answers are new when the change is sent.
+    confirmFinalizer(services),
     roleShareable(services),
     writeAhead(services),
   ];
