@@ -108,7 +108,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     clock,
     random,
     profileWriter,
-    live: newLiveChecks(client, caches.clusterResource),
+    live: newLiveChecks(client, caches.clusterResource, caches.hasAllProfiles ? caches.typed.profiles : undefined),
     readRoleSharers: newReadRoleSharers(client, options.watchFilter),
     readLiveInputs: newLiveInputs(client, {
       clusters: caches.clusterResource,

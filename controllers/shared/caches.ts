@@ -78,6 +78,8 @@ export interface Caches {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly typed: TypedCaches;
+  /** Whether the AWSFargateProfiles of all namespaces and all watch filters are cached. */
+  readonly hasAllProfiles: boolean;
   /** The API version in which Clusters are read; `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
   readonly controlPlaneResource: () => Resource | undefined;
@@ -109,6 +111,7 @@ export function newCaches(options: CachesOptions): Caches {
     clusters,
     controlPlanes,
     typed: newTypedCaches({ profiles, clusters, controlPlanes }),
+    hasAllProfiles: options.namespace === undefined && options.watchFilter === undefined,
     clusterResource: () => clusterResource,
     controlPlaneResource: () => controlPlaneResource,
     runnables: [

@@ -16,7 +16,7 @@ import { isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../model/names.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { Check } from './guards.ts';
-import type { RoleInCluster } from './checks/live-checks.ts';
+import type { RoleInCluster } from './checks/other-role-users.ts';
 import type { PassState, RoleSharers } from './pass-state.ts';
 
 export type ReadRoleSharers = (

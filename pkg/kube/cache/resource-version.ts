@@ -9,4 +9,8 @@ export function isOlder(a: string, b: string): boolean {
   return a.length === b.length ? a < b : a.length < b.length;
 }
 
+/** Whether `a` is certainly not older than `b`. False if one of them has a form that has no order. */
+export const isAtLeast = (a: string, b: string): boolean =>
+  WELL_FORMED.test(a) && WELL_FORMED.test(b) && !isOlder(a, b);
+
 const WELL_FORMED = /^[1-9][0-9]*$/;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
-import { isOlder } from './resource-version.ts';
+import { isAtLeast, isOlder } from './resource-version.ts';
 import { Store, type Change, type IndexFunc } from './store.ts';
 import { jsonEqual } from '../patches.ts';
 import { keyFor, widget } from '../testing/fixtures.ts';
@@ -15,6 +15,15 @@ function painted(name: string, version: string, colour: string) {
   const object = widget(name, version);
   return { ...object, metadata: { ...object.metadata, labels: { colour } } };
 }
+
+/** An object whose copy fails with an error. */
+const unstorable = (name: string, version: string) =>
+  Object.defineProperty(widget(name, version), 'spec', {
+    enumerable: true,
+    get: () => {
+      throw new Error('no memory');
+    },
+  });
 
 function newStore() {
   const logger = new MemoryLogger();
@@ -43,6 +52,46 @@ describe('Store', () => {
     expect(store.list()).to.deep.equal(unknown);
     expect(store.byIndex('colour', 'red')).to.deep.equal(unknown);
     expect(store.synced).to.equal(false);
+  });
+
+  describe('includes', () => {
+    it('all versions up to that of the latest list or watch event', () => {
+      const { store } = newSynced('100');
+      expect(store.includes('100')).to.equal(true);
+      expect(store.includes('101')).to.equal(false);
+      store.upsert(widget('a', '105'));
+      expect(store.includes('101')).to.equal(true);
+      store.remove(widget('a', '107'));
+      expect(store.includes('107')).to.equal(true);
+      store.advance('110');
+      expect(store.includes('110')).to.equal(true);
+    });
+
+    it('no version that only the answer to a write has shown', () => {
+      const { store } = newSynced('100');
+      store.replaceWith(widget('a', '105'));
+      expect(store.includes('105')).to.equal(false);
+    });
+
+    it('no version while the store has no complete list, or could not store an object', () => {
+      const { store } = newStore();
+      store.upsert(widget('a', '5'));
+      expect(store.includes('5')).to.equal(false);
+      store.replaceAll([], '10');
+      store.upsert(unstorable('b', '11'));
+      expect(store.includes('11')).to.equal(false);
+      store.upsert(widget('b', '12'));
+      expect(store.includes('12')).to.equal(true);
+      store.markUnknown('gone');
+      expect(store.includes('12')).to.equal(false);
+    });
+
+    it('no version after etcd was restored, until the watch has shown it again', () => {
+      const { store } = newSynced('100');
+      store.replaceAll([], '50');
+      expect(store.includes('100')).to.equal(false);
+      expect(store.includes('50')).to.equal(true);
+    });
   });
 
   it('reports what a list adds, updates and deletes', () => {
@@ -104,13 +153,7 @@ describe('Store', () => {
 
   it('answers unknown for an object that it cannot take, and goes on with the others', () => {
     const { store, changes, logger } = newSynced();
-    const broken = widget('broken', '102');
-    Object.defineProperty(broken, 'spec', {
-      enumerable: true,
-      get: () => {
-        throw new Error('no memory');
-      },
-    });
+    const broken = unstorable('broken', '102');
     store.replaceAll([widget('a', '101'), broken, widget('b', '103')], '103');
     expect(changes.map(({ object }) => object.metadata.name)).to.deep.equal(['a', 'b']);
     expect(store.lookup(keyFor('broken'))).to.deep.equal({
@@ -277,4 +320,17 @@ describe('isOlder', () => {
   ];
   for (const [a, b, is] of cases)
     it(`${JSON.stringify(a)}, ${JSON.stringify(b)}: ${is}`, () => expect(isOlder(a, b)).to.equal(is));
+});
+
+describe('isAtLeast', () => {
+  const cases: readonly [string, string, boolean][] = [
+    ['100', '99', true],
+    ['7', '7', true],
+    ['99', '100', false],
+    ['abc', '1', false],
+    ['1', 'abc', false],
+    ['', '', false],
+  ];
+  for (const [a, b, is] of cases)
+    it(`${JSON.stringify(a)}, ${JSON.stringify(b)}: ${is}`, () => expect(isAtLeast(a, b)).to.equal(is));
 });

@@ -3,7 +3,7 @@ import { errorMessage } from '../../env/error-text.ts';
 import { keyOf, keyText } from '../object-key.ts';
 import { jsonEqual } from '../patches.ts';
 import { deepFreeze } from './deep-freeze.ts';
-import { isOlder } from './resource-version.ts';
+import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 
 /**
@@ -37,6 +37,8 @@ export interface StoreReader {
   list(): Listing;
   byIndex(index: string, value: string): Listing;
   onChange(handler: ChangeHandler): Unsubscribe;
+  /** Whether the store has every change of the kind up to this resourceVersion. */
+  includes(resourceVersion: string): boolean;
   readonly synced: boolean;
   /** The number of objects that the store failed to store because of an error. */
   readonly failures: number;
@@ -235,6 +237,17 @@ export class Store implements StoreReader {
   advance(resourceVersion: string): void {
     if (this.newestVersion === undefined || isOlder(this.newestVersion, resourceVersion))
       this.newestVersion = resourceVersion;
+  }
+
+  /**
+   * Whether the store has every change of the kind up to this resourceVersion, because the watch has reported them. The
+   * answer is false too if the store failed to store an object.
+   */
+  includes(resourceVersion: string): boolean {
+    const { newestVersion } = this;
+    return (
+      this.synced && this.failed.size === 0 && newestVersion !== undefined && isAtLeast(newestVersion, resourceVersion)
+    );
   }
 
   /**

@@ -35,6 +35,8 @@ export interface TypedStoreReader<A> {
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
+  /** Whether the store has every change of the kind up to this resourceVersion. */
+  includes(resourceVersion: string): boolean;
   readonly synced: boolean;
 }
 
@@ -90,6 +92,10 @@ export class TypedStore<A> implements TypedStoreReader<A> {
 
   byIndex(index: string, value: string): TypedListing<A> {
     return this.typed(this.store.byIndex(index, value));
+  }
+
+  includes(resourceVersion: string): boolean {
+    return this.store.includes(resourceVersion);
   }
 
   decode(object: KubeObject): Decoded<A> {

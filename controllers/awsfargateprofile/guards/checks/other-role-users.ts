@@ -1,0 +1,218 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { ProfileName, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
+import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import type { Decoded, TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
+import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
+import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import type { KubeClient, KubeObject } from '../../../../pkg/kube/types.ts';
+import { clusterIndexOf } from '../../../shared/caches.ts';
+import { listLiveProfiles } from '../../../shared/live-profiles.ts';
+import { hasFinalizer } from '../../../shared/object-state.ts';
+import type { KnownLocation } from '../../model/location.ts';
+import { roleNameOf } from '../../model/names.ts';
+
+/** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
+export interface RoleInCluster {
+  readonly name: RoleName;
+  readonly location: KnownLocation;
+}
+
+/** The other users of an IAM role, besides the AWSFargateProfile for which the controller wants to delete the role. */
+export interface RoleUsers {
+  /**
+   * The key (`namespace/name`) of another AWSFargateProfile that has this controller's finalizer and uses the role;
+   * `undefined` if there is none.
+   */
+  readonly other: string | undefined;
+  /**
+   * The names of Fargate profiles in the EKS cluster that certainly use another role, according to the status of their
+   * AWSFargateProfiles in the same namespace.
+   */
+  readonly profilesWithOtherRole: ReadonlySet<string>;
+}
+
+/** Reads who uses an IAM role besides the AWSFargateProfile for which the controller wants to delete the role. */
+export type ReadRoleUsers = (object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal) => Promise<RoleUsers>;
+
+/** A cache of the AWSFargateProfiles of all namespaces and all watch filters. */
+export type CachedProfiles = Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'includes'>;
+
+/**
+ * Returns a function that reads the other users of an IAM role: from the cache if the cache has every change up to the
+ * given version of the object, and from the API server otherwise. docs/adr/0009 says why such a cache suffices.
+ */
+export function newReadRoleUsers(client: KubeClient, cached: CachedProfiles | undefined): ReadRoleUsers {
+  const fromCache = cached && newCacheReader(cached);
+  const fromApiServer = newApiServerReader(client);
+  return async (object, role, signal) => {
+    const all = fromCache?.(object) ?? (await fromApiServer(signal));
+    const others = all.filter(({ uid }) => uid !== object.metadata.uid);
+    return {
+      other: others.find(({ mayUse }) => mayUse(role, object))?.key,
+      profilesWithOtherRole: new Set(others.flatMap(({ profileWithOtherRole }) => profileWithOtherRole(role, object))),
+    };
+  };
+}
+
+/**
+ * Returns a function that takes the role users from the cache. Its result is `undefined` if the cache may lack a change
+ * that is older than the given version of the object.
+ */
+function newCacheReader(cached: CachedProfiles): (object: AWSFargateProfile) => readonly RoleUser[] | undefined {
+  const known = new WeakMap<KubeObject, RoleUser>();
+  return (object) => {
+    if (!cached.includes(object.metadata.resourceVersion)) return undefined;
+    const listing = cached.list();
+    if (listing.kind === 'unknown') return undefined;
+    return listing.entries.flatMap(({ object: item, decoded }) => {
+      if (!hasFinalizer(item)) return [];
+      const user = known.get(item) ?? toRoleUser(item, decoded);
+      known.set(item, user);
+      return [user];
+    });
+  };
+}
+
+function newApiServerReader(client: KubeClient): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
+  // The AWSFargateProfiles of the last list request. When many objects are deleted, many concurrent reconciles ask who
+  // uses their role, and share one list request.
+  let known: ReadonlyMap<string, RoleUser> = new Map();
+  const lists = new SingleFlight<readonly RoleUser[]>();
+  return (signal) =>
+    lists.runFresh('role users', signal, async (shared) => {
+      known = await listRoleUsers(client, known, shared);
+      return [...known.values()];
+    });
+}
+
+/**
+ * An AWSFargateProfile that has this controller's finalizer and so may use IAM roles. Only the fields for a comparison
+ * of roles are kept in memory, because the list may be long.
+ */
+interface RoleUser {
+  /** The key `namespace/name` of the AWSFargateProfile. */
+  readonly key: string;
+  readonly uid: string | undefined;
+  /**
+   * Whether this AWSFargateProfile may use an IAM role that the controller is about to delete for the AWSFargateProfile
+   * `deleted`.
+   */
+  readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
+  /**
+   * Returns the name of this AWSFargateProfile's profile in EKS if that profile is in the role's EKS cluster and uses
+   * another role. The result is empty otherwise.
+   */
+  readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
+}
+
+/**
+ * Lists the AWSFargateProfiles that may use an IAM role, with uid and resourceVersion as key. `known` is the result of
+ * the last list. An object whose resourceVersion is in `known` is not decoded again.
+ */
+async function listRoleUsers(
+  client: KubeClient,
+  known: ReadonlyMap<string, RoleUser>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RoleUser>> {
+  const users = new Map<string, RoleUser>();
+  for await (const item of listLiveProfiles(client, {}, signal)) {
+    const { uid, resourceVersion } = item.metadata;
+    const version = `${uid} ${resourceVersion}`;
+    if (!hasFinalizer(item)) continue;
+    users.set(version, known.get(version) ?? toRoleUser(item, decodeAWSFargateProfile(item)));
+  }
+  return users;
+}
+
+function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): RoleUser {
+  const uses = isRight(decoded)
+    ? { mayUse: mayUseByFields(decoded.right), profileWithOtherRole: profileOf(decoded.right) }
+    : { mayUse: mayUseByText(item), profileWithOtherRole: () => [] };
+  return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
+}
+
+/** An object that cannot be decoded counts as a user of each IAM role whose name occurs anywhere in the object. */
+const mayUseByText =
+  (item: KubeObject): RoleUser['mayUse'] =>
+  ({ name, location }, deleted) =>
+    mentions(item, name) && (isNeighbour(item, deleted) || isRecordedIn(statusOf(item), location));
+
+const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 'metadata'>): boolean =>
+  one.metadata.namespace === other.metadata.namespace;
+
+/**
+ * Whether the status of an AWSFargateProfile names the EKS cluster for whose profiles an IAM role was created.
+ *
+ * An object of another namespace counts as a user of the role only by its status. Its spec and annotations may name any
+ * role, so another team could keep the role for ever. No user is missed: the trust policy of a managed role admits only
+ * profiles of its own EKS cluster, and the controller asks EKS about these profiles.
+ */
+const isRecordedIn = (
+  { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
+  location: KnownLocation,
+): boolean => account === location.account && region === location.region && eksClusterName === location.eksCluster;
+
+const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
+  typeof status === 'object' && status !== null ? { ...status } : {};
+
+function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
+  const named = [
+    object.status?.role?.name,
+    roleNameOf(object),
+    roleNameInArn(object.spec.roleARN),
+    roleNameInArn(object.status?.podExecutionRoleARN),
+  ];
+  const names = new Set(named.map((name) => name?.toLowerCase()));
+  const known = accountOf(object);
+  const { status = {} } = object;
+  const cluster = clusterIndexOf(object);
+  return ({ name, location }, deleted) => {
+    if (!names.has(name.toLowerCase())) return false;
+    if (!isNeighbour(object, deleted)) return isRecordedIn({ ...status }, location);
+    return known === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === known;
+  };
+}
+
+/**
+ * Returns a function that tells whether the Fargate profile of this object certainly uses another role than a given
+ * role, and then returns the name of the profile. EKS cannot change the role of a profile, so the role in status is
+ * correct as long as status has the ARN of the profile. The status of an object in another namespace is not used,
+ * because another team writes it.
+ */
+function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
+  const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
+  const roleName = roleNameInArn(podExecutionRoleARN)?.toLowerCase();
+  return ({ name, location }, deleted) => {
+    const isThere = isNeighbour({ metadata }, deleted) && isRecordedIn({ account, region, eksClusterName }, location);
+    const isKnown = profileName !== undefined && profileARN !== undefined && roleName !== undefined;
+    return isThere && isKnown && roleName !== name.toLowerCase() ? [profileName] : [];
+  };
+}
+
+/**
+ * Returns the AWS account of the object's IAM role, from status or `spec.roleARN`. `undefined` if the object has
+ * nothing in AWS yet, or has lost its status in `clusterctl move`. An object without account counts as a user only of
+ * roles within its own Cluster. Otherwise an object that waits for credentials of another account would keep a role of
+ * the same name in this account for ever.
+ */
+function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
+  if (status?.account !== undefined) return status.account;
+  return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
+}
+
+/** Whether the name of the IAM role occurs anywhere in the value, as a whole string or at the end of an ARN. */
+function mentions(object: unknown, role: RoleName): boolean {
+  // A loop instead of recursion, because an object that cannot be decoded may be nested too deeply for the stack.
+  const unvisited = [object];
+  while (unvisited.length > 0) {
+    const value = unvisited.pop();
+    if (typeof value === 'string' && (roleNameInArn(value) ?? value).toLowerCase() === role.toLowerCase()) return true;
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) unvisited.push(each);
+  }
+  return false;
+}
+
+const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
