@@ -21,8 +21,6 @@ const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
  */
 export const CAPA_SHARED_ROLE = 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io';
 
-const utf8 = new TextEncoder();
-
 /**
  * Generates the AWS name of a namespaced Kubernetes object. The result is identical to that of `GenerateEKSName` in
  * Cluster API Provider AWS (pkg/eks/eks.go), so that this controller finds the profiles and roles of that provider.
@@ -31,12 +29,11 @@ const utf8 = new TextEncoder();
  */
 export function generateName(resourceName: string, namespace: string, maxBytes: number): string {
   const plain = `${namespace}_${resourceName.replaceAll('.', '_')}`;
-  const bytes = utf8.encode(plain);
-  if (bytes.length < maxBytes) {
+  if (Buffer.byteLength(plain) < maxBytes) {
     return plain;
   }
   // The digest length is a parameter of BLAKE2b, so a digest of 27 bytes is not a prefix of a longer digest.
-  const digest = blake2b(bytes, { dkLen: HASH_BYTES });
+  const digest = blake2b(Buffer.from(plain), { dkLen: HASH_BYTES });
   return HASH_PREFIX + Array.from(digest, (byte) => BASE36.charAt(byte % BASE36.length)).join('');
 }
 

@@ -41,7 +41,7 @@ export function clusterTag(cluster: ClusterName): string {
  */
 export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
   const plain = `${object.namespace}/${object.name}`;
-  if (countCharacters(plain) <= MAX_VALUE_CHARACTERS) {
+  if (!isLongerThan(MAX_VALUE_CHARACTERS, plain)) {
     return plain;
   }
   const digest = createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 40);
@@ -160,15 +160,26 @@ function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<Tag
 }
 
 function validateTag({ key, value, source }: SourcedTag): readonly string[] {
+  const isValid =
+    key !== '' &&
+    !isLongerThan(MAX_KEY_CHARACTERS, key) &&
+    !isLongerThan(MAX_VALUE_CHARACTERS, value) &&
+    !isReserved(key) &&
+    ALLOWED.test(key) &&
+    ALLOWED.test(value);
+  return isValid ? [] : problemsOf({ key, value, source });
+}
+
+function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
   const tag = `tag ${JSON.stringify(abbreviate(key))} of ${source}`;
   const problems: string[] = [];
   if (key === '') {
     problems.push(`a tag of ${source} has an empty key`);
   }
-  if (countCharacters(key) > MAX_KEY_CHARACTERS) {
+  if (isLongerThan(MAX_KEY_CHARACTERS, key)) {
     problems.push(`${tag}: the key has ${countCharacters(key)} characters, but AWS allows only ${MAX_KEY_CHARACTERS}`);
   }
-  if (countCharacters(value) > MAX_VALUE_CHARACTERS) {
+  if (isLongerThan(MAX_VALUE_CHARACTERS, value)) {
     problems.push(
       `${tag}: the value has ${countCharacters(value)} characters, but AWS allows only ${MAX_VALUE_CHARACTERS}`,
     );
@@ -192,7 +203,10 @@ const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERV
 /** Counts the code points of a text, as AWS counts the characters of tags. */
 const countCharacters = (text: string): number => [...text].length;
 
-const abbreviate = (key: string): string => (countCharacters(key) > 64 ? `${[...key].slice(0, 61).join('')}...` : key);
+/** Whether a text has more than `most` code points. A text has at least as many UTF-16 code units, its `length`. */
+const isLongerThan = (most: number, text: string): boolean => text.length > most && countCharacters(text) > most;
+
+const abbreviate = (key: string): string => (isLongerThan(64, key) ? `${[...key].slice(0, 61).join('')}...` : key);
 
 const sortedEntries = (tags: Tags): (readonly [string, string])[] =>
   Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

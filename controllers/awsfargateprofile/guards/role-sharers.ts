@@ -89,7 +89,7 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
       const other = `AWSFargateProfile ${remover}`;
       return { kind: 'stop', reason: newReason('WaitingForRoleDeletion', { name, other }) };
     }
-    const reason = pass.roleConflictWith(sharers);
+    const reason = sharers.length === 0 ? undefined : pass.roleConflictWith(sharers);
     return reason && { kind: 'stop', reason };
   };
 }
