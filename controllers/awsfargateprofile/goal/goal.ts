@@ -2,14 +2,16 @@ import * as E from 'fp-ts/lib/Either.js';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { hasFinalizer, isDeleting, isDeletingForGood, isMoving, isRetained } from '../../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
+import { isClusterLeaving } from './cluster-deletion.ts';
 import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { findPauses } from './pause.ts';
+import { goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
 import {
   clusterKey,
   unreadableReason,
@@ -47,13 +49,9 @@ function goalNow(inputs: ReconcileInputs): Goal {
 
 function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
+  const retained = goalForRetainedDeletion(inputs);
+  if (retained !== undefined) return retained;
   const surplus = isRetained(object) ? 'retain' : 'delete';
-  if (surplus === 'retain' && !isClusterLeaving(inputs)) {
-    // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
-    return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
-      ? hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane))
-      : { kind: 'release' };
-  }
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
   const found = deletionTarget(inputs);
   if (found !== undefined) {
@@ -75,22 +73,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   return hold(newReason('TargetUnknown', facts));
 }
 
-/**
- * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. After the
- * deletion of a Cluster, Cluster API drains the workers and then deletes the control plane.
- */
-function isClusterLeaving(inputs: ReconcileInputs): boolean {
-  const { controlPlane } = inputs;
-  if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
-  return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
-}
-
-/** Whether the Cluster is being deleted, and not by `clusterctl move`. */
-const isClusterDeleted = ({ cluster }: ReconcileInputs): boolean =>
-  cluster.kind === 'found' && isDeletingForGood(cluster.object);
-
 function goalForLiveObject(inputs: ReconcileInputs): Goal {
-  const { object, cluster, controlPlane } = inputs;
+  const { object, cluster } = inputs;
   if (cluster.kind === 'absent') return hold(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
   if (object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] !== undefined) return { kind: 'resumeDeletion' };
   const found = findTarget(inputs);
@@ -98,21 +82,12 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { target, facts } = found.right;
   const changed = findTargetChange(object, target);
   if (changed !== undefined) return hold(changed);
+  const retained = goalForRetainedInLeavingCluster(inputs, target);
+  if (retained !== undefined) return retained;
   // While nothing may be created in the EKS cluster, an object without resources in AWS only waits, because there is
   // nothing to correct. An object without this controller's finalizer waits too: a user may have applied it again, and
   // it must not join a cluster that is being deleted.
   const isBegun = locationOf(object).kind === 'known';
-  const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
-  if (isClusterLeaving(inputs) && isRetained(object) && hasFinalizer(object) && (isBegun || isControlPlaneGoing)) {
-    return {
-      kind: 'pursue',
-      target,
-      targetSource: 'controlPlane',
-      controlPlaneFacts: undefined,
-      surplus: 'retain',
-      abandonment: 'removeFinalizer',
-    };
-  }
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };
 }

@@ -10,7 +10,6 @@ import {
   DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
   PROVISIONED_IN_ANNOTATION,
-  RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
@@ -18,6 +17,7 @@ import type { Goal } from '../model/goal-kinds.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import type { KnownLocation } from '../model/location.ts';
 import { isTrackedByArgoCD } from './argo-cd.ts';
+import { withRetainAnnotation } from './retain.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
@@ -113,17 +113,6 @@ const metadataDiff = (before: ObjectMeta, after: Changing): UnknownRecord | unde
 
 const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
-
-/**
- * Returns the annotations of the object, with the retain annotation if `deletionPolicy` is Retain, and without it if
- * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
- * field, such as the CRD of Cluster API Provider AWS, may have removed the field.
- */
-function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
-  const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
-  if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
-  return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;
-}
 
 /**
  * Returns the owner references of the object, with a reference to the Cluster. `clusterctl move` finds the object by

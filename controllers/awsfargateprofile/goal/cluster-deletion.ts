@@ -1,0 +1,16 @@
+import { isDeleting, isDeletingForGood, isMoving } from '../../shared/object-state.ts';
+import type { ReconcileInputs } from './inputs.ts';
+
+/**
+ * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. After the
+ * deletion of a Cluster, Cluster API drains the workers and then deletes the control plane.
+ */
+export function isClusterLeaving(inputs: ReconcileInputs): boolean {
+  const { controlPlane } = inputs;
+  if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
+  return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
+}
+
+/** Whether the Cluster is being deleted, and not by `clusterctl move`. */
+export const isClusterDeleted = ({ cluster }: ReconcileInputs): boolean =>
+  cluster.kind === 'found' && isDeletingForGood(cluster.object);

@@ -1,0 +1,60 @@
+import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import type { ObjectMeta } from '../../../api/meta.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { hasFinalizer, isDeleting, isRetained } from '../../shared/object-state.ts';
+import type { Goal, Target } from '../model/goal-kinds.ts';
+import { locationOf } from '../model/location.ts';
+import { isClusterDeleted, isClusterLeaving } from './cluster-deletion.ts';
+import type { ReconcileInputs } from './inputs.ts';
+import { unreadableReason } from './target-eks-cluster.ts';
+
+// What `deletionPolicy: Retain` does. The profile and its role stay in AWS when their object is deleted. But EKS deletes
+// no cluster that has Fargate profiles, so an object of an EKS cluster that is being deleted stays until its profile is
+// gone.
+
+/**
+ * Returns the goal for an object with `deletionPolicy: Retain` that is being deleted: the controller removes its
+ * finalizer without a call to AWS. `undefined` without this policy, and while the EKS cluster is being deleted.
+ */
+export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
+  const { object, controlPlane } = inputs;
+  if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
+  // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
+  return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
+    ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
+    : { kind: 'release' };
+}
+
+/**
+ * Returns the goal for a live object with `deletionPolicy: Retain` while its EKS cluster is being deleted: the object
+ * wants nothing in AWS, and reports that its profile blocks the deletion of the EKS cluster. `undefined` for other
+ * objects.
+ */
+export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
+  const { object, controlPlane } = inputs;
+  const isBegun = locationOf(object).kind === 'known';
+  const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
+  if (!isClusterLeaving(inputs) || !isRetained(object) || !hasFinalizer(object)) return undefined;
+  return isBegun || isControlPlaneGoing
+    ? {
+        kind: 'pursue',
+        target,
+        targetSource: 'controlPlane',
+        controlPlaneFacts: undefined,
+        surplus: 'retain',
+        abandonment: 'removeFinalizer',
+      }
+    : undefined;
+}
+
+/**
+ * Returns the annotations of the object, with the retain annotation if `deletionPolicy` is Retain, and without it if
+ * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
+ * field, such as the CRD of Cluster API Provider AWS, may have removed the field.
+ */
+export function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
+  if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
+  return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;
+}
