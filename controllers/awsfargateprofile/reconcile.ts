@@ -20,7 +20,7 @@ import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { listSiblings } from '../shared/siblings.ts';
-import { AccessEntryReader } from './aws/access-entry-reader.ts';
+import { AccessEntryReader } from './aws/read-access-entry.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { readInputs } from './goal/inputs.ts';

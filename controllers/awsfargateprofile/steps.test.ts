@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
-import { AccessEntryReader } from './aws/access-entry-reader.ts';
+import { AccessEntryReader } from './aws/read-access-entry.ts';
 import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
 import { withWait } from './retry/retry-state.ts';
 import type { Step } from './model/outcome.ts';

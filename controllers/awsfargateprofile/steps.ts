@@ -2,7 +2,7 @@ import { describeFailure } from '../../pkg/cloud/errors/errors.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import * as E from 'fp-ts/lib/Either.js';
-import type { AccessEntryReader } from './aws/access-entry-reader.ts';
+import type { AccessEntryReader } from './aws/read-access-entry.ts';
 import { addAccessEntry, markAccessEntryInUse, markRoleInUse } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';

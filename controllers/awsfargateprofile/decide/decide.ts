@@ -1,5 +1,5 @@
 import { findRole, isRecreated, wantedRoleArn } from './compare.ts';
-import { ensureAccessEntry } from './access-entry.ts';
+import { ensureAccessEntry } from './change-access-entry.ts';
 import { ensure, ensureProfile, ensureRole } from './ensure.ts';
 import type { Decision } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';

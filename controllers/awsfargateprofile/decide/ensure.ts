@@ -5,7 +5,7 @@ import type { Tags } from '../../../pkg/fargate/tags.ts';
 import { keepCase, foldCase, tagDrift } from '../../../pkg/fargate/tags.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import { hasOtherPath, isRecorded, findProfile, findRole, wantedRoleArn, replacementFacts } from './compare.ts';
-import { prepareAccessEntry } from './access-entry.ts';
+import { prepareAccessEntry } from './change-access-entry.ts';
 import type { Desired, ManagedRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Decision } from '../model/decision.ts';

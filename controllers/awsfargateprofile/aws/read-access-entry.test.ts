@@ -6,7 +6,7 @@ import { aSimulatedRole, awsWith } from '../testing/pass-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import type { SimulatedSession } from '../testing/simulated-session.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
-import { AccessEntryReader } from './access-entry-reader.ts';
+import { AccessEntryReader } from './read-access-entry.ts';
 
 const HOUR = 60 * 60_000;
 const ENTRY = { type: 'FARGATE_LINUX', roleId: 'AROAEXAMPLE', createdAt: 1_000 };
