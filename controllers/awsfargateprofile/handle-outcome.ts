@@ -12,7 +12,7 @@ import type { Observed } from './model/observed-state.ts';
 import type { MutationOutcome } from './model/outcome.ts';
 import type { DroppedPass, PassEnd } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
-import { describeTransit } from './model/creating-or-deleting.ts';
+import { describeTransit } from './model/eks-change-in-progress.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { inconsistentAnswers, newReason, pollOf } from './reasons/reasons.ts';
 import { updatePauseAfter } from './retry/cluster-update-pause.ts';

@@ -33,7 +33,7 @@ import { isNeverBegun } from './model/location.ts';
 import type { Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
-import { isInTransit } from './model/creating-or-deleting.ts';
+import { isInTransit } from './model/eks-change-in-progress.ts';
 import { natureOf, partOf } from './reasons/reasons.ts';
 import type { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';

@@ -8,7 +8,7 @@ import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import { isInTransit } from '../model/creating-or-deleting.ts';
+import { isInTransit } from '../model/eks-change-in-progress.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { callContext, endForFailure } from './failure-reasons.ts';

@@ -6,7 +6,7 @@ import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import { isInTransit } from '../model/creating-or-deleting.ts';
+import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';
 

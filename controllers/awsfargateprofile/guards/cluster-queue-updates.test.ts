@@ -31,7 +31,7 @@ import {
 } from '../testing/builders.ts';
 import { QUEUE, newServices, siblingEntry } from '../testing/pass-state.ts';
 import { NOWHERE } from '../model/location.ts';
-import { describeTransit } from '../model/creating-or-deleting.ts';
+import { describeTransit } from '../model/eks-change-in-progress.ts';
 
 describe('queueNameOf', () => {
   it('names the queue after account, region and EKS cluster', () => {

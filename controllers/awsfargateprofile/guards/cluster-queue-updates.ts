@@ -11,7 +11,7 @@ import { subjectOf } from '../model/mutation.ts';
 import { profileNameOf } from '../model/names.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
-import { describeTransit } from '../model/creating-or-deleting.ts';
+import { describeTransit } from '../model/eks-change-in-progress.ts';
 
 /**
  * Returns the key of an EKS cluster in the queues of profile changes. Each EKS cluster has a queue, because EKS creates

@@ -8,7 +8,7 @@ import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
 import { isDestructive, isQueuedMutation } from '../model/mutation.ts';
-import { describeTransit } from '../model/creating-or-deleting.ts';
+import { describeTransit } from '../model/eks-change-in-progress.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
 import type { CheckServices } from './checks/checks.ts';

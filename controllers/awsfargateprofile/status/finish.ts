@@ -9,7 +9,7 @@ import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { removeFinalizerPatch } from '../goal/metadata.ts';
 import type { CompletedPass, DroppedPass, PassEnd, PassResult } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
-import { isInTransit } from '../model/creating-or-deleting.ts';
+import { isInTransit } from '../model/eks-change-in-progress.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
 import { waitedFor, withPreviousWait, withSuccess, withTolerated, withWait } from '../retry/retry-state.ts';

@@ -3,7 +3,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { canReadRolesLater } from '../decide/creating-or-deleting.ts';
+import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired.ts';
 import { queueNameOf, queueEntryFor } from '../guards/cluster-queue-updates.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';

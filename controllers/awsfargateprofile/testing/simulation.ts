@@ -11,7 +11,7 @@ import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { addAccessEntry, apply, markRoleInUse } from '../aws/apply-outcome.ts';
 import { decide } from '../decide/decide.ts';
-import { canReadRolesLater, transitReason } from '../decide/creating-or-deleting.ts';
+import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
 import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import { transitReason } from './creating-or-deleting.ts';
+import { transitReason } from './wait-for-eks-change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { newReason } from '../reasons/reasons.ts';
