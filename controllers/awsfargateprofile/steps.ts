@@ -8,7 +8,7 @@ import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { isRecreated } from './decide/compare.ts';
 import { decide } from './decide/decide.ts';
-import { withoutBoundaryFromLimits } from './decide/operator-limits.ts';
+import { withoutBoundaryFromLimits } from './decide/operator-limit-blocker.ts';
 import { updateQueueFromOutcome } from './guards/cluster-queue-updates.ts';
 import type { Guards, Obstacle } from './guards/guards.ts';
 import { findObstacle } from './guards/guards.ts';

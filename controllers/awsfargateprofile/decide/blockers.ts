@@ -12,7 +12,7 @@ import {
   findProfile,
   findRole,
 } from './compare.ts';
-import { findLimitBlocker } from './operator-limits.ts';
+import { findLimitBlocker } from './operator-limit-blocker.ts';
 import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Decision } from '../model/decision.ts';

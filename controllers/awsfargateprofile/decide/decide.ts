@@ -6,7 +6,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { findLimitNotice, withoutBoundaryFromLimits } from './operator-limits.ts';
+import { findLimitNotice, withoutBoundaryFromLimits } from './operator-limit-blocker.ts';
 import { removeUnwanted } from './remove.ts';
 import { withRestoredTags } from './stripped-tags.ts';
 

@@ -25,7 +25,7 @@ import { currentProfileNameOf, profileNameOf, roleNameOf } from '../model/names.
 import type { ObservedProfile } from '../model/observed-state.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { findExcess } from './operator-limits.ts';
+import { findExcess } from './check-spec-against-operator-limits.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
 import { tagSources, wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 

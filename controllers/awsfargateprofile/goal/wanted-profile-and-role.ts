@@ -12,7 +12,7 @@ import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
-import { splitPolicies } from './operator-limits.ts';
+import { splitPolicies } from './check-spec-against-operator-limits.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 

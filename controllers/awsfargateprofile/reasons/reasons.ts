@@ -16,7 +16,7 @@ import { FOREIGN_CRD_REASONS } from './kubernetes/foreign-crd.ts';
 import { SPEC_REASONS } from './kubernetes/invalid-spec.ts';
 import { MOVE_AND_DELETION_REASONS } from './kubernetes/move-and-deletion.ts';
 import { TARGET_REASONS } from './kubernetes/target-eks-cluster.ts';
-import { OPERATOR_LIMIT_REASONS } from './operator-limits.ts';
+import { OPERATOR_LIMIT_REASONS } from './not-allowed-by-operator.ts';
 import type { ReasonSpec, Nature, ConditionPart, SiblingChange } from './spec/reason-spec.ts';
 import type { UsualDuration } from './spec/poll-intervals.ts';
 
