@@ -1,5 +1,4 @@
 import type { AccountId } from '../../api/names.ts';
-import type { AwsLocation } from './arns.ts';
 import { matchesWildcard } from './policy-document.ts';
 
 /**
@@ -39,16 +38,6 @@ export interface LimitExcess {
   readonly value: string;
   /** The allowed value or the patterns for allowed values. */
   readonly allowed: readonly string[];
-}
-
-/** Returns the ARN of the required permissions boundary in the partition and account of an EKS cluster. */
-export function requiredBoundary(
-  { permissionsBoundary }: OperatorLimits,
-  { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,
-): string | undefined {
-  return permissionsBoundary
-    ?.replace(/^arn:\*:/, `arn:${partition}:`)
-    .replace(/^(arn:[^:]*:iam::)\*:/, `$1${account}:`);
 }
 
 export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>

@@ -12,8 +12,9 @@ import {
   roleNameFor,
   roleNamesOfCapa,
 } from '../../../pkg/fargate/names.ts';
-import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+import { requiredBoundary } from '../../../pkg/fargate/required-permissions-boundary.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import { profileOwner } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';

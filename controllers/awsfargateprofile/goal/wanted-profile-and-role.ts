@@ -3,7 +3,7 @@ import type { ProfileName, RoleArn } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import { parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../pkg/fargate/arns.ts';
-import { requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import { requiredBoundary } from '../../../pkg/fargate/required-permissions-boundary.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import type { Tags, TagsInvalid } from '../../../pkg/fargate/tags.ts';
