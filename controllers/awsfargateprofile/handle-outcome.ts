@@ -124,9 +124,10 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
 /** Records a change that AWS refused, so that no reconcile sends it again before its backoff is over. */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   const { retry, target, session, desired } = pass;
+  const subnets = desired.wanted?.profile.subnetSource;
   const end = isSubnetChoiceDenied(mutation, failure)
     ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure) }))
-    : endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment }));
+    : endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment, subnets }));
   if (end.kind !== 'stopped') return end;
   const { reason } = end;
   retry.update((state) => {

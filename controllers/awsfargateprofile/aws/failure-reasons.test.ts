@@ -212,6 +212,27 @@ describe('reasonForFailure', () => {
     );
   });
 
+  for (const [subnets, correction] of [
+    ['spec', 'Correct spec.subnetIDs, or the AWS resource that it names.'],
+    [
+      'controlPlane',
+      'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs.',
+    ],
+    [
+      'status',
+      'Correct the AWS resource that status.subnets names. Or create another AWSFargateProfile, move the pods to its profile, and delete this object.',
+    ],
+    ['eks', 'Name private subnets in spec.subnetIDs.'],
+  ] as const) {
+    it(`names the field of the subnets if AWS rejects subnets of: ${subnets}`, () => {
+      const failure = eks('InvalidParameterException', 400, 'Subnet subnet-0a is not a private subnet');
+      expect(messageOf(reasonForFailure(aFailure(failure), { ...CONTEXT, subnets }))).to.equal(
+        'AWS rejects a request of the controller. AWS says: Subnet subnet-0a is not a private subnet (EKS CreateFargateProfile: InvalidParameterException). ' +
+          `${correction} The controller retries on its own.`,
+      );
+    });
+  }
+
   for (const [message, operation, field] of [
     [
       'Scope ARN: arn:aws:iam::aws:policy/nowhere does not exist',

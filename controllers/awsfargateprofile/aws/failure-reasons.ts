@@ -23,6 +23,7 @@ import type { Target } from '../model/goal-kinds.ts';
 import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
+import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import type { ConditionPart, Reason } from '../reasons/reasons.ts';
 import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
@@ -38,6 +39,8 @@ export interface CallContext {
   readonly region: string;
   /** Whether the AWSFargateProfile gets its EKS cluster from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
+  /** Where the subnets of the Fargate profile stand that the call was about. */
+  readonly subnets?: SubnetSource | undefined;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
@@ -51,7 +54,11 @@ export interface CallContext {
 
 export const callContext = (
   { clusterName, eksCluster, region, identity }: Target,
-  { session, abandonment }: { readonly session?: Pick<Session, 'account'> } & Pick<CallContext, 'abandonment'> = {},
+  {
+    session,
+    abandonment,
+    subnets,
+  }: { readonly session?: Pick<Session, 'account'> } & Pick<CallContext, 'abandonment' | 'subnets'> = {},
 ): CallContext => ({
   eksCluster,
   region,
@@ -59,6 +66,7 @@ export const callContext = (
   identity,
   ...(session && { account: session.account }),
   abandonment,
+  subnets,
 });
 
 /**
@@ -97,7 +105,7 @@ export const endForFailure = (failure: AwsFailure, context: CallContext): PassEn
 
 /** Returns the reason to report after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
-  const { eksCluster, region, account, identity, abandonment, isOfObject = false } = context;
+  const { eksCluster, region, account, identity, abandonment, subnets, isOfObject = false } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: PART_OF[failure.service] };
   if (isCredentialsInvalid(failure))
@@ -140,7 +148,9 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   // IAM answers "not found" also if a policy ARN in the spec does not exist: it has no separate error code for this
   // case. So such an answer counts as a refusal of the spec.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
-  return isInvalidRequest(failure) ? newReason('Refused', said) : newReason('AWSError', said);
+  return isInvalidRequest(failure)
+    ? newReason('Refused', { ...said, ...(subnets && { subnets }) })
+    : newReason('AWSError', said);
 }
 
 /**

@@ -82,7 +82,7 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||
   areSubnetsEqual(wanted.subnets, found.subnets) ||
-  (!wanted.areSubnetsInSpec && ownershipOf(desired, found).kind === 'ours');
+  (wanted.subnetSource !== 'spec' && ownershipOf(desired, found).kind === 'ours');
 
 /** Whether a managed IAM role has another path than the spec asks for. IAM cannot change the path of a role. */
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>

@@ -65,7 +65,7 @@ describe('desiredFor', () => {
         { namespace: 'batch', labels: {} },
       ],
       subnets: ['subnet-0c'],
-      areSubnetsInSpec: true,
+      subnetSource: 'spec',
       tags: PROFILE_TAGS,
     });
   });
@@ -129,23 +129,25 @@ describe('desiredFor', () => {
 
   describe('the wanted subnets', () => {
     const provisioned: AWSFargateProfileStatus = { initialization: { provisioned: true }, subnets: ['subnet-0f'] };
-    const subnetsOf = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}) =>
-      wanted(desiredOf(anObject({ spec, status }))).profile.subnets;
+    const subnetsOf = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}) => {
+      const { subnets, subnetSource } = wanted(desiredOf(anObject({ spec, status }))).profile;
+      return `${subnets.join()} of ${subnetSource}`;
+    };
 
     it('are those of spec.subnetIDs', () => {
-      expect(subnetsOf({ subnetIDs: ['subnet-0c'] }, provisioned)).to.deep.equal(['subnet-0c']);
+      expect(subnetsOf({ subnetIDs: ['subnet-0c'] }, provisioned)).to.equal('subnet-0c of spec');
     });
 
     it('of a provisioned object are those in status, even if the control plane has new subnets', () => {
-      expect(subnetsOf({}, provisioned)).to.deep.equal(['subnet-0f']);
+      expect(subnetsOf({}, provisioned)).to.equal('subnet-0f of status');
     });
 
     it('of an object that is not provisioned are those of the control plane', () => {
-      expect(subnetsOf({}, { subnets: ['subnet-0f'] })).to.deep.equal(['subnet-0a', 'subnet-0b']);
+      expect(subnetsOf({}, { subnets: ['subnet-0f'] })).to.equal('subnet-0a,subnet-0b of controlPlane');
     });
 
     it('with an empty spec.subnetIDs are those of the control plane', () => {
-      expect(subnetsOf({ subnetIDs: [] })).to.deep.equal(['subnet-0a', 'subnet-0b']);
+      expect(subnetsOf({ subnetIDs: [] })).to.equal('subnet-0a,subnet-0b of controlPlane');
     });
   });
 

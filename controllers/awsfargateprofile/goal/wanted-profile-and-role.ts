@@ -27,7 +27,7 @@ export function wantedProfile(
   identity: ObjectIdentity,
   name: ProfileName,
 ): E.Either<Reason, WantedProfile> {
-  const { spec, status } = object;
+  const { spec } = object;
   const problem = findProfileNameProblem(name);
   if (problem !== undefined) {
     return invalid(
@@ -39,21 +39,16 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
-  // is added to the control plane later.
-  const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
-  const { privateSubnets, controlPlane } = controlPlaneFacts;
-  const subnets =
-    firstFilled(spec.subnetIDs, recorded, privateSubnets) ?? (privateSubnets === undefined ? [] : undefined);
+  const subnets = wantedSubnets(object, controlPlaneFacts);
   if (subnets === undefined) {
+    const { controlPlane } = controlPlaneFacts;
     return E.left(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
   }
   return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
     name,
-    subnets,
-    areSubnetsInSpec: (spec.subnetIDs ?? []).length > 0,
+    ...subnets,
     selectors: toSelectors(spec.selectors ?? []),
     tags,
   }))(profileTags(identity, tagSources(object, controlPlaneFacts, identity)));
@@ -126,5 +121,21 @@ export const tagSources = (
 const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
-const firstFilled = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined =>
-  lists.find((list) => list !== undefined && list.length > 0);
+/**
+ * Returns the subnets of the wanted profile; `undefined` if the control plane lists no private subnet. Without a control
+ * plane, EKS chooses the subnets.
+ */
+function wantedSubnets(
+  { spec, status }: AWSFargateProfile,
+  { privateSubnets }: ControlPlaneFacts,
+): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
+  // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
+  // is added to the control plane later.
+  const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
+  if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
+  if (isFilled(recorded)) return { subnets: recorded, subnetSource: 'status' };
+  if (privateSubnets === undefined) return { subnets: [], subnetSource: 'eks' };
+  return isFilled(privateSubnets) ? { subnets: privateSubnets, subnetSource: 'controlPlane' } : undefined;
+}
+
+const isFilled = (list: readonly string[] | undefined): list is readonly string[] => (list?.length ?? 0) > 0;

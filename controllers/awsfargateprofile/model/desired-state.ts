@@ -8,6 +8,7 @@ import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
+import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Surplus } from './goal-kinds.ts';
 import type { Location } from './location.ts';
@@ -37,8 +38,8 @@ export interface WantedProfile {
   readonly name: ProfileName;
   /** The ids of the subnets. With an empty list, EKS chooses the private subnets of the cluster. */
   readonly subnets: readonly string[];
-  /** Whether spec.subnetIDs names the subnets. If not, an existing profile of this controller may have any subnets. */
-  readonly areSubnetsInSpec: boolean;
+  /** Where the subnets stand. If not in the spec, an existing profile of this controller may have any subnets. */
+  readonly subnetSource: SubnetSource;
   readonly selectors: readonly FargateSelector[];
   readonly tags: Tags;
 }

@@ -9,6 +9,7 @@ import {
   startAndApply,
   deleteHeld,
   denyAction,
+  patchControlPlane,
   patchWeb,
   startUntilReady,
   serveClusters,
@@ -18,6 +19,10 @@ const fault = (world: SimulatedWorld, operation: string, kind: FaultKind): void 
   void world.aws.admin.addFault({ operation, kind });
 const noFaults = (world: SimulatedWorld): void => world.aws.admin.clearFaults();
 const allowAll = (world: SimulatedWorld): void => world.aws.admin.allow();
+
+/** Makes this subnet the only private subnet that the control plane lists. */
+const listSubnet = (world: SimulatedWorld, id: string): void =>
+  patchControlPlane(world, { spec: { network: { subnets: [{ id, resourceID: id, isPublic: false }] } } });
 
 /**
  * Starts a manager that compares every AWSFargateProfile with AWS once a minute, and waits until an AWSFargateProfile
@@ -170,6 +175,19 @@ export const AWS: readonly Phase[] = [
     arrange: (world) => startAndApply(world, { roleAdditionalPolicies: ['arn:aws:iam::123456789012:policy/nowhere'] }),
     until: ['Stalled', 'True', 'Refused'],
     remedy: (world) => void world.aws.admin.putPolicy({ name: 'nowhere' }),
+  },
+  {
+    name: 'subnets-of-control-plane-refused',
+    title: 'a control plane that lists a subnet that does not exist',
+    arrange: (world) => {
+      listSubnet(world, 'subnet-0123456789abcdef0');
+      startAndApply(world);
+    },
+    until: ['Stalled', 'True', 'Refused'],
+    remedy: (world) => {
+      const [cluster] = world.aws.admin.clusters();
+      listSubnet(world, cluster?.subnets.find(({ isPublic }) => !isPublic)?.id ?? '');
+    },
   },
   {
     name: 'role-quota',

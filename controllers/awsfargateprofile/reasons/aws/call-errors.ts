@@ -5,6 +5,8 @@ import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
 import { remedyFor } from '../wording/abandonment.ts';
 import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
+import type { SubnetSource } from '../wording/subnet-correction.ts';
+import { describeSubnetCorrection } from '../wording/subnet-correction.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 
 /**
@@ -15,17 +17,19 @@ export type FailedCall = { readonly detail: string; readonly about?: ConditionPa
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
+const SUBNETS = /\bsubnets?\b/i;
 /** The fields of the spec whose values AWS rejects in a message with these words. The first match counts. */
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
-  [/\bsubnets?\b/i, 'spec.subnetIDs'],
   [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
   [/\bselectors?\b|\blabels?\b/i, 'spec.selectors'],
   [/\btags?\b/i, 'spec.additionalTags'],
 ];
 
-const fieldRejectedIn = (detail: string): string =>
-  FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1] ?? 'the spec';
+const describeCorrection = (detail: string, subnets: SubnetSource): string =>
+  SUBNETS.test(detail)
+    ? describeSubnetCorrection(subnets)
+    : `Correct ${FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1] ?? 'the spec'}, or the AWS resource that it names`;
 
 /** Condition reasons for errors that any call to AWS can have. */
 export const AWS_CALL_REASONS = {
@@ -73,10 +77,10 @@ export const AWS_CALL_REASONS = {
         'the region stays unusable',
       ),
   }),
-  Refused: defineReason<FailedCall>({
+  Refused: defineReason<FailedCall & { readonly subnets?: SubnetSource }>({
     nature: 'human',
     poll: pollForUserAction,
     describe: ({ detail }) => `AWS rejects a request of the controller. AWS says: ${detail}`,
-    remedy: ({ detail }) => `Correct ${fieldRejectedIn(detail)}, or the AWS resource that it names. ${RETRIES}`,
+    remedy: ({ detail, subnets = 'spec' }) => `${describeCorrection(detail, subnets)}. ${RETRIES}`,
   }),
 } as const;
