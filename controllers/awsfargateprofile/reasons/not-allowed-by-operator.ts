@@ -18,6 +18,14 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
+/** Returns the flags of the manager with which the operator allows the values. */
+function flagsFor(excess: readonly LimitExcess[]): string {
+  const flags = excess.map(({ field }) =>
+    field.startsWith('spec.roleAdditionalPolicies') ? '--allow-policy-arn' : '--allow-role-arn',
+  );
+  return [...new Set(flags)].join(' and ');
+}
+
 /**
  * Returns a sentence about the EKS clusters that the operator allows. spec.eksCluster cannot be changed, so only the
  * operator or another object helps.
@@ -25,7 +33,7 @@ const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const ask =
-    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager';
+    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager, or in a release with the variable CAPAF_ALLOW_EKS_CLUSTERS';
   return patterns.length === 0
     ? ask
     : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;
@@ -45,6 +53,6 @@ export const OPERATOR_LIMIT_REASONS = {
     remedy: ({ excess }) =>
       excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
         ? `${describeAllowedClusters(excess)}. ${CONTINUES}`
-        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} in the flags of the manager. ${CONTINUES}`,
+        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager. ${CONTINUES}`,
   }),
 } as const;

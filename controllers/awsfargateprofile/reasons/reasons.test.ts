@@ -283,7 +283,7 @@ describe('messageOf', () => {
       'The controller cannot delete IAM role "pods", because it still has the inline policy "theirs", the instance profile "nodes". Remove the inline policy "theirs", the instance profile "nodes" from the role. The controller then deletes the role on its own.',
     );
     expect(messageOf(reasonNamed('NotAllowedByOperator'))).to.equal(
-      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values in the flags of the manager. The controller then continues on its own.',
+      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues on its own.',
     );
     expect(messageOf(reasonNamed('CreateFailed'))).to.equal(
       'EKS failed to create Fargate profile "team-a_web". EKS says: AccessDenied: the role may not be used (resources: pods). Correct the problem that EKS names. The controller retries on its own: it deletes the failed profile and creates it again.',

@@ -39,7 +39,7 @@ describe("the operator's limits", () => {
     const refusal = { status: 'True', reason: 'NotAllowedByOperator' };
     expect(messageOf(await world.condition('named', 'Stalled', refusal), 'Ready')).to.equal(
       `The operator of this controller does not allow "${roleARN}" in spec.roleARN. Use only values in spec.roleARN that match ` +
-        `arn:aws:iam::${ACCOUNT}:role/pods/*. Or ask the operator to allow this value in the flags of the manager. ` +
+        `arn:aws:iam::${ACCOUNT}:role/pods/*. Or ask the operator to allow this value with --allow-role-arn of the manager. ` +
         'The controller then continues on its own.',
     );
     await world.condition('raised', 'Stalled', refusal);
