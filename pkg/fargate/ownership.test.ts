@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { Ownership } from './ownership.ts';
 import { profileOwner, roleOwner } from './ownership.ts';
-import type { Tags } from './tags.ts';
+import type { Tags } from './tags/tag-map.ts';
 
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const EKS_CLUSTER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';

@@ -1,6 +1,6 @@
 import type { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import { CAPA_SHARED_ROLE } from './names.ts';
-import type { KeyFold, Tags } from './tags.ts';
+import type { KeyFold, Tags } from './tags/tag-map.ts';
 import {
   CLUSTER_TAG_PREFIX,
   EKS_CLUSTER_TAG,
@@ -8,11 +8,9 @@ import {
   OWNED,
   OWNER_TAG,
   clusterTag,
-  keepCase,
-  foldCase,
   ownerTagValue,
-  tagValue,
-} from './tags.ts';
+} from './tags/tag-keys.ts';
+import { keepCase, foldCase, tagValue } from './tags/tag-map.ts';
 
 /**
  * The names of the Fargate profile and the roles that Cluster API Provider AWS may have created for one

@@ -1,7 +1,7 @@
 import { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import { foldCase } from '../../../pkg/fargate/tags.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
+import { foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 import type { FoundRole, Observed, ObservedAccessEntry, ObservedProfile } from '../model/observed-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';

@@ -1,8 +1,9 @@
 import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { roleOwner } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
-import { keepCase, foldCase, tagDrift } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { keepCase, foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import { hasOtherPath, isRecorded, findProfile, findRole, wantedRoleArn, replacementFacts } from './compare.ts';
 import { prepareAccessEntry } from './change-access-entry.ts';

@@ -1,7 +1,7 @@
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwner } from '../../../pkg/fargate/ownership.ts';
-import { roleOwnershipTags } from '../../../pkg/fargate/tags.ts';
+import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { removeAccessEntry } from './change-access-entry.ts';
 import { describeDifferences, foundRoles, hasOtherPath, ownershipOf, replacementFacts } from './compare.ts';
 import type { Desired } from '../model/desired-state.ts';

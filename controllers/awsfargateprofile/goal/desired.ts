@@ -17,8 +17,8 @@ import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { requiredBoundary } from '../../../pkg/fargate/required-permissions-boundary.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import { profileOwner } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
-import { roleTags } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import { roleTags, tagSources } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired, ObjectIdentity, RecordedState } from '../model/desired-state.ts';
 import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
@@ -28,7 +28,7 @@ import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
-import { tagSources, wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
+import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {
   readonly target: Target;

@@ -1,7 +1,7 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
-import { foldCase } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
 import { jsonEqual } from '../../../pkg/kube/patches.ts';
 import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
 import type { Reason } from '../reasons/reasons.ts';

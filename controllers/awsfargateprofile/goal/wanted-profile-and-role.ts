@@ -6,8 +6,9 @@ import { parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../pkg/farga
 import { requiredBoundary } from '../../../pkg/fargate/required-permissions-boundary.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
-import type { Tags, TagsInvalid } from '../../../pkg/fargate/tags.ts';
-import { profileTags, roleTags } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { TagsInvalid } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { profileTags, roleTags, tagSources } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
@@ -106,17 +107,6 @@ function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, 
         `spec.roleARN names a role in account ${parts.account}, but EKS accepts only roles of the account of the EKS cluster, ${account}`,
       );
 }
-
-/** Returns the tags that the user asks for, in the spec of the object and in the spec of the control plane. */
-export const tagSources = (
-  object: AWSFargateProfile,
-  controlPlaneFacts: ControlPlaneFacts,
-  identity: ObjectIdentity,
-) => ({
-  clusterName: identity.clusterName,
-  object: object.spec.additionalTags ?? {},
-  controlPlane: controlPlaneFacts.controlPlaneTags,
-});
 
 const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });

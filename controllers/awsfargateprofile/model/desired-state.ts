@@ -6,7 +6,7 @@ import type { FargateSelector } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import type { Reason } from '../reasons/reasons.ts';

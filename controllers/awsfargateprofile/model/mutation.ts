@@ -1,7 +1,7 @@
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
 import type { NewFargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 
 /** One call that changes AWS, with its values. */
 export type Mutation =

@@ -33,7 +33,7 @@ import {
 } from '../testing/mutations.ts';
 import { READY, condition, observedPass, ready } from '../testing/completed-pass.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
-import type { Tags } from '../../../pkg/fargate/tags.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 
 const ARN = aProfile().arn;
 const DONE: MutationOutcome = { kind: 'done' };

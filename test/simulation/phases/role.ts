@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
 import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
-import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { ClusterName } from '../../api/names.ts';
-import type { Tags, TagsInvalid } from './tags.ts';
-import { keepCase, foldCase, ownerTagValue, profileTags, roleTags, tagDrift } from './tags.ts';
+import { ClusterName } from '../../../api/names.ts';
+import type { Tags } from './tag-map.ts';
+import type { TagsInvalid } from './tags-to-set.ts';
+import { profileTags, roleTags } from './tags-to-set.ts';
 
 const clusterName = ClusterName.of('prod');
 const owner = { namespace: 'team-a', name: 'web' };
@@ -96,52 +97,5 @@ describe('Tags', () => {
       () => [],
     )(profileTags(owner, { clusterName: long, object: none, controlPlane: none }));
     expect(problem).to.contain('of this controller: the key has 150 characters');
-  });
-
-  describe('ownerTagValue', () => {
-    it('is namespace and name if they fit into a tag', () => {
-      const name = 'n'.repeat(253);
-      expect(ownerTagValue({ namespace: 'ab', name })).to.equal(`ab/${name}`);
-    });
-
-    it('is namespace and a hash otherwise', () => {
-      const value = ownerTagValue({ namespace: 'abc', name: 'n'.repeat(253) });
-      expect(value).to.match(/^abc\/sha256-[0-9a-f]{40}$/);
-      expect(ownerTagValue({ namespace: 'abc', name: `${'n'.repeat(252)}m` })).to.not.equal(value);
-    });
-  });
-
-  describe('tagDrift', () => {
-    it('is empty when all wanted tags exist, whatever other tags exist', () => {
-      const drift = tagDrift({ a: '1' }, { a: '1', theirs: 'x', 'aws:cloudformation:stack': 'y' }, ['a'], keepCase);
-      expect(drift).to.deep.equal({ set: {}, remove: [] });
-    });
-
-    it('sets tags that are missing or differ', () => {
-      const drift = tagDrift({ a: '1', b: '2', c: '3' }, { a: '1', b: 'x' }, [], keepCase);
-      expect(drift).to.deep.equal({ set: { b: '2', c: '3' }, remove: [] });
-    });
-
-    it('removes only tags that this controller has set and no longer wants', () => {
-      const drift = tagDrift({ a: '1' }, { a: '1', old: 'x', theirs: 'y' }, ['a', 'old', 'gone'], keepCase);
-      expect(drift).to.deep.equal({ set: {}, remove: ['old'] });
-    });
-
-    it('never removes a tag of AWS, even if ownedKeys contains it', () => {
-      expect(tagDrift({}, { 'aws:x': 'y' }, ['aws:x'], keepCase).remove).to.deep.equal([]);
-    });
-
-    it('ignores case for IAM, and spells removed keys as in AWS', () => {
-      expect(tagDrift({ Team: 'a' }, { team: 'a' }, ['Team'], foldCase)).to.deep.equal({ set: {}, remove: [] });
-      expect(tagDrift({ Team: 'b' }, { team: 'a' }, ['Team'], foldCase)).to.deep.equal({
-        set: { Team: 'b' },
-        remove: [],
-      });
-      expect(tagDrift({}, { TEAM: 'a' }, ['team'], foldCase)).to.deep.equal({ set: {}, remove: ['TEAM'] });
-      expect(tagDrift({ Team: 'a' }, { team: 'a' }, ['team'], keepCase)).to.deep.equal({
-        set: { Team: 'a' },
-        remove: ['team'],
-      });
-    });
   });
 });

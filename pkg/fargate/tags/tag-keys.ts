@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { ClusterName } from '../../../api/names.ts';
+import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
+
+/** The key of the tag of a Fargate profile whose value names the AWSFargateProfile: `<namespace>/<name>`. */
+export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
+/**
+ * The key of the tag of an IAM role whose value is the ARN of the EKS cluster. IAM is global, so this tag prevents that
+ * two clusters of the same name in different regions share a role.
+ */
+export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
+/**
+ * The key of the tag of an IAM role whose value is the namespace of the AWSFargateProfiles. This tag prevents that a
+ * control plane in another namespace that names the same EKS cluster gets the role.
+ */
+export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
+/**
+ * The prefix of the tag key that Cluster API Provider AWS sets on profiles and roles. The rest of the tag key is the
+ * name of the Cluster.
+ */
+export const CLUSTER_TAG_PREFIX = 'kubernetes.io/cluster/';
+export const OWNED = 'owned';
+
+export function clusterTag(cluster: ClusterName): string {
+  return CLUSTER_TAG_PREFIX + cluster;
+}
+
+/**
+ * Returns the value of the owner tag: `<namespace>/<name>`. If this text is longer than the 256 characters of a tag
+ * value, the value is `<namespace>/sha256-<the first 40 hexadecimal digits of the hash of this text>`.
+ */
+export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
+  const plain = `${object.namespace}/${object.name}`;
+  if (!isLongerThan(MAX_VALUE_CHARACTERS, plain)) {
+    return plain;
+  }
+  const digest = createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 40);
+  return `${object.namespace}/sha256-${digest}`;
+}

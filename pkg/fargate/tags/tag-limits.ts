@@ -1,0 +1,64 @@
+/** The limits for tags, which EKS and IAM have in common. */
+export const MAX_TAGS = 50;
+const MAX_KEY_CHARACTERS = 128;
+export const MAX_VALUE_CHARACTERS = 256;
+const RESERVED_PREFIX = 'aws:';
+/** The characters that IAM and EKS allow in the keys and values of tags. */
+const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+
+/** A tag with a text for messages that names its source. */
+export interface SourcedTag {
+  readonly key: string;
+  readonly value: string;
+  readonly source: string;
+}
+
+/** Returns a clause about each limit that the tag exceeds. */
+export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
+  const isValid =
+    key !== '' &&
+    !isLongerThan(MAX_KEY_CHARACTERS, key) &&
+    !isLongerThan(MAX_VALUE_CHARACTERS, value) &&
+    !isReserved(key) &&
+    ALLOWED.test(key) &&
+    ALLOWED.test(value);
+  return isValid ? [] : problemsOf({ key, value, source });
+}
+
+function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
+  const tag = `tag ${JSON.stringify(abbreviate(key))} of ${source}`;
+  const problems: string[] = [];
+  if (key === '') {
+    problems.push(`a tag of ${source} has an empty key`);
+  }
+  if (isLongerThan(MAX_KEY_CHARACTERS, key)) {
+    problems.push(`${tag}: the key has ${countCharacters(key)} characters, but AWS allows only ${MAX_KEY_CHARACTERS}`);
+  }
+  if (isLongerThan(MAX_VALUE_CHARACTERS, value)) {
+    problems.push(
+      `${tag}: the value has ${countCharacters(value)} characters, but AWS allows only ${MAX_VALUE_CHARACTERS}`,
+    );
+  }
+  if (isReserved(key)) {
+    problems.push(`${tag}: AWS reserves keys that begin with "${RESERVED_PREFIX}"`);
+  }
+  for (const [part, text] of [
+    ['key', key],
+    ['value', value],
+  ] as const) {
+    if (!ALLOWED.test(text)) {
+      problems.push(`${tag}: the ${part} may contain only letters, digits, spaces and _ . : / = + - @`);
+    }
+  }
+  return problems;
+}
+
+export const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
+
+/** Counts the code points of a text, as AWS counts the characters of tags. */
+const countCharacters = (text: string): number => [...text].length;
+
+/** Whether a text has more than `most` code points. A text has at least as many UTF-16 code units, its `length`. */
+export const isLongerThan = (most: number, text: string): boolean => text.length > most && countCharacters(text) > most;
+
+const abbreviate = (key: string): string => (isLongerThan(64, key) ? `${[...key].slice(0, 61).join('')}...` : key);

@@ -1,0 +1,85 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { ClusterName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNED, OWNER_TAG, clusterTag, ownerTagValue } from './tag-keys.ts';
+import { MAX_TAGS, validateTag } from './tag-limits.ts';
+import type { SourcedTag } from './tag-limits.ts';
+import type { KeyFold, Tags } from './tag-map.ts';
+import { foldCase, keepCase, sortedEntries } from './tag-map.ts';
+
+/** The error for tags that AWS would reject. Each problem is a clause for the message of a condition. */
+export interface TagsInvalid {
+  readonly kind: 'TagsInvalid';
+  readonly problems: readonly string[];
+}
+
+export interface TagSources {
+  /** The name of the Cluster; undefined: Cluster API does not manage the EKS cluster, so no tag names a Cluster. */
+  readonly clusterName: ClusterName | undefined;
+  /** The `spec.additionalTags` of the AWSFargateProfile. */
+  readonly object: Tags;
+  /** The `spec.additionalTags` of the control plane. */
+  readonly controlPlane: Tags;
+}
+
+/** Returns the tags that the user asks for, in the spec of the object and in the spec of the control plane. */
+export const tagSources = (
+  { spec }: Pick<AWSFargateProfile, 'spec'>,
+  { controlPlaneTags }: { readonly controlPlaneTags: Tags },
+  { clusterName }: Pick<TagSources, 'clusterName'>,
+): TagSources => ({ clusterName, object: spec.additionalTags ?? {}, controlPlane: controlPlaneTags });
+
+/** Returns all tags that a Fargate profile must have. */
+export function profileTags(
+  owner: { readonly namespace: string; readonly name: string },
+  sources: TagSources,
+): E.Either<TagsInvalid, Tags> {
+  return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
+}
+
+/** Returns all tags that an IAM role must have. IAM treats keys that differ only in case as the same key. */
+export function roleTags(
+  { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
+  sources: TagSources,
+): E.Either<TagsInvalid, Tags> {
+  const ours = { ...roleOwnershipTags({ eksClusterArn, namespace }), ...clusterTags(sources) };
+  return mergeTags(ours, sources, foldCase);
+}
+
+const clusterTags = ({ clusterName }: TagSources): Tags =>
+  clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
+
+/** The tags that make an IAM role belong to this controller. */
+export const roleOwnershipTags = ({
+  eksClusterArn,
+  namespace,
+}: {
+  readonly eksClusterArn: string;
+  readonly namespace: string;
+}): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
+
+function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInvalid, Tags> {
+  const merged = new Map<string, SourcedTag>();
+  const add = (tags: Tags, source: string): void => {
+    for (const [key, value] of sortedEntries(tags)) {
+      if (!merged.has(fold(key))) {
+        merged.set(fold(key), { key, value, source });
+      }
+    }
+  };
+  add(ours, 'this controller');
+  add(sources.object, 'the AWSFargateProfile');
+  add(sources.controlPlane, 'the control plane');
+
+  const all = [...merged.values()];
+  const problems = all.flatMap(validateTag);
+  if (all.length > MAX_TAGS) {
+    const own = Object.keys(ours).length;
+    problems.push(
+      `there are ${all.length} tags (${own} of them from this controller), but AWS allows only ${MAX_TAGS}`,
+    );
+  }
+  return problems.length > 0
+    ? E.left({ kind: 'TagsInvalid', problems })
+    : E.right(Object.fromEntries(sortedEntries(Object.fromEntries(all.map(({ key, value }) => [key, value])))));
+}
