@@ -16,8 +16,8 @@ import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import type { Observation, ObservedProfiles } from './aws/observe.ts';
 import { completeObservation, observeProfiles, observeRolesEarly } from './aws/observe.ts';
 import { openSession } from './aws/session.ts';
-import type { DesiredInputs } from './goal/desired.ts';
-import { desiredFor, withProfileNameInUse } from './goal/desired.ts';
+import type { DesiredInputs } from './goal/desired/desired.ts';
+import { desiredFor, withProfileNameInUse } from './goal/desired/desired.ts';
 import {
   queueEntryFor,
   queueNameOf,

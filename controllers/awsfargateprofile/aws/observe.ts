@@ -10,7 +10,7 @@ import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { isRecorded } from '../decide/compare.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
-import { withCurrentRoleName } from '../goal/desired.ts';
+import { withCurrentRoleName } from '../goal/desired/desired.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
-import type { DesiredInputs } from '../goal/desired.ts';
+import type { DesiredInputs } from '../goal/desired/desired.ts';
 import { queueNameOf, queueEntryFor } from '../guards/cluster-queue-updates.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';

@@ -12,7 +12,7 @@ import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { addAccessEntry, apply, markRoleInUse } from '../aws/apply-outcome.ts';
 import { decide } from '../decide/decide.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
-import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired.ts';
+import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired/desired.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';
 import { withSuccess } from '../retry/retry-state.ts';

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
+import { ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { podExecutionPolicyArn } from '../../../../pkg/fargate/arns.ts';
 import type { DesiredInputs } from './desired.ts';
 import { desiredFor, withCurrentRoleName, withProfileNameInUse } from './desired.ts';
-import type { Desired, ManagedRole } from '../model/desired-state.ts';
-import type { TargetSource } from '../model/goal-kinds.ts';
-import { messageOf, newReason } from '../reasons/reasons.ts';
+import type { Desired, ManagedRole } from '../../model/desired-state.ts';
+import type { TargetSource } from '../../model/goal-kinds.ts';
+import { messageOf, newReason } from '../../reasons/reasons.ts';
 import {
   ACCOUNT,
   CAPA_TAG,
@@ -30,8 +30,8 @@ import {
   desiredInputs,
   desiredOf,
   desiredOfDeletion,
-} from '../testing/builders.ts';
-import { CAPA_TAGS } from '../testing/fixtures.ts';
+} from '../../testing/builders.ts';
+import { CAPA_TAGS } from '../../testing/fixtures.ts';
 
 const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;
 const extra = 'arn:aws:iam::111122223333:policy/extra';

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { AccountId, ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
-import { clusterArn, parseRoleArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
+import type { AccountId, ProfileName, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
+import { clusterArn, parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
 import {
   findProfileNameProblem,
   findRoleNameProblem,
@@ -11,21 +11,21 @@ import {
   profileNameFor,
   roleNameFor,
   roleNamesOfCapa,
-} from '../../../pkg/fargate/names.ts';
-import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
-import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { requiredBoundary } from '../../../pkg/fargate/required-permissions-boundary.ts';
-import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
-import { profileOwner } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
-import { roleTags, tagSources } from '../../../pkg/fargate/tags/tags-to-set.ts';
-import type { Desired, ObjectIdentity, RecordedState } from '../model/desired-state.ts';
-import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/goal-kinds.ts';
-import { locationOf } from '../model/location.ts';
-import { currentProfileNameOf, profileNameOf, roleNameOf } from '../model/names.ts';
-import type { ObservedProfile } from '../model/observed-state.ts';
-import type { Abandonment } from '../reasons/wording/abandonment.ts';
-import type { Reason } from '../reasons/reasons.ts';
+} from '../../../../pkg/fargate/names.ts';
+import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
+import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
+import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
+import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
+import { profileOwner } from '../../../../pkg/fargate/ownership.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { roleTags, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
+import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
+import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../../model/goal-kinds.ts';
+import { locationOf } from '../../model/location.ts';
+import { currentProfileNameOf, profileNameOf, roleNameOf } from '../../model/names.ts';
+import type { ObservedProfile } from '../../model/observed-state.ts';
+import type { Abandonment } from '../../reasons/wording/abandonment.ts';
+import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';

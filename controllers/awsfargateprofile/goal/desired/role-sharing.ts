@@ -1,11 +1,11 @@
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
-import { foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
-import { jsonEqual } from '../../../pkg/kube/patches.ts';
-import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import { currentProfileNameOf, roleNameOf } from '../../model/names.ts';
+import type { Reason } from '../../reasons/reasons.ts';
+import { newReason } from '../../reasons/reasons.ts';
 
 /** Functions for the settings of an IAM role that do not follow from the spec of one object alone. */
 export interface RoleSettings {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
+import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
 import type { RoleSettings } from './role-sharing.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
-import { anObject } from '../testing/builders.ts';
+import { anObject } from '../../testing/builders.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
