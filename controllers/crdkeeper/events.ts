@@ -1,7 +1,9 @@
 import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
 import type { EventRecorder, EventType } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { ApiRejection } from '../shared/api-rejections.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';
 import type { Loss } from './lost-fields.ts';
@@ -9,17 +11,83 @@ import type { Observation, Part } from './observe.ts';
 import { configurationKey } from './observe.ts';
 import { MOST_REVERTS } from './restoration/revert-limit.ts';
 
+/**
+ * Writes the log lines and the Kubernetes Events of the CRD keeper, and decides when: a state that lasts is reported
+ * once.
+ */
+export class KeeperEvents {
+  private readonly recorder: EventRecorder;
+  /** The last state that was reported. */
+  private reported: string | undefined;
+
+  constructor(recorder: EventRecorder) {
+    this.recorder = recorder;
+  }
+
+  /** Takes note that nothing is to be restored. The next state is reported even if it was the last one. */
+  rests(): void {
+    this.reported = undefined;
+  }
+
+  waits(because: string, logger: Logger): void {
+    this.once(because, () => logger.info('The keeper of the CRD waits', { because }));
+  }
+
+  rejected({ message, remedy }: ApiRejection, logger: Logger): void {
+    this.once(message, () =>
+      logger.warn('The API server rejects a request of the keeper of the CRD', { rejection: message, remedy }),
+    );
+  }
+
+  /** Reports that Cluster API Provider AWS serves AWSFargateProfiles. */
+  yields({ crd }: Observation, webhook: string, logger: Logger): void {
+    this.once(`served ${webhook}`, () => {
+      logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
+      if (crd !== undefined) this.record([servesEvent(crd, webhook)]);
+    });
+  }
+
+  stopped({ crd }: Observation, description: StopDescription, writers: readonly string[], logger: Logger): void {
+    this.once(description.problem, () => {
+      logger.warn('The keeper of the CRD has stopped', { ...description, writers: writers.join(', ') });
+      if (crd !== undefined) this.record([stopEvent(crd, description)]);
+    });
+  }
+
+  restored(observation: Observation, parts: readonly Part[], writers: readonly string[], logger: Logger): void {
+    logger.info('The keeper of the CRD has restored what another client had replaced', {
+      parts: parts.join(', '),
+      writers: writers.join(', '),
+    });
+    this.record(eventsOfRestoration(observation, parts, writers));
+  }
+
+  /** Reports the objects that lost fields while another CRD was installed. */
+  fieldsLost(losses: readonly Loss[], logger: Logger): void {
+    const objects = losses.map(lossText).join('; ');
+    logger.info('The CRD is ours again', { lostFields: losses.length, objects });
+    this.record(losses.map(lossEvent));
+  }
+
+  /** Reports a state once, however long the state lasts. */
+  private once(state: string, report: () => void): void {
+    if (this.reported === state) return;
+    this.reported = state;
+    report();
+  }
+
+  private record(events: readonly KeeperEvent[]): void {
+    for (const { about, type, reason, message } of events) this.recorder.record(about, type, reason, message);
+  }
+}
+
 /** A Kubernetes Event about the CRD, a webhook configuration or an AWSFargateProfile. */
-export interface KeeperEvent {
+interface KeeperEvent {
   readonly about: KubeObject;
   readonly type: EventType;
   readonly reason: string;
   readonly message: string;
 }
-
-export const recordEvents = (recorder: EventRecorder, events: readonly KeeperEvent[]): void => {
-  for (const { about, type, reason, message } of events) recorder.record(about, type, reason, message);
-};
 
 const CRD_KIND = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
 const ADMISSION_VERSION = 'admissionregistration.k8s.io/v1';
@@ -32,7 +100,7 @@ const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'Validat
 const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
 
 /** Returns the Events about the CRD and the webhooks that the CRD keeper has restored. */
-export function eventsOfRestoration(
+function eventsOfRestoration(
   { crd, entries }: Observation,
   parts: readonly Part[],
   writers: readonly string[],
@@ -54,22 +122,26 @@ export function eventsOfRestoration(
   ];
 }
 
-export const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
+const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
   about: aboutCrd(crd),
   type: 'Warning',
   reason: 'CAPAServesProfiles',
   message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
 });
 
-/**
- * Returns the text about a stopped CRD keeper: the problem and an action for the operator, each without the closing
- * full stop.
- */
+/** The text about a stopped CRD keeper, each part without the closing full stop. */
+export interface StopDescription {
+  readonly problem: string;
+  /** An action for the operator. */
+  readonly remedy: string;
+}
+
+/** Describes why the CRD keeper has stopped, and what the operator can do. */
 export function describeStop(
   parts: readonly Part[],
   writers: readonly string[],
   configMap: ObjectKey,
-): { readonly problem: string; readonly remedy: string } {
+): StopDescription {
   const by = writers.length === 0 ? 'Another client' : quotedList(writers);
   const applied = writers.length === 0 ? 'what it applies' : `what ${quotedList(writers)} applies`;
   const them = parts.length === 1 ? 'it' : 'them';
@@ -84,10 +156,7 @@ const describePart = (part: Part): string =>
     ? `CRD ${OUR_CRD.name}`
     : `webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} of ${configurationKey(part).name}`;
 
-export const stopEvent = (
-  crd: KubeObject,
-  { problem, remedy }: { readonly problem: string; readonly remedy: string },
-): KeeperEvent => ({
+const stopEvent = (crd: KubeObject, { problem, remedy }: StopDescription): KeeperEvent => ({
   about: aboutCrd(crd),
   type: 'Warning',
   reason: 'CRDKeeperStopped',
@@ -98,7 +167,7 @@ export const stopEvent = (
  * Returns the Event about an AWSFargateProfile that lost fields because a client wrote it under the CRD of another
  * provider.
  */
-export function lossEvent({ object, fields }: Loss): KeeperEvent {
+function lossEvent({ object, fields }: Loss): KeeperEvent {
   const ofSpec = fields.filter((field) => field.startsWith('spec.'));
   const message =
     ofSpec.length > 0

@@ -20,7 +20,7 @@ import { askWebhooks } from './webhook-probe.ts';
 import type { KeeperRecord } from './restoration/record.ts';
 import { unlistedFields, withDropped, withLost } from './restoration/record.ts';
 import type { RecordStore } from './restoration/record-store.ts';
-import * as reports from './events.ts';
+import { KeeperEvents, describeStop, lossText } from './events.ts';
 import { PROPAGATION, WHILE_AT_REST, WHILE_FOREIGN, after } from './requeue.ts';
 import { restore } from './restoration/restore.ts';
 import { writersOf } from './writers.ts';
@@ -45,13 +45,12 @@ export interface CrdKeeperOptions {
  */
 export class CrdKeeper {
   private readonly options: CrdKeeperOptions;
+  private readonly events: KeeperEvents;
   private readonly census = new FieldCensus();
   private hearing: Hearing | undefined;
   private state: KeeperState | undefined;
   /** The monotonic time from which the API server uses the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
-  /** The last state that was logged, so that a lasting state is logged once. */
-  private told: string | undefined;
   /**
    * Whether the record may name fields that a replaced CRD dropped, while the objects that lost them are not listed
    * yet. The value is true after a start, because an earlier process may have recorded such fields.
@@ -60,6 +59,7 @@ export class CrdKeeper {
 
   constructor(options: CrdKeeperOptions) {
     this.options = options;
+    this.events = new KeeperEvents(options.recorder);
   }
 
   readonly reconcile = async (_key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
@@ -69,13 +69,7 @@ export class CrdKeeper {
     } catch (error) {
       const rejection = apiRejectionFrom(error);
       if (rejection === undefined) throw error;
-      const { message, remedy } = rejection;
-      this.tell(message, () =>
-        context.logger.warn('The API server rejects a request of the keeper of the CRD', {
-          rejection: message,
-          remedy,
-        }),
-      );
+      this.events.rejected(rejection, context.logger);
       return after(WHILE_FOREIGN, 'the API server refuses what the keeper needs');
     }
   };
@@ -135,9 +129,9 @@ export class CrdKeeper {
    * restoration of the CRD.
    */
   private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
-    const { client, records, recorder, watchedNamespace } = this.options;
+    const { client, records, watchedNamespace } = this.options;
     this.hearing = undefined;
-    this.told = undefined;
+    this.events.rests();
     this.setState(undefined);
     if (this.mayHaveUnlistedFields) {
       const record = await records.read(signal);
@@ -147,10 +141,8 @@ export class CrdKeeper {
         const objects: KubeObject[] = [];
         for await (const object of listLiveProfiles(client, scope, signal)) objects.push(object);
         const losses = this.census.lossesOf(objects, dropped);
-        const lost = losses.map(reports.lossText);
-        await records.write(withLost(record, lost), signal);
-        logger.info('The CRD is ours again', { lostFields: lost.length, objects: lost.join('; ') });
-        reports.recordEvents(recorder, losses.map(reports.lossEvent));
+        await records.write(withLost(record, losses.map(lossText)), signal);
+        this.events.fieldsLost(losses, logger);
       }
       this.mayHaveUnlistedFields = false;
     }
@@ -158,12 +150,9 @@ export class CrdKeeper {
     return after(WHILE_AT_REST, 'the CRD is ours');
   }
 
-  private yield(webhook: string, { crd, schema }: Observation, { logger }: ReconcileContext): Requeue {
-    this.setState({ kind: 'capaServes', webhook, isForeign: schema === 'foreign' });
-    this.tell(`served ${webhook}`, () => {
-      logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
-      if (crd !== undefined) reports.recordEvents(this.options.recorder, [reports.servesEvent(crd, webhook)]);
-    });
+  private yield(webhook: string, observation: Observation, { logger }: ReconcileContext): Requeue {
+    this.setState({ kind: 'capaServes', webhook, isForeign: observation.schema === 'foreign' });
+    this.events.yields(observation, webhook, logger);
     return after(WHILE_FOREIGN, 'Cluster API Provider AWS serves AWSFargateProfiles');
   }
 
@@ -174,7 +163,7 @@ export class CrdKeeper {
     // If the manager of Cluster API Provider AWS has served AWSFargateProfiles, it will serve them again after a
     // restart. So this state stays.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
-    this.tell(because, () => context.logger.info('The keeper of the CRD waits', { because }));
+    this.events.waits(because, context.logger);
     return after(delay ?? WHILE_FOREIGN, because);
   }
 
@@ -184,18 +173,14 @@ export class CrdKeeper {
     record: KeeperRecord,
     { logger, signal }: ReconcileContext,
   ): Promise<Requeue> {
-    const { clock, records, recorder } = this.options;
+    const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
     // The report names the parts that another client has replaced now, which can change between reconciles. The report
     // also names the clients that had replaced the parts when the CRD keeper stopped.
-    const description = reports.describeStop(parts, stop.writers, records.key);
+    const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
-    this.tell(description.problem, () => {
-      logger.warn('The keeper of the CRD has stopped', { ...description, writers: stop.writers.join(', ') });
-      const { crd } = observation;
-      if (crd !== undefined) reports.recordEvents(recorder, [reports.stopEvent(crd, description)]);
-    });
+    this.events.stopped(observation, description, stop.writers, logger);
     return after(WHILE_FOREIGN, 'the keeper of the CRD has stopped');
   }
 
@@ -205,7 +190,7 @@ export class CrdKeeper {
     record: KeeperRecord,
     { logger, signal }: ReconcileContext,
   ): Promise<Requeue> {
-    const { client, records, recorder, leadership, clock } = this.options;
+    const { client, records, leadership, clock } = this.options;
     this.setState({ kind: 'restoring' });
     if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
     const { crd } = observation;
@@ -223,11 +208,7 @@ export class CrdKeeper {
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
       throw error;
     }
-    logger.info('The keeper of the CRD has restored what another client had replaced', {
-      parts: parts.join(', '),
-      writers: writers.join(', '),
-    });
-    reports.recordEvents(recorder, reports.eventsOfRestoration(observation, parts, writers));
+    this.events.restored(observation, parts, writers, logger);
     this.servedAt = clock.monotonic() + PROPAGATION;
     return after(PROPAGATION, 'the API server takes a moment to serve the change');
   }
@@ -235,13 +216,6 @@ export class CrdKeeper {
   private setState(state: KeeperState | undefined): void {
     this.state = state;
     this.options.schema.setKeeper(state);
-  }
-
-  /** Reports a state once, however long the state lasts. */
-  private tell(what: string, report: () => void): void {
-    if (this.told === what) return;
-    this.told = what;
-    report();
   }
 
   private cachedProfiles(): readonly KubeObject[] {
