@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { parseFlags } from './flags/flags.ts';
+import { parseFlags } from './flags/parse-flags.ts';
 import { leaseNameFor, parseLeaseId } from './lease-name.ts';
 
 function leaseOf(...args: readonly string[]): string {

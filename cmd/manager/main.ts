@@ -17,9 +17,9 @@ import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf } from './aws-region.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags/flags.ts';
+import type { ManagerFlags } from './flags/parse-flags.ts';
 import { helpText } from './flags/flag-table.ts';
-import { parseFlags } from './flags/flags.ts';
+import { parseFlags } from './flags/parse-flags.ts';
 import { selectNamespaces } from './namespaces.ts';
 import { runManager } from './run.ts';
 

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { ManagerFlags } from './flags/flags.ts';
+import type { ManagerFlags } from './flags/parse-flags.ts';
 
 /** The namespaces in which the manager itself keeps or reads objects. */
 export interface Namespaces {

@@ -31,7 +31,7 @@ import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags/flags.ts';
+import type { ManagerFlags } from './flags/parse-flags.ts';
 import { leaseNameFor } from './lease-name.ts';
 import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';

@@ -13,7 +13,7 @@ import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
 import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
 import type { Diagnostics, DiagnosticsTls } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags/flags.ts';
+import type { ManagerFlags } from './flags/parse-flags.ts';
 import type { ManagerMetrics } from './metrics.ts';
 
 interface ServerParts {

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parse, parseAllDocuments } from 'yaml';
 import { KEIKO_FINALIZER } from '../../../api/external/index.ts';
-import { parseFlags } from '../../../cmd/manager/flags/flags.ts';
+import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { openTerminalInClone } from '../../docs/clone.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parse, parseAllDocuments } from 'yaml';
-import { parseFlags } from '../../../cmd/manager/flags/flags.ts';
+import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';

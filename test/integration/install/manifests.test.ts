@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
-import { parseFlags } from '../../../cmd/manager/flags/flags.ts';
+import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { DEFAULT_GRACE_PERIOD } from '../../../pkg/runtime/manager.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';

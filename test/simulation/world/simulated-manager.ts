@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { Env } from '../../../cmd/manager/env.ts';
-import { parseFlags } from '../../../cmd/manager/flags/flags.ts';
+import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { runManager } from '../../../cmd/manager/run.ts';
 import type { Endpoints } from '../../../pkg/cloud/endpoints.ts';
 import type { AwsTransport } from '../../../pkg/cloud/transport/transport.ts';

@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
 import { FLAGS } from './flag-table.ts';
 import type { Flag } from './flag.ts';
-import { parseFlags } from './flags.ts';
-import type { ManagerFlags } from './flags.ts';
+import { parseFlags } from './parse-flags.ts';
+import type { ManagerFlags } from './parse-flags.ts';
 
 function flagsOf(...args: readonly string[]): ManagerFlags {
   const parsed = parseFlags(args);
