@@ -18,7 +18,7 @@ import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf } from './aws-region.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
-import { helpText } from './flags/flag-table.ts';
+import { helpText } from './flags/flags.ts';
 import { parseFlags } from './flags/parse-flags.ts';
 import { selectNamespaces } from './namespaces.ts';
 import { runManager } from './run.ts';

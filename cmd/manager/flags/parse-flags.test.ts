@@ -3,7 +3,7 @@ import { getCiphers } from 'node:tls';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
-import { FLAGS } from './flag-table.ts';
+import { FLAGS } from './flags.ts';
 import type { Flag } from './flag.ts';
 import { parseFlags } from './parse-flags.ts';
 import type { ManagerFlags } from './parse-flags.ts';
