@@ -60,8 +60,6 @@ export interface HttpServerOptions {
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** The maximum number of connections: a kubelet opens one per probe, and a few scrapers keep one each. */
-const MAX_CONNECTIONS = 64;
 /** How long a client may take to send a request. */
 const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
@@ -107,7 +105,7 @@ export class HttpServer implements Runnable {
       tls === undefined
         ? { server: createServer(limits, this.handleRequest), watchCertificate: aborted }
         : await this.createSecureServer(tls, limits, signal);
-    const connections = limitConnections(server, MAX_CONNECTIONS);
+    const connections = limitConnections(server);
     try {
       server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
       await once(server, 'listening', { signal });
