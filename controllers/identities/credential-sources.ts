@@ -7,7 +7,7 @@ import { newAssumedRoleSource } from '../../pkg/cloud/credentials/assumed-role-c
 import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
 import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
 import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/credentials/credentials-problem.ts';
-import { DEFAULT_DURATION_SECONDS, MAX_SESSION_NAME_LENGTH } from '../../pkg/cloud/sts/assume-role.ts';
+import { DEFAULT_DURATION_SECONDS, defaultSessionName } from '../../pkg/cloud/sts/assume-role-defaults.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { identityRefOf, resolveIdentity } from './identity-chain.ts';
 import type { IdentityReader } from './identity-chain.ts';
@@ -105,7 +105,7 @@ function roleToAssume({ metadata, spec }: AWSClusterRoleIdentity): Parameters<ty
   const { roleARN, sessionName, durationSeconds, externalID, inlinePolicy, policyARNs } = spec;
   return {
     arn: roleARN,
-    sessionName: sessionName ?? `capaf-${metadata.name}`.slice(0, MAX_SESSION_NAME_LENGTH),
+    sessionName: sessionName ?? defaultSessionName(metadata.name),
     durationSeconds: durationSeconds ?? DEFAULT_DURATION_SECONDS,
     ...(externalID !== undefined && { externalId: externalID }),
     ...(inlinePolicy !== undefined && { inlinePolicy }),

@@ -5,14 +5,6 @@ import type { CallFactory } from '../call/call.ts';
 import type { AwsCredentials } from '../credentials/credential-pool.ts';
 import type { Call } from '../call/aws-call.ts';
 
-/**
- * The default session duration of AWS STS, in seconds. It is also the maximum for a role that is assumed with the
- * session of another role.
- */
-export const DEFAULT_DURATION_SECONDS = 3_600;
-/** The maximum length of a session name in AWS STS, in characters. */
-export const MAX_SESSION_NAME_LENGTH = 64;
-
 /** An IAM role with the parameters of STS AssumeRole. */
 export interface RoleToAssume {
   readonly arn: string;
