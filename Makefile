@@ -28,7 +28,8 @@ INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integrat
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
-# Additional flags of hack/release.ts. A test sets --no-container-image, because the build of the image takes minutes.
+# Additional flags of hack/release.ts. The workflow of releases sets --published, so that CHANGELOG.md must have a section
+# for the version. A test sets --no-container-image, because the build of the image takes minutes.
 RELEASE_FLAGS ?=
 # A copy of the lock file from which node_modules was installed. If package-lock.json is newer and differs, npm ci runs.
 INSTALLED := node_modules/.installed-lock.json

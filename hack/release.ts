@@ -1,6 +1,7 @@
 // Writes the files of a release. Usage: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
-// DIRECTORY] [--no-container-image]
-// With --no-container-image, the release lacks the image, whose build takes most of the time.
+// DIRECTORY] [--published] [--no-container-image]
+// With --published, CHANGELOG.md must have a section for the version. Without it, the files are those of a development
+// build. With --no-container-image, the release lacks the image, whose build takes most of the time.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,7 @@ import { baseComponents } from './image/base.ts';
 import { buildImage } from './image/image.ts';
 import { CHECKSUMS, checksumsOf } from './release/checksums.ts';
 import { releaseComponents } from './release/components.ts';
-import { releaseNotes } from './release/notes.ts';
+import { changesOf, releaseNotes } from './release/notes.ts';
 import { softwareBillOfMaterials } from './release/sbom.ts';
 import { problemOf } from './release/version.ts';
 
@@ -26,11 +27,12 @@ const { values } = parseArgs({
     image: { type: 'string' },
     kubectl: { type: 'string', default: 'kubectl' },
     out: { type: 'string', default: join(root, 'out') },
+    published: { type: 'boolean', default: false },
     'container-image': { type: 'boolean', default: true },
   },
   allowNegative: true,
 });
-const { version = '', image = '', kubectl, out } = values;
+const { version = '', image = '', kubectl, out, published } = values;
 const manifest: unknown = JSON.parse(read('package.json'));
 const fields = new Map<string, unknown>(Object.entries(manifest ?? {}));
 const field = (name: string): string => String(fields.get(name));
@@ -39,11 +41,13 @@ if (problem !== undefined) throw new Error(problem);
 if (image === '') throw new Error('--image is missing: the repository of the image, without a tag');
 
 const tagged = `${image}:${version}`;
+// The build of the image takes minutes, so a missing section ends the release before it.
+const changes = changesOf(read('CHANGELOG.md'), version, published ? 'published' : 'development');
 const { inputs } = await bundle({ entry: 'cmd/manager/main.ts', outfile: 'dist/release/manager.mjs', version, root });
 const built = values['container-image'] ? await buildImage({ root, version, repository: image }) : undefined;
 const files: Readonly<Record<string, string | Buffer>> = {
   'infrastructure-components.yaml': releaseComponents({ root, kubectl, image: tagged }),
-  'release-notes.md': releaseNotes(read('CHANGELOG.md'), version, tagged, built?.digest),
+  'release-notes.md': releaseNotes({ version, image: tagged, digest: built?.digest, changes }),
   'sbom.cdx.json': softwareBillOfMaterials(
     { name: field('name'), version, licence: field('license') },
     collectNotices(root, inputs),

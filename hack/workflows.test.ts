@@ -59,6 +59,12 @@ for (const name of readdirSync(directory)) {
           expect(job.env?.['DEBIAN_ARCHIVE'], id).to.equal('${{ vars.DEBIAN_ARCHIVE }}');
     });
 
+    it('publishes no release without its section in the changelog', () => {
+      const releases = steps.flatMap(({ run = '' }) => (run.includes('make release') ? [run] : []));
+      expect(releases).to.have.length(name === 'release.yaml' ? 1 : 0);
+      for (const command of releases) expect(command).to.match(/ RELEASE_FLAGS=--published$/);
+    });
+
     it('puts no text of a pull request or tag into a command', () => {
       for (const { run = '' } of steps) expect(run).to.not.match(/\$\{\{\s*(github|inputs)\./);
     });

@@ -22,18 +22,31 @@ All changes.
 
 describe('the release notes', () => {
   it('have the changes of their version', () => {
-    expect(changesOf(CHANGELOG, 'v0.1.1')).to.equal('### Fixed\n\n- **First**: a mistake');
+    for (const kind of ['published', 'development'] as const)
+      expect(changesOf(CHANGELOG, 'v0.1.1', kind), kind).to.equal('### Fixed\n\n- **First**: a mistake');
   });
 
-  it('have the unreleased changes if the changelog does not name the version', () => {
-    expect(changesOf(CHANGELOG, 'v0.2.0')).to.equal('### Added\n\n- **Next**: something new');
+  it('of a development build or a pre-release have the unreleased changes', () => {
+    const unreleased = '### Added\n\n- **Next**: something new';
+    expect(changesOf(CHANGELOG, 'v0.2.0', 'development')).to.equal(unreleased);
+    expect(changesOf(CHANGELOG, 'v0.2.0-rc.1', 'published')).to.equal(unreleased);
+  });
+
+  it('are refused if the changelog has no section for a version that is published', () => {
+    expect(() => changesOf(CHANGELOG, 'v0.2.0', 'published')).to.throw(
+      'CHANGELOG.md has no section for v0.2.0; before the tag is made, rename its section "## [Unreleased]" to "## [0.2.0] - <date>"',
+    );
+    expect(() => changesOf('# Changelog\n', 'v0.2.0', 'development')).to.throw(
+      'CHANGELOG.md has no section for v0.2.0',
+    );
   });
 
   it('are refused if a version has no changes', () => {
-    expect(() => changesOf(CHANGELOG, 'v0.1.0')).to.throw('CHANGELOG.md has no changes for v0.1.0');
+    expect(() => changesOf(CHANGELOG, 'v0.1.0', 'published')).to.throw('CHANGELOG.md has no changes for v0.1.0');
   });
 
-  it('name the image', () => {
-    expect(releaseNotes(CHANGELOG, 'v0.1.1', 'example.com/manager:v0.1.1')).to.contain('`example.com/manager:v0.1.1`');
+  it('name the image, and have the changes', () => {
+    const notes = releaseNotes({ version: 'v0.1.1', image: 'example.com/manager:v0.1.1', changes: '- a mistake' });
+    expect(notes).to.contain('`example.com/manager:v0.1.1`').and.to.contain('\n- a mistake\n');
   });
 });

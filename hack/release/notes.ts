@@ -1,22 +1,39 @@
+/** Which build of a version: the published release, or a build before it from the sources under development. */
+export type BuildKind = 'published' | 'development';
+
 /**
  * Returns the changes of a version from the changelog (format: Keep a Changelog), without the heading of the version.
- * If the changelog has no heading for the version, returns the unreleased changes.
- * @throws if there are no changes
+ * The changes of a development build, and of a pre-release such as v0.1.0-rc.1, are the unreleased ones if the changelog
+ * has no section for the version.
+ * @throws if the changelog has no section for the version, or the section is empty
  */
-export function changesOf(changelog: string, version: string): string {
+export function changesOf(changelog: string, version: string, kind: BuildKind): string {
   const sections = changelog.split(/^## /m).slice(1);
   const find = (name: string): string | undefined => sections.find((section) => section.startsWith(`[${name}]`));
-  const section = find(version.replace(/^v/, '')) ?? find('Unreleased') ?? '';
+  const number = version.replace(/^v/, '');
+  const isUnreleased = kind === 'development' || version.includes('-');
+  const section = find(number) ?? (isUnreleased ? find('Unreleased') : undefined);
+  if (section === undefined)
+    throw new Error(
+      `CHANGELOG.md has no section for ${version}; before the tag is made, rename its section "## [Unreleased]" to "## [${number}] - <date>"`,
+    );
   const changes = section.split('\n').slice(1).join('\n').trim();
   if (changes === '') throw new Error(`CHANGELOG.md has no changes for ${version}`);
   return changes;
 }
 
-/**
- * Returns the release notes: the image, how to verify the files, and the changes.
- * @param digest the digest of the image index, if it is known
- */
-export function releaseNotes(changelog: string, version: string, image: string, digest?: string): string {
+export interface ReleaseNotesRequest {
+  readonly version: string;
+  /** The image with its tag. */
+  readonly image: string;
+  /** The digest of the image index; undefined: it is not known. */
+  readonly digest?: string | undefined;
+  /** The changes of the version. */
+  readonly changes: string;
+}
+
+/** Returns the release notes: the image, how to verify the files, and the changes. */
+export function releaseNotes({ version, image, digest, changes }: ReleaseNotesRequest): string {
   const pinned = digest === undefined ? '' : `, with the digest \`${digest}\``;
   return `# ${version}
 
@@ -24,6 +41,6 @@ The image of the manager is \`${image}\`${pinned}.
 
 The README describes the installation. \`sha256sum --check checksums.txt\` verifies the files of this release.
 
-${changesOf(changelog, version)}
+${changes}
 `;
 }

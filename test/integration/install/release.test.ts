@@ -14,7 +14,11 @@ const VERSION = 'v0.1.0';
 describe('the files of a release', () => {
   let out: string;
 
-  async function release(name: string, version = VERSION): Promise<ReadonlyMap<string, string>> {
+  async function release(
+    name: string,
+    version = VERSION,
+    ...flags: readonly string[]
+  ): Promise<ReadonlyMap<string, string>> {
     const { kubectl } = await resolveBinaries(['kubectl']);
     const directory = join(out, name);
     const args = [
@@ -27,6 +31,7 @@ describe('the files of a release', () => {
       '--out',
       directory,
       '--no-container-image',
+      ...flags,
     ];
     const { code, stderr } = await runProgram(process.execPath, [join(ROOT, 'hack/release.ts'), ...args], {
       name: 'hack/release.ts',
@@ -79,5 +84,11 @@ describe('the files of a release', () => {
   it('are not written for a version that package.json does not have', async () => {
     const refusal = await release('third', 'v9.9.9').catch(String);
     expect(refusal).to.contain('package.json has version 0.1.0, not v9.9.9');
+  });
+
+  it('are published only if the changelog has a section for the version', async () => {
+    const hasSection = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').includes('\n## [0.1.0]');
+    const written = await release('published', VERSION, '--published').then(() => 'written', String);
+    expect(written).to.contain(hasSection ? 'written' : 'CHANGELOG.md has no section for v0.1.0');
   });
 });
