@@ -1,5 +1,6 @@
 export * from './awsmanagedcontrolplane.ts';
 export * from './cluster.ts';
 export * from './identity.ts';
+export * from './instancegroup-validation.ts';
 export * from './instancegroup.ts';
 export type { ObjectReference } from './reference.ts';
