@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { startConnectProxy, type ConnectProxy } from '../../../test/support/connect-proxy.ts';
+import { startConnectProxy, type ConnectProxy } from '../../../test/support/proxies/connect-proxy.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { AwsRequest } from './transport.ts';
 import { toOriginAndPath, undiciTransport } from './undici-transport.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
-import { startConnectProxy } from '../../../test/support/connect-proxy.ts';
+import { startConnectProxy } from '../../../test/support/proxies/connect-proxy.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import { systemClock } from '../../env/system.ts';
 import { parseTimestamp } from '../../env/timestamp.ts';

@@ -14,7 +14,7 @@ import { applyCrds } from '../../envtest/clients/crds.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import { waitUntilUp } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
-import { listenOnLoopback } from '../../support/listen.ts';
+import { listenOnLoopback } from '../../support/proxies/listen.ts';
 import type { World } from '../../world/world.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../../config/flux/cluster.yaml', import.meta.url));

@@ -4,7 +4,7 @@ import type { RawObject, RawWatchEvent } from '../../envtest/clients/api.ts';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
-import type { HttpProxy } from '../../support/http-proxy.ts';
+import type { HttpProxy } from '../../support/proxies/http-proxy.ts';
 import type { Calls } from '../../world/aws/calls.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';

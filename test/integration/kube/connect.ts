@@ -12,7 +12,7 @@ import {
 import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
 /** A client of `pkg/kube` that is connected to an API server through a TCP proxy. */
 export interface Connected {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
-import type { HttpProxy } from '../../support/http-proxy.ts';
+import type { HttpProxy } from '../../support/proxies/http-proxy.ts';
 import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
-import { startHttpProxy, type HttpProxy } from '../../support/http-proxy.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { startHttpProxy, type HttpProxy } from '../../support/proxies/http-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
 /**
  * Starts a TCP proxy to the API server, with which a test can cut the connections of a manager. Writes a kubeconfig

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { TcpProxy } from '../../support/tcp-proxy.ts';
+import type { TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 import type { RunningManager } from './manager.ts';
 import { startApiTcpProxy } from './api-proxy.ts';
 import { ACCOUNT } from '../world.ts';

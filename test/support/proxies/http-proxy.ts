@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../gate.ts';
 import { listenOnLoopback } from './listen.ts';
 
 /** The parts of an HTTP request by which a test selects requests. */
