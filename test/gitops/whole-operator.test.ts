@@ -13,10 +13,14 @@ import {
   CERT_MANAGER_CRDS,
   FIRST_VERSION,
   createClusterctlRepository,
-} from '../world/cluster-api/clusterctl-repository.ts';
-import type { ClusterctlRepository } from '../world/cluster-api/clusterctl-repository.ts';
-import type { Deployment } from '../world/cluster-api/installed-provider.ts';
-import { DEPLOYMENT, installedContainer, startInstalledManager } from '../world/cluster-api/installed-provider.ts';
+} from '../world/cluster-api/clusterctl/clusterctl-repository.ts';
+import type { ClusterctlRepository } from '../world/cluster-api/clusterctl/clusterctl-repository.ts';
+import type { Deployment } from '../world/cluster-api/clusterctl/installed-provider.ts';
+import {
+  DEPLOYMENT,
+  installedContainer,
+  startInstalledManager,
+} from '../world/cluster-api/clusterctl/installed-provider.ts';
 import type { World } from '../world/world.ts';
 import { fargateProfile, pathOf, startWorld } from '../world/world.ts';
 import type { Operator, Release } from './world/operator.ts';

@@ -14,14 +14,18 @@ import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { profileQueueOf } from '../../world/aws/queue.ts';
-import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl-repository.ts';
+import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
 import {
   CERT_MANAGER_CRDS,
   FIRST_VERSION,
   IMAGE,
   createClusterctlRepository,
-} from '../../world/cluster-api/clusterctl-repository.ts';
-import { initProvider, installedContainer, startInstalledManager } from '../../world/cluster-api/installed-provider.ts';
+} from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
+import {
+  initProvider,
+  installedContainer,
+  startInstalledManager,
+} from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import type { Rule } from '../../world/manager/permissions.ts';
 import { permissionsOf } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/manifests.ts';

@@ -1,4 +1,4 @@
-import type { ApiClient, RawObject, RawOwnerReference } from '../../envtest/clients/api.ts';
+import type { ApiClient, RawObject, RawOwnerReference } from '../../../envtest/clients/api.ts';
 
 /**
  * The label that clusterctl sets on the CRDs that it installs. `clusterctl move` looks for objects only in the kinds of

@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
-import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
-import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
-import { coreRelease } from '../../envtest/control-plane/coremanager.ts';
-import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
-import type { ProgramResult } from '../../support/run-program.ts';
-import { runProgram } from '../../support/run-program.ts';
+import { resolveBinaries } from '../../../envtest/binaries/binaries.ts';
+import { CLUSTER_API_VERSION } from '../../../envtest/binaries/versions.ts';
+import { coreRelease } from '../../../envtest/control-plane/coremanager.ts';
+import type { ControlPlane } from '../../../envtest/control-plane/controlplane.ts';
+import type { ProgramResult } from '../../../support/run-program.ts';
+import { runProgram } from '../../../support/run-program.ts';
 
-const RELEASE = fileURLToPath(new URL('../../../hack/release.ts', import.meta.url));
+const RELEASE = fileURLToPath(new URL('../../../../hack/release.ts', import.meta.url));
 /** The CRDs of cert-manager. `clusterctl init` looks for them to find out whether cert-manager is installed. */
-export const CERT_MANAGER_CRDS = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
+export const CERT_MANAGER_CRDS = fileURLToPath(
+  new URL('../../../crds/cert-manager/cert-manager.yaml', import.meta.url),
+);
 const COMPONENTS = 'infrastructure-components.yaml';
 const TIMEOUT_MS = 120_000;
 

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../envtest/clients/api.ts';
-import type { CrdManifest } from '../../envtest/clients/crds.ts';
+import type { ApiClient } from '../../../envtest/clients/api.ts';
+import type { CrdManifest } from '../../../envtest/clients/crds.ts';
 
 /**
  * Removes the webhooks of Cluster API that clusterctl has installed. In a test no pod answers them, so they would block

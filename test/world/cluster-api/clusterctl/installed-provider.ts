@@ -1,8 +1,8 @@
-import type { ApiClient } from '../../envtest/clients/api.ts';
-import { CLUSTER_API_VERSION } from '../../envtest/binaries/versions.ts';
-import type { RunningManager } from '../manager/manager.ts';
-import type { ManagerOptions } from '../manager/managers.ts';
-import type { World } from '../world.ts';
+import type { ApiClient } from '../../../envtest/clients/api.ts';
+import { CLUSTER_API_VERSION } from '../../../envtest/binaries/versions.ts';
+import type { RunningManager } from '../../manager/manager.ts';
+import type { ManagerOptions } from '../../manager/managers.ts';
+import type { World } from '../../world.ts';
 import type { ClusterctlRepository, RunOptions } from './clusterctl-repository.ts';
 import { FIRST_VERSION } from './clusterctl-repository.ts';
 import { disableCoreWebhooks } from './core-webhooks.ts';
