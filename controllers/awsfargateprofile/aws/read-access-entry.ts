@@ -1,41 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { EksClusterName, RoleArn } from '../../../api/names.ts';
-import { SingleFlight } from '../../../pkg/async/single-flight.ts';
 import { describeFailure, isRefused } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { Session } from '../../../pkg/cloud/session.ts';
-import { Lru } from '../../../pkg/collections/lru.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
-
-/**
- * How long the controller caches the authentication mode of an EKS cluster. The mode can change at most twice in the
- * life of a cluster, because EKS allows no way back.
- */
-const MODE_KNOWN_FOR: Ms = 60 * 60_000;
-/**
- * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the least recently used
- * mode leaves the cache.
- */
-const MOST_MODES = 1_000;
-
-interface KnownMode {
-  readonly mode: string;
-  readonly until: Ms;
-}
+import { AuthenticationModes } from './authentication-mode-cache.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
-type Mode = E.Either<AwsFailure, string>;
 
-/** Reads EKS access entries, and caches the authentication mode of each EKS cluster for an hour. */
+/** Reads EKS access entries. */
 export class AccessEntryReader {
-  private readonly clock: Clock;
-  private readonly modes: Lru<KnownMode>;
-  private readonly lookups = new SingleFlight<Mode>();
+  private readonly modes: AuthenticationModes;
 
   constructor(clock: Clock) {
-    this.clock = clock;
-    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
+    this.modes = new AuthenticationModes(clock);
   }
 
   /**
@@ -50,7 +29,7 @@ export class AccessEntryReader {
     signal: AbortSignal,
     { asksModeAgain = false }: { readonly asksModeAgain?: boolean } = {},
   ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
-    const mode = await this.modeOf(session, cluster, signal, asksModeAgain);
+    const mode = await this.modes.read(session, cluster, signal, asksModeAgain);
     if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
     const known = { principal, mode: mode.right };
     if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
@@ -58,34 +37,7 @@ export class AccessEntryReader {
     if (E.isLeft(lookup)) return refused(known, lookup.left);
     return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
   }
-
-  /**
-   * Returns the authentication mode of the EKS cluster, from the cache if possible. Reconciles that ask at the same
-   * time share one call to EKS.
-   */
-  private async modeOf(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
-    const key = keyOf(session, cluster);
-    const known = isAsked ? undefined : this.modes.get(key);
-    if (known !== undefined && this.clock.monotonic() < known.until) return E.right(known.mode);
-    const call = { isOwn: false };
-    const ask = async (): Promise<Mode> => {
-      call.isOwn = true;
-      const response = await session.clusters.describe(cluster)();
-      if (E.isLeft(response)) return response;
-      // EKS gives no authentication mode for clusters that are older than access entries: they use the ConfigMap
-      // aws-auth. A deleted cluster has no access entries either, so it is treated like these clusters.
-      const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
-      this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
-      return E.right(mode);
-    };
-    const shared = await this.lookups.run(key, signal, ask);
-    // The shared call uses the credentials of the reconcile that started it. If the call failed in another reconcile,
-    // the cause may be those credentials, so this reconcile calls EKS itself.
-    return E.isRight(shared) || call.isOwn ? shared : ask();
-  }
 }
-
-const keyOf = ({ account, region }: Reader, cluster: EksClusterName): string => `${account}/${region}/${cluster}`;
 
 const refused = (
   known: Pick<ObservedAccessEntry, 'principal' | 'mode'>,

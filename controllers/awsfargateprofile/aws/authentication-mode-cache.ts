@@ -1,0 +1,65 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { EksClusterName } from '../../../api/names.ts';
+import { SingleFlight } from '../../../pkg/async/single-flight.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { Session } from '../../../pkg/cloud/session.ts';
+import { Lru } from '../../../pkg/collections/lru.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+
+/**
+ * How long the controller caches the authentication mode of an EKS cluster. The mode can change at most twice in the
+ * life of a cluster, because EKS allows no way back.
+ */
+const MODE_KNOWN_FOR: Ms = 60 * 60_000;
+/**
+ * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the least recently used
+ * mode leaves the cache.
+ */
+const MOST_MODES = 1_000;
+
+interface KnownMode {
+  readonly mode: string;
+  readonly until: Ms;
+}
+
+type Reader = Pick<Session, 'account' | 'region' | 'clusters'>;
+type Mode = E.Either<AwsFailure, string>;
+
+/** Reads the authentication mode of EKS clusters, and caches it for an hour. */
+export class AuthenticationModes {
+  private readonly clock: Clock;
+  private readonly modes: Lru<KnownMode>;
+  private readonly lookups = new SingleFlight<Mode>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
+  }
+
+  /**
+   * Returns the authentication mode of the EKS cluster, from the cache if possible. Reconciles that ask at the same
+   * time share one call to EKS.
+   */
+  async read(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
+    const key = keyOf(session, cluster);
+    const known = isAsked ? undefined : this.modes.get(key);
+    if (known !== undefined && this.clock.monotonic() < known.until) return E.right(known.mode);
+    const call = { isOwn: false };
+    const ask = async (): Promise<Mode> => {
+      call.isOwn = true;
+      const response = await session.clusters.describe(cluster)();
+      if (E.isLeft(response)) return response;
+      // EKS gives no authentication mode for clusters that are older than access entries: they use the ConfigMap
+      // aws-auth. A deleted cluster has no access entries either, so it is treated like these clusters.
+      const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
+      this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
+      return E.right(mode);
+    };
+    const shared = await this.lookups.run(key, signal, ask);
+    // The shared call uses the credentials of the reconcile that started it. If the call failed in another reconcile,
+    // the cause may be those credentials, so this reconcile calls EKS itself.
+    return E.isRight(shared) || call.isOwn ? shared : ask();
+  }
+}
+
+const keyOf = ({ account, region }: Reader, cluster: EksClusterName): string => `${account}/${region}/${cluster}`;
