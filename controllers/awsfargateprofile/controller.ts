@@ -108,7 +108,13 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     clock,
     random,
     profileWriter,
-    live: newLiveChecks(client, caches.clusterResource, caches.hasAllProfiles ? caches.typed.profiles : undefined),
+    live: newLiveChecks({
+      client,
+      clock,
+      clusters: caches.clusterResource,
+      profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
+      schema,
+    }),
     readRoleSharers: newReadRoleSharers(client, options.watchFilter),
     readLiveInputs: newLiveInputs(client, {
       clusters: caches.clusterResource,

@@ -99,7 +99,7 @@ describe('Reconciler', () => {
         profiles: newTypedCaches(stores).profiles,
         onForeignChange: () => {},
       }),
-      live: newLiveChecks(client, () => CLUSTERS),
+      live: newLiveChecks({ client, clock, clusters: () => CLUSTERS, schema: { isSettled: () => true } }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
       readRoleSharers: async () => ({ remover: undefined, sharers: [] }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),

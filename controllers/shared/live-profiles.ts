@@ -10,7 +10,7 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
  * sends many list requests. A page of 500 objects takes 10 MiB of memory for a moment, and a page of 100 objects 3 MiB
  * more than a page of 50.
  */
-const PAGE_SIZE = 50;
+export const PAGE_SIZE = 50;
 
 /**
  * Lists the AWSFargateProfiles of a namespace, or of all namespaces. The list comes from the API server and not from a

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { PAUSED_ANNOTATION, PLURAL } from '../../api/v1beta2/index.ts';
 import { sleep } from '../../pkg/async/deadline.ts';
 import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
@@ -37,6 +38,37 @@ describe('a role shared by two objects', () => {
     expect(releases).to.be.at.least(2);
     expect(world.aws.admin.roles().some(({ name }) => name === 'shared-pods')).to.equal(false);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    await world.finish();
+  });
+
+  it('is kept for an object that names it while the watch of the manager is silent', async () => {
+    const world = new SimulatedWorld({
+      aws: { latencyMs: 5, eks: { createMs: 5 * SECOND, deleteMs: 10 * SECOND } },
+    });
+    // The manager uses its cache only if a list of all objects has several pages.
+    for (let index = 0; index < 50; index++) {
+      world.create(PLURAL, {
+        metadata: { name: `paused-${index}`, annotations: { [PAUSED_ANNOTATION]: '' } },
+        spec: { clusterName: CLUSTER, selectors: [{ namespace: 'paused' }] },
+      });
+    }
+    world.start();
+    world.applyWith('a', { roleName: 'shared-pods' });
+    await world.ready('a');
+    const roleARN = world.aws.admin.roles().find(({ name }) => name === 'shared-pods')?.arn;
+    world.delete('a');
+    await world.clock.advance(SECOND);
+    world.applyWith('b', { roleName: 'b-pods' });
+    await world.until('b waits for its turn', () => world.condition('b')?.reason === 'WaitingForSibling');
+    world.api.watchLag = 30 * SECOND;
+    world.patch(PLURAL, 'b', { spec: { roleName: null, roleARN } });
+    await world.gone('a');
+    expect(world.aws.admin.roles().map(({ name }) => name)).to.include('shared-pods');
+    world.api.watchLag = 5;
+    world.delete('b');
+    await world.gone('b');
+    world.aws.admin.removeRole({ name: 'shared-pods' });
+    world.delete(...Array.from({ length: 50 }, (_, index) => `paused-${index}`));
     await world.finish();
   });
 

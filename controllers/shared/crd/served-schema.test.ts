@@ -12,10 +12,11 @@ describe('the served schema, with a keeper of the CRD', () => {
   let isForeign: boolean;
   let reads: number;
   let schema: ServedSchema;
+  let clock: VirtualClock;
   const { signal } = new AbortController();
 
   beforeEach(() => {
-    const clock = new VirtualClock();
+    clock = new VirtualClock();
     isForeign = false;
     reads = 0;
     const transport = {
@@ -55,5 +56,20 @@ describe('the served schema, with a keeper of the CRD', () => {
     schema.setKeeper({ kind: 'restoring' });
     await schema.checkRecently(signal);
     expect(reads, 'no read without a change').to.equal(2);
+  });
+
+  it('is settled five minutes after the last check that found the CRD of another provider', async () => {
+    await schema.check(signal);
+    expect(schema.isSettled()).to.equal(true);
+    isForeign = true;
+    await clock.advance(2_000);
+    await schema.check(signal);
+    isForeign = false;
+    await clock.advance(2_000);
+    expect(await schema.check(signal)).to.deep.equal({ kind: 'ours' });
+    await clock.advance(5 * 60_000 - 2_001);
+    expect(schema.isSettled()).to.equal(false);
+    await clock.advance(1);
+    expect(schema.isSettled()).to.equal(true);
   });
 });

@@ -21,6 +21,12 @@ const MAX_AGE: Ms = 10_000;
  */
 const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
+/**
+ * How long the caches may have objects without the fields that a foreign CRD lacks, after the CRD of this provider is
+ * back. The API server ends the watches of the former CRD within two minutes, and then the caches list the objects again.
+ */
+const MAX_CACHE_LAG: Ms = 5 * 60_000;
+
 /** The action for a user after the CRD of another provider was installed, without the closing full stop. */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
@@ -76,6 +82,8 @@ export class ServedSchema {
   private readonly logger: Logger;
   private readonly metrics: SchemaMetrics;
   private last: { readonly verdict: Verdict; readonly at: Ms } | undefined;
+  /** The time of the last check that found the CRD of another provider. */
+  private foreignAt: Ms = Number.NEGATIVE_INFINITY;
   private readonly lookups = new SingleFlight<Verdict>();
   private keeper: KeeperState | undefined;
 
@@ -124,6 +132,11 @@ export class ServedSchema {
     }
   }
 
+  /** Whether no check of the last five minutes has found the CRD of another provider, so that the caches lack no field. */
+  isSettled(): boolean {
+    return this.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
+  }
+
   private withKeeper(verdict: Verdict): ServedSchemaState {
     const { keeper } = this;
     if (keeper?.kind === 'capaServes') return keeper;
@@ -143,6 +156,7 @@ export class ServedSchema {
     const verdict = await this.read(signal);
     this.report(verdict);
     this.last = { verdict, at };
+    if (verdict.kind === 'foreign') this.foreignAt = this.clock.monotonic();
     return verdict;
   }
 

@@ -86,6 +86,37 @@ describe('Store', () => {
       expect(store.includes('12')).to.equal(false);
     });
 
+    it('a version only after a newer one of the object that could not be stored is there', () => {
+      const { store } = newSynced('5');
+      store.upsert(widget('b', '9'));
+      store.upsert(unstorable('b', '10'));
+      store.replaceWith(widget('b', '8'));
+      expect(store.includes('10')).to.equal(false);
+    });
+
+    it('a version for which a caller waits, as soon as the watch has shown it', async () => {
+      const { store } = newSynced('100');
+      const { signal } = new AbortController();
+      await store.whenIncludes('100', signal);
+      let isDone = false;
+      const waiting = store.whenIncludes('102', signal).then(() => (isDone = true));
+      store.upsert(widget('a', '101'));
+      await Promise.resolve();
+      expect(isDone).to.equal(false);
+      store.advance('103');
+      await waiting;
+    });
+
+    it('no version for a caller that stops waiting', async () => {
+      const { store } = newSynced('100');
+      const stop = new AbortController();
+      const waiting = store.whenIncludes('101', stop.signal).catch((error: unknown) => error);
+      stop.abort(new Error('stop'));
+      expect(await waiting).to.have.property('message', 'stop');
+      const late = store.whenIncludes('101', stop.signal).catch((error: unknown) => error);
+      expect(await late).to.have.property('message', 'stop');
+    });
+
     it('no version after etcd was restored, until the watch has shown it again', () => {
       const { store } = newSynced('100');
       store.replaceAll([], '50');
@@ -272,6 +303,20 @@ describe('Store', () => {
       store.replaceWith(widget('a', '103'));
       expect(store.lookup(keyFor('a')).kind).to.equal('found');
     });
+  });
+
+  it('accepts the older version of an object after a restore that raised the revision of etcd', () => {
+    const { store } = newSynced('100');
+    store.upsert({ ...widget('a', '1000'), spec: { size: 2 } });
+    store.replaceAll([{ ...widget('a', '490'), spec: { size: 1 } }], '1000000500');
+    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 1);
+  });
+
+  it('keeps the answer to a write that is newer than the list', () => {
+    const { store } = newSynced('100');
+    store.replaceWith({ ...widget('a', '120'), spec: { size: 2 } });
+    store.replaceAll([{ ...widget('a', '105'), spec: { size: 1 } }], '110');
+    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 2);
   });
 
   it('accepts the older versions of a server that was restored from a backup', () => {

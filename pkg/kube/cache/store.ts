@@ -39,6 +39,8 @@ export interface StoreReader {
   onChange(handler: ChangeHandler): Unsubscribe;
   /** Whether the store has every change of the kind up to this resourceVersion. */
   includes(resourceVersion: string): boolean;
+  /** Resolves when the store includes this resourceVersion. Rejects with the reason of `signal` if it aborts earlier. */
+  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
   /** The number of objects that the store failed to store because of an error. */
   readonly failures: number;
@@ -87,6 +89,8 @@ export class Store implements StoreReader {
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
+  /** The functions of callers that wait for a resourceVersion. */
+  private readonly versionHandlers = new Set<() => void>();
   /**
    * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
    * list.
@@ -204,7 +208,13 @@ export class Store implements StoreReader {
       if (!listed.has(text) && (isHistoryRewound || !isYoungerThanList)) this.deleteObject(stored);
     }
     for (const key of this.failed.keys()) if (!listed.has(key)) this.failed.delete(key);
-    for (const item of items) this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound });
+    for (const item of items) {
+      // A stored version that is older than the list, but newer than the listed version, was lost when etcd was restored
+      // from a backup with a higher revision (etcdutl snapshot restore --bump-revision).
+      const stored = this.objects.get(keyText(keyOf(item)));
+      const isLost = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
+      this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isLost });
+    }
     if (isHistoryRewound) this.newestVersion = undefined;
     this.advance(resourceVersion);
     this.isKindServed = true;
@@ -235,8 +245,9 @@ export class Store implements StoreReader {
    * the order of their resourceVersions.
    */
   advance(resourceVersion: string): void {
-    if (this.newestVersion === undefined || isOlder(this.newestVersion, resourceVersion))
-      this.newestVersion = resourceVersion;
+    if (this.newestVersion !== undefined && !isOlder(this.newestVersion, resourceVersion)) return;
+    this.newestVersion = resourceVersion;
+    for (const handler of this.versionHandlers) handler();
   }
 
   /**
@@ -248,6 +259,21 @@ export class Store implements StoreReader {
     return (
       this.synced && this.failed.size === 0 && newestVersion !== undefined && isAtLeast(newestVersion, resourceVersion)
     );
+  }
+
+  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const check = (): void => {
+        if (!signal.aborted && !this.includes(resourceVersion)) return;
+        this.versionHandlers.delete(check);
+        signal.removeEventListener('abort', check);
+        if (signal.aborted) reject(signal.reason);
+        else resolve();
+      };
+      this.versionHandlers.add(check);
+      signal.addEventListener('abort', check, { once: true });
+      check();
+    });
   }
 
   /**
@@ -291,25 +317,25 @@ export class Store implements StoreReader {
   private tryPut(object: KubeObject, options?: PutOptions): void {
     const text = keyText(keyOf(object));
     try {
-      this.putObject(object, options);
-      this.failed.delete(text);
+      if (this.putObject(object, options)) this.failed.delete(text);
     } catch (error) {
       this.failed.set(text, errorMessage(error));
       this.logger.error('The store cannot take an object', error, { store: this.name, object: text });
     }
   }
 
+  /** Stores an object, unless the store has a newer version. Returns false if the store has a newer version. */
   private putObject(
     object: KubeObject,
     { isInInitialList = false, isListed = false, evenIfOlder = false }: PutOptions = {},
-  ): void {
+  ): boolean {
     const text = keyText(keyOf(object));
     const previous = this.objects.get(text);
     const version = object.metadata.resourceVersion;
     if (previous !== undefined) {
       const storedVersion = previous.metadata.resourceVersion;
-      if (isOlder(version, storedVersion) && !evenIfOlder) return;
-      if (storedVersion === version && (!isListed || hasSameContent(previous, object))) return;
+      if (isOlder(version, storedVersion) && !evenIfOlder) return false;
+      if (storedVersion === version && (!isListed || hasSameContent(previous, object))) return true;
     }
     const frozen = deepFreeze(withoutManagedFields(object));
     if (previous !== undefined) this.unindex(text, previous);
@@ -320,6 +346,7 @@ export class Store implements StoreReader {
         ? { type: 'added', object: frozen, isInInitialList }
         : { type: 'updated', object: frozen, previous },
     );
+    return true;
   }
 
   private index(text: string, object: KubeObject): void {

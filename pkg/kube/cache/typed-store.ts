@@ -35,8 +35,8 @@ export interface TypedStoreReader<A> {
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
-  /** Whether the store has every change of the kind up to this resourceVersion. */
-  includes(resourceVersion: string): boolean;
+  /** Resolves when the store has every change of the kind up to this resourceVersion; {@link StoreReader}. */
+  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
 }
 
@@ -94,8 +94,8 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     return this.typed(this.store.byIndex(index, value));
   }
 
-  includes(resourceVersion: string): boolean {
-    return this.store.includes(resourceVersion);
+  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    return this.store.whenIncludes(resourceVersion, signal);
   }
 
   decode(object: KubeObject): Decoded<A> {

@@ -15,9 +15,14 @@ describe('newLiveChecks', () => {
   let api: Api;
   let live: LiveChecks;
 
+  const checksWith = (clusters: Resource | undefined): LiveChecks => {
+    const { client, clock } = api;
+    return newLiveChecks({ client, clock, clusters: () => clusters, schema: { isSettled: () => true } });
+  };
+
   beforeEach(() => {
     api = newApi();
-    live = newLiveChecks(api.client, () => CLUSTERS);
+    live = checksWith(CLUSTERS);
   });
 
   describe('findBlocker', () => {
@@ -85,7 +90,7 @@ describe('newLiveChecks', () => {
     });
 
     it('reports that Cluster objects cannot be read', async () => {
-      live = newLiveChecks(api.client, () => undefined);
+      live = checksWith(undefined);
       expect(await blockerOf(api.put())).to.equal('Cluster objects cannot be read');
     });
 

@@ -1,7 +1,7 @@
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { KubeClient, Resource } from '../../../../pkg/kube/types.ts';
+import type { Resource } from '../../../../pkg/kube/types.ts';
 import { findLiveBlocker } from '../../../shared/live-blocker.ts';
-import type { CachedProfiles, ReadRoleUsers } from './other-role-users.ts';
+import type { ReadRoleUsers, RoleUserSources } from './other-role-users.ts';
 import { newReadRoleUsers } from './other-role-users.ts';
 
 /**
@@ -14,13 +14,12 @@ export interface LiveChecks {
   readonly readRoleUsers: ReadRoleUsers;
 }
 
-export const newLiveChecks = (
-  client: KubeClient,
+export interface LiveCheckSources extends RoleUserSources {
   /** The version in which the API server serves Clusters; `undefined` if it serves none. */
-  clusters: () => Resource | undefined,
-  /** The cache of all AWSFargateProfiles; `undefined` if the manager caches only a part of them. */
-  profiles?: CachedProfiles,
-): LiveChecks => ({
-  findBlocker: (object, signal) => findLiveBlocker(client, clusters(), object, signal),
-  readRoleUsers: newReadRoleUsers(client, profiles),
+  readonly clusters: () => Resource | undefined;
+}
+
+export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
+  findBlocker: (object, signal) => findLiveBlocker(sources.client, sources.clusters(), object, signal),
+  readRoleUsers: newReadRoleUsers(sources),
 });

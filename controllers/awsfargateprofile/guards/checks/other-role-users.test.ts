@@ -5,6 +5,7 @@ import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../../../pkg/kube/cache/typed-store.ts';
+import { PROFILES } from '../../../shared/live-profiles.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { Api } from '../../testing/api.ts';
 import { PROFILE_KIND, newApi } from '../../testing/api.ts';
@@ -20,28 +21,40 @@ const location = { account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTE
 describe('newReadRoleUsers', () => {
   let api: Api;
   let store: Store;
+  let isSettled: boolean;
   let readRoleUsers: ReadRoleUsers;
 
   beforeEach(() => {
     api = newApi();
     store = new Store({ name: 'profiles', logger: new MemoryLogger() });
-    readRoleUsers = newReadRoleUsers(api.client, undefined);
+    isSettled = true;
+    useSources();
   });
+
+  function useSources(profiles?: TypedStore<AWSFargateProfile>): void {
+    const { client, clock } = api;
+    readRoleUsers = newReadRoleUsers({ client, clock, profiles, schema: { isSettled: () => isSettled } });
+  }
 
   const askFor = (object: AWSFargateProfile, role: string): Promise<RoleUsers> =>
     readRoleUsers(object, { name: RoleName.of(role), location }, signal);
+  const userFor = async (object: AWSFargateProfile): Promise<string | undefined> =>
+    (await askFor(object, shared)).other;
   const other = (parts: ObjectParts = {}): AWSFargateProfile =>
     api.put({ ...parts, metadata: { name: 'other', ...parts.metadata }, spec: { roleName: shared, ...parts.spec } });
+  /** The number of list requests for all objects. */
   const lists = (): number =>
-    api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=')).length;
+    api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
+  /** Lets the questions use a cache, and creates more objects than a page of a list has. */
   const useCache = (): void => {
-    readRoleUsers = newReadRoleUsers(api.client, new TypedStore(store, decodeAWSFargateProfile));
+    useSources(new TypedStore(store, decodeAWSFargateProfile));
+    for (let index = 0; index < 50; index++)
+      api.put({ metadata: { name: `unbegun-${index}`, namespace: 'team-c', finalizers: [] } });
   };
-  /** Fills the cache with all objects of the API server. */
-  const fillCache = (): void => {
-    const objects = api.server.storage.list(PROFILE_KIND);
-    const versions = objects.map(({ metadata }) => Number(metadata.resourceVersion));
-    store.replaceAll(objects, `${Math.max(1, ...versions)}`);
+  /** Fills the cache with all objects of the API server, as a list would. */
+  const fillCache = async (): Promise<void> => {
+    const { items, resourceVersion } = await api.client.list(PROFILES, { signal });
+    store.replaceAll(items, resourceVersion);
   };
 
   for (const source of ['the API server', 'the cache'])
@@ -50,8 +63,8 @@ describe('newReadRoleUsers', () => {
         beforeEach(useCache);
         afterEach(() => expect(lists()).to.equal(0));
       }
-      const usersOf = (object: AWSFargateProfile, role: string = shared): Promise<RoleUsers> => {
-        if (source === 'the cache') fillCache();
+      const usersOf = async (object: AWSFargateProfile, role: string = shared): Promise<RoleUsers> => {
+        if (source === 'the cache') await fillCache();
         return askFor(object, role);
       };
       const userOf = async (object: AWSFargateProfile, role?: string): Promise<string | undefined> =>
@@ -235,44 +248,71 @@ describe('newReadRoleUsers', () => {
       });
     });
 
-  it('asks the API server while the cache may lack a change that is older than the object', async () => {
-    useCache();
-    fillCache();
-    other();
-    const object = api.put({ spec: { roleName: shared } });
-    expect((await askFor(object, shared)).other).to.equal('team-a/other');
-    fillCache();
-    expect((await askFor(object, shared)).other).to.equal('team-a/other');
-    expect(lists()).to.equal(1);
+  describe('lists the objects', () => {
+    let object: AWSFargateProfile;
+    beforeEach(async () => {
+      useCache();
+      object = api.put({ spec: { roleName: shared } });
+      await fillCache();
+      other();
+    });
+
+    it('if the watch does not show the newest change within 100 ms', async () => {
+      const answer = userFor(object);
+      await api.clock.advance(99);
+      expect(lists()).to.equal(0);
+      await api.clock.advance(1);
+      expect(await answer).to.equal('team-a/other');
+      expect(lists()).to.equal(2);
+    });
+
+    it('if the cache knows the newest change only from the answer to a write', async () => {
+      store.replaceWith(object);
+      const answer = userFor(object);
+      await api.clock.advance(100);
+      expect(await answer).to.equal('team-a/other');
+    });
+
+    it('if the cache is not synced', async () => {
+      await fillCache();
+      store.markUnknown('the kind is gone');
+      expect(await userFor(object)).to.equal('team-a/other');
+      expect(lists()).to.equal(2);
+    });
+
+    it('if another CRD was installed, because the cache may lack fields', async () => {
+      await fillCache();
+      isSettled = false;
+      expect(await userFor(object)).to.equal('team-a/other');
+      expect(lists()).to.equal(2);
+    });
+
+    it('but not if the watch shows the newest change in time', async () => {
+      const answer = userFor(object);
+      await api.clock.advance(50);
+      await fillCache();
+      expect(await answer).to.equal('team-a/other');
+      expect(lists()).to.equal(0);
+    });
   });
 
-  it('asks the API server while the store knows an object only from the answer to a write', async () => {
-    useCache();
-    fillCache();
-    other();
-    const object = api.put({ spec: { roleName: shared } });
-    for (const each of api.server.storage.list(PROFILE_KIND)) {
-      if (each.metadata.name === object.metadata.name) store.replaceWith(each);
-    }
-    expect((await askFor(object, shared)).other).to.equal('team-a/other');
-  });
-
-  it('asks the API server while the API server has not listed the kind', async () => {
+  it('ends with the error of a caller that stops waiting for the watch', async () => {
     useCache();
     const object = api.put({ spec: { roleName: shared } });
+    await fillCache();
     other();
-    fillCache();
-    store.markUnknown('the kind is gone');
-    expect((await askFor(object, shared)).other).to.equal('team-a/other');
-    expect(lists()).to.equal(1);
+    const stop = new AbortController();
+    const answer = readRoleUsers(object, { name: shared, location }, stop.signal).catch((error: unknown) => error);
+    await api.clock.advance(50);
+    stop.abort(new Error('stop'));
+    expect(await answer).to.have.property('message', 'stop');
   });
 
   it('shares one list between simultaneous questions, but never answers from an older list', async () => {
     const object = api.put({ spec: { roleName: shared } });
-    const userOf = async (): Promise<string | undefined> => (await askFor(object, shared)).other;
-    const before = userOf();
+    const before = userFor(object);
     other();
-    const later = [userOf(), userOf(), userOf()];
+    const later = [userFor(object), userFor(object), userFor(object)];
     await before;
     expect(await Promise.all(later)).to.deep.equal(['team-a/other', 'team-a/other', 'team-a/other']);
     expect(lists()).to.equal(2);
@@ -282,6 +322,6 @@ describe('newReadRoleUsers', () => {
     const object = api.put({ spec: { roleName: shared } });
     for (let index = 0; index < 600; index++) api.put({ metadata: { name: `aa-${`${index}`.padStart(4, '0')}` } });
     other({ metadata: { name: 'zz' } });
-    expect((await askFor(object, shared)).other).to.equal('team-a/zz');
+    expect(await userFor(object)).to.equal('team-a/zz');
   });
 });

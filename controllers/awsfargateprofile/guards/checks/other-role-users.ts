@@ -2,14 +2,17 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { DeadlineExceeded, withDeadline } from '../../../../pkg/async/deadline.ts';
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
+import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
 import type { Decoded, TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import type { KubeClient, KubeObject } from '../../../../pkg/kube/types.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
-import { listLiveProfiles } from '../../../shared/live-profiles.ts';
+import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
+import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { hasFinalizer } from '../../../shared/object-state.ts';
 import type { KnownLocation } from '../../model/location.ts';
 import { roleNameOf } from '../../model/names.ts';
@@ -37,18 +40,40 @@ export interface RoleUsers {
 /** Reads who uses an IAM role besides the AWSFargateProfile for which the controller wants to delete the role. */
 export type ReadRoleUsers = (object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal) => Promise<RoleUsers>;
 
-/** A cache of the AWSFargateProfiles of all namespaces and all watch filters. */
-export type CachedProfiles = Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'includes'>;
+export interface RoleUserSources {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /**
+   * The cache of the AWSFargateProfiles of all namespaces and all watch filters; `undefined` if the manager caches only
+   * a part of them.
+   */
+  readonly profiles?: Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'whenIncludes'> | undefined;
+  readonly schema: Pick<ServedSchema, 'isSettled'>;
+}
 
 /**
- * Returns a function that reads the other users of an IAM role: from the cache if the cache has every change up to the
- * given version of the object, and from the API server otherwise. docs/adr/0009 says why such a cache suffices.
+ * How long a question waits until the watch of the cache has shown the newest changes. While many objects are deleted,
+ * the watch shows a change every few ms.
  */
-export function newReadRoleUsers(client: KubeClient, cached: CachedProfiles | undefined): ReadRoleUsers {
-  const fromCache = cached && newCacheReader(cached);
-  const fromApiServer = newApiServerReader(client);
+const MAX_WATCH_LAG: Ms = 100;
+
+/**
+ * Returns a function that reads the other users of an IAM role. Its answer is never older than the question: it comes
+ * from a list of the API server, or from a cache that has caught up with the API server since the question.
+ *
+ * When many objects are deleted, many concurrent reconciles ask. Those that ask while a reading is running share the
+ * next reading.
+ */
+export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
+  const readings = new SingleFlight<readonly RoleUser[]>();
+  const readFromCache = newCacheReader(sources);
+  const readFromApiServer = newApiServerReader(sources);
   return async (object, role, signal) => {
-    const all = fromCache?.(object) ?? (await fromApiServer(signal));
+    const all = await readings.runFresh(
+      'role users',
+      signal,
+      async (shared) => (await readFromCache(shared)) ?? readFromApiServer(shared),
+    );
     const others = all.filter(({ uid }) => uid !== object.metadata.uid);
     return {
       other: others.find(({ mayUse }) => mayUse(role, object))?.key,
@@ -58,34 +83,54 @@ export function newReadRoleUsers(client: KubeClient, cached: CachedProfiles | un
 }
 
 /**
- * Returns a function that takes the role users from the cache. Its result is `undefined` if the cache may lack a change
- * that is older than the given version of the object.
+ * Returns a function that takes the role users from the cache, once the cache has every change that the API server had
+ * made when the function was called. A list request for one object gives the version up to which the cache has to come.
+ *
+ * The function returns `undefined` if the cache does not come so far in time, and if a list of all objects takes one
+ * request too. It also returns `undefined` after another CRD was installed: the cache may then have objects without the
+ * fields that this CRD lacks.
  */
-function newCacheReader(cached: CachedProfiles): (object: AWSFargateProfile) => readonly RoleUser[] | undefined {
+function newCacheReader({
+  client,
+  clock,
+  profiles,
+  schema,
+}: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[] | undefined> {
   const known = new WeakMap<KubeObject, RoleUser>();
-  return (object) => {
-    if (!cached.includes(object.metadata.resourceVersion)) return undefined;
-    const listing = cached.list();
+  return async (signal) => {
+    if (profiles === undefined || !schema.isSettled()) return undefined;
+    const before = profiles.list();
+    if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
+    const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
+    try {
+      await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
+        profiles.whenIncludes(resourceVersion, waiting),
+      );
+    } catch (error) {
+      if (error instanceof DeadlineExceeded && !signal.aborted) return undefined;
+      throw error;
+    }
+    const listing = profiles.list();
     if (listing.kind === 'unknown') return undefined;
-    return listing.entries.flatMap(({ object: item, decoded }) => {
-      if (!hasFinalizer(item)) return [];
-      const user = known.get(item) ?? toRoleUser(item, decoded);
-      known.set(item, user);
+    return listing.entries.flatMap(({ object, decoded }) => {
+      if (!hasFinalizer(object)) return [];
+      const user = known.get(object) ?? toRoleUser(object, decoded);
+      known.set(object, user);
       return [user];
     });
   };
 }
 
-function newApiServerReader(client: KubeClient): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
-  // The AWSFargateProfiles of the last list request. When many objects are deleted, many concurrent reconciles ask who
-  // uses their role, and share one list request.
+function newApiServerReader({
+  client,
+  schema,
+}: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
+  // The result of the last list. An object that has the same version again is not decoded again.
   let known: ReadonlyMap<string, RoleUser> = new Map();
-  const lists = new SingleFlight<readonly RoleUser[]>();
-  return (signal) =>
-    lists.runFresh('role users', signal, async (shared) => {
-      known = await listRoleUsers(client, known, shared);
-      return [...known.values()];
-    });
+  return async (signal) => {
+    known = await listRoleUsers(client, schema.isSettled() ? known : new Map(), signal);
+    return [...known.values()];
+  };
 }
 
 /**

@@ -29,7 +29,8 @@ const STEPS_AFTER_USUAL_END = 4;
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SHORTEST_UNKNOWN_POLL, waited / 8, 10 * SECOND);
   if (usual === undefined)
-    return waited < SHORTEST_UNKNOWN_POLL ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
+    // The first delay varies by a tenth, so the second poll is due even if the first came a little early.
+    return waited < SHORTEST_UNKNOWN_POLL / 2 ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
   const { least, most } = usual;
   const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);
   const stepAfter = (time: Ms): Ms => Math.max(shortest, (most - time) / 4);
