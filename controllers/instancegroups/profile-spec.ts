@@ -53,8 +53,9 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Pairs of a field of AWSFargateProfiles and the field of InstanceGroups from which it comes. They are used to
- * translate messages. The name of the Fargate profile comes from the name of the InstanceGroup.
+ * Pairs of a field of AWSFargateProfiles and the field of InstanceGroups from which it comes. A message about the first
+ * field is shown on the InstanceGroup with the name of the second field. The name of the Fargate profile comes from the
+ * name of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],

@@ -34,8 +34,8 @@ export class PersistentErrors {
   }
 
   /**
-   * Records an error of the API server. Returns `undefined` if the error is no answer of the API server, or if the
-   * attempts have not failed long enough for a report.
+   * Records that a request to the API server failed. Returns what to report about it. `undefined` if the API server has
+   * not answered, or if the requests have not failed long enough for a report.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

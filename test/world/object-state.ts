@@ -29,8 +29,8 @@ export const stalled = (reason: string) => ({
 });
 
 /**
- * The conditions, as `summaryOf` returns them, of an AWSFargateProfile for which the manager tries again without a
- * user.
+ * The conditions, as `summaryOf` returns them, of an AWSFargateProfile that waits, and that the manager reconciles again
+ * without an action of a user.
  */
 export const waiting = (reason: string) => ({
   Ready: `False ${reason}`,

@@ -127,9 +127,9 @@ function withoutCluster(
 }
 
 /**
- * Returns the control plane in the namespace of the object that manages the EKS cluster in spec.eksCluster. `undefined`
- * also while the cache has not listed the control planes, for example because Cluster API Provider AWS is not
- * installed.
+ * Returns the AWSManagedControlPlane, in the namespace of the object, which manages the EKS cluster in spec.eksCluster.
+ * `undefined` if there is none, and while the cache has not listed the control planes, for example because Cluster API
+ * Provider AWS is not installed.
  */
 const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
   controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));

@@ -33,7 +33,7 @@ function flagsFor(excess: readonly LimitExcess[]): string {
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const ask =
-    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager, or in a release with the variable CAPAF_ALLOW_EKS_CLUSTERS';
+    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager. If the manager was installed from a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag';
   return patterns.length === 0
     ? ask
     : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;

@@ -265,7 +265,8 @@ function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
 }
 
 /**
- * Returns the Kubernetes event about health issues of a Fargate profile in use, only when the issues begin or change.
+ * Returns the Kubernetes event about the health issues that EKS reports for a Fargate profile which is as the spec asks
+ * for. The event is recorded only when the issues begin or change.
  */
 function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;

@@ -54,8 +54,9 @@ describe('the teardown of a Cluster with a control plane of another kind', () =>
     expect(world.awsView.profile('default_web')).to.equal(undefined);
     expect(world.awsView.role('prod-default_web_fargate')).to.equal(undefined);
 
-    // While the Cluster is being deleted, the retained Fargate profile and the control plane finalizer still exist. The
-    // AWSFargateProfile `newcomer` has nothing in AWS, so the controller has set no finalizer on it.
+    // While the Cluster is being deleted, the Fargate profile of `kept` still exists, and so does this controller's
+    // finalizer on the control plane. The AWSFargateProfile `newcomer` has nothing in AWS, so the controller has set no
+    // finalizer on it.
     expect((await world.profile('kept'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(world.awsView.profile('default_kept')?.status).to.equal('ACTIVE');
     expect((await world.profile('newcomer'))?.metadata.finalizers).to.equal(undefined);

@@ -55,7 +55,7 @@ export interface RoleUserSources {
  * How long a question waits until the watch of the cache has shown the newest changes. While many objects are deleted,
  * the watch shows a change every few ms.
  */
-const MAX_WATCH_LAG: Ms = 100;
+const MAX_WATCH_LAG: Ms = 200;
 
 /**
  * Returns a function that reads the other users of an IAM role. Its answer is never older than the question: it comes

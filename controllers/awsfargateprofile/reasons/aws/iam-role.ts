@@ -22,7 +22,7 @@ export const ROLE_REASONS = {
     poll: pollForUserAction,
     describe: ({ name, other }) =>
       other === undefined
-        ? `IAM role ${quoted(name)} does not exist. The controller does not create it, because it is a role of another owner that the spec names`
+        ? `IAM role ${quoted(name)}, which the spec names, does not exist. The controller does not create it, because the role belongs to another owner`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
     remedy: ({ other, isProvisioned = false }) =>
       isProvisioned
