@@ -137,7 +137,7 @@ async function readAccessEntry(
   }
   pass.observed = addAccessEntry(pass.observed, read.right);
   if (before === 'creation') {
-    // A refused read is reported as an event once. Later reconciles use a copy of the entry without `isUnreadable`.
+    // If AWS refuses to show the access entry, one event reports it. Later reconciles use a copy without `isUnreadable`.
     const { isUnreadable: _reported, ...entry } = read.right;
     retry.update((state) => ({ ...state, accessEntry: { roleId: role.id, entry } }));
   }

@@ -146,7 +146,7 @@ export function describeStop(
   const applied = writers.length === 0 ? 'what it applies' : `what ${quotedList(writers)} applies`;
   const them = parts.length === 1 ? 'it' : 'them';
   return {
-    problem: `${by} has replaced ${parts.map(describePart).join(', ')} ${MOST_REVERTS} times within 24 hours after the manager had restored ${them}, so the manager does not restore ${them} again`,
+    problem: `${by} has replaced ${parts.map(describePart).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager restored ${them} each time, and does so no longer`,
     remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}: the manager then restores ${them} again`,
   };
 }

@@ -35,7 +35,10 @@ export const errorState = (reason: string, message: string): GroupState => ({ st
 
 export const describeProfile = (profile: Parameters<typeof keyOf>[0]): string => `${KIND} ${keyText(keyOf(profile))}`;
 
-/** Returns the state of an InstanceGroup if an AWSFargateProfile of another owner has its name. */
+/**
+ * Returns the state of a keiko InstanceGroup whose AWSFargateProfile cannot be created, because an AWSFargateProfile of
+ * another owner has the name of the InstanceGroup.
+ */
 export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
   errorState(
     'ProfileNameTaken',

@@ -60,8 +60,9 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
 }
 
 /**
- * The number of the manager's writes to the API server, without those of the leader election. The result is at least 0:
- * the metrics can count a write before the measurement, while its watch event arrives during the measurement.
+ * The number of the manager's writes to the API server, without those of the leader election. The metrics count all
+ * writes; watch events count those of the leader election. A watch event may arrive after the measurement has begun,
+ * although its write came before, so the difference can fall below 0; then the result is 0.
  */
 export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
   Math.max(0, WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites);

@@ -7,7 +7,7 @@ type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
  * controller sets no owner reference on such an object, because Argo CD never prunes an object that has one.
  *
  * Label tracking is the default before Argo CD 3.0, and uses the label `app.kubernetes.io/instance`. Helm charts set
- * this label too, so it does not count on an object with the label or the annotations of a Helm release.
+ * this label too. So on an object with Helm's own label or annotations, this label does not show that Argo CD tracks it.
  */
 export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;

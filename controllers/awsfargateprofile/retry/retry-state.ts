@@ -120,8 +120,8 @@ export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObs
 }
 
 /**
- * Returns the time from which the controller may send the change again that it holds back for this reason. `undefined`
- * if there is no backoff.
+ * Returns the end of the backoff that has this reason: from then on, the controller may send the failed change again.
+ * `undefined` if there is no backoff.
  */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;

@@ -53,7 +53,10 @@ export class IdentitiesFixture {
     key: 'manager',
     fetch: async () => ({ accessKeyId: 'AKIA-OWN', secretAccessKey: 'own' }),
   };
-  /** For each reported change: the identities and namespaces that it affects, each as `kind/name from namespace`. */
+  /**
+   * For each reported change: the identities that it affects, each with the namespace of the object that uses it, as
+   * `kind/name from namespace`.
+   */
   readonly changes: string[][] = [];
   /** For each reported change: the only namespace that it affects; undefined if it affects all namespaces. */
   readonly changedNamespaces: (string | undefined)[] = [];

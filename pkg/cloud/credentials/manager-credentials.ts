@@ -78,6 +78,6 @@ export function describeProviderChain(environment: Environment): readonly string
         )}`
       : (environment['AWS_EC2_METADATA_DISABLED'] ?? 'false') === 'false'
         ? 'the instance metadata service'
-        : 'and not in the instance metadata service (AWS_EC2_METADATA_DISABLED)',
+        : 'the instance metadata service (not asked, because AWS_EC2_METADATA_DISABLED is set)',
   ];
 }

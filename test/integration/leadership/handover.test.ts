@@ -13,8 +13,8 @@ import { fargateProfile, startWorld } from '../../world/world.ts';
  */
 const HANDOVER_MS = 2_000;
 /**
- * How often the test replaces the leader. A follower that polls the Lease only in its retry period (2 to 4.4 s) would
- * meet the time limit by chance about every second time.
+ * How many times the test replaces the leader. Without a watch of the Lease, a follower polls it every 2 to 4.4 s and
+ * keeps the time limit of one takeover by chance in about half of the cases, but hardly of all takeovers.
  */
 const ROUNDS = 4;
 
