@@ -7,7 +7,7 @@ describe('wrongArrow', () => {
     ['controllers/awsfargateprofile/decide/decide.ts', '../../../pkg/fargate/names.ts'],
     ['controllers/awsfargateprofile/decide/decide.ts', '../../../api/names.ts'],
     ['controllers/awsfargateprofile/decide/decide.ts', '../model/mutation.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', './ensure.ts'],
+    ['controllers/awsfargateprofile/decide/decide.ts', './ensure-role.ts'],
     ['controllers/awsfargateprofile/decide/decide.ts', 'fp-ts/lib/Either.js'],
     ['controllers/awsfargateprofile/decide/decide.test.ts', '../testing/builders.ts'],
     ['controllers/awsfargateprofile/steps.ts', './guards/guards.ts'],

@@ -1,6 +1,7 @@
 import { findRole, isRecreated, wantedRoleArn } from './compare.ts';
 import { ensureAccessEntry } from './change-access-entry.ts';
-import { ensure, ensureProfile, ensureRole } from './ensure.ts';
+import { ensureProfile } from './ensure-profile.ts';
+import { ensureRole } from './ensure-role.ts';
 import type { Decision } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
@@ -24,6 +25,18 @@ export function decide(desired: Desired, observed: Observed): Decision {
     ensure(desired, observed) ??
     ensureAccessEntry(desired, observed) ??
     settled(findLimitNotice(desired, observed))
+  );
+}
+
+/**
+ * Returns the next step to create or correct the IAM role and then the Fargate profile, which needs the role.
+ * `undefined` if both are as wanted.
+ */
+function ensure(desired: Desired, observed: Observed): Decision | undefined {
+  if (desired.wanted === undefined) return undefined;
+  return (
+    ensureRole(desired, observed, desired.wanted.role) ??
+    ensureProfile(desired, observed, desired.wanted.profile, wantedRoleArn(desired, observed, desired.wanted.role))
   );
 }
 

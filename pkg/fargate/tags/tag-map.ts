@@ -15,3 +15,5 @@ export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undef
 
 export const sortedEntries = (tags: Tags): (readonly [string, string])[] =>
   Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+
+export const hasNoTags = (tags: Tags): boolean => Object.keys(tags).length === 0;

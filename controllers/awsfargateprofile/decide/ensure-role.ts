@@ -1,29 +1,13 @@
-import type { RoleArn } from '../../../api/names.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { roleOwner } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { keepCase, foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-map.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
-import { hasOtherPath, isRecorded, findProfile, findRole, wantedRoleArn, replacementFacts } from './compare.ts';
-import { prepareAccessEntry } from './change-access-entry.ts';
-import type { Desired, ManagedRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Decision } from '../model/decision.ts';
 import { mutateWith, stopWith } from '../model/decision.ts';
+import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { newReason } from '../reasons/reasons.ts';
-
-/**
- * Returns the next step to create or correct the IAM role and then the Fargate profile, which needs the role.
- * `undefined` if both are as wanted.
- */
-export function ensure(desired: Desired, observed: Observed): Decision | undefined {
-  if (desired.wanted === undefined) return undefined;
-  return (
-    ensureRole(desired, observed, desired.wanted.role) ??
-    ensureProfile(desired, observed, desired.wanted.profile, wantedRoleArn(desired, observed, desired.wanted.role))
-  );
-}
+import { findRole, hasOtherPath, isRecorded } from './compare.ts';
 
 /**
  * Returns the next step to create or correct the IAM role; `undefined` if there is none. The controller uses a role of
@@ -62,7 +46,7 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
 function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole): Decision | undefined {
   const { name } = found;
   const { set, remove } = tagDrift(role.tags, found.tags, desired.recorded.tagKeys, foldCase);
-  if (!isEmpty(set)) return mutateWith({ kind: 'tagRole', name, tags: set });
+  if (!hasNoTags(set)) return mutateWith({ kind: 'tagRole', name, tags: set });
   if (!areTrustPoliciesEqual(role.trust, found.trust)) return mutateWith({ kind: 'setTrust', name, trust: role.trust });
   if (role.permissionsBoundary !== undefined && role.permissionsBoundary !== found.permissionsBoundary) {
     return mutateWith({ kind: 'setBoundary', name, policyArn: role.permissionsBoundary });
@@ -90,46 +74,3 @@ const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: Foun
   isRecorded({ recorded }, found.name) &&
   recorded.permissionsBoundary === found.permissionsBoundary &&
   !recorded.isProvisioned;
-
-/** Returns the next step to create or correct the Fargate profile; `undefined` if there is none. */
-export function ensureProfile(
-  desired: Desired,
-  observed: Observed,
-  wanted: WantedProfile,
-  roleArn: RoleArn,
-): Decision | undefined {
-  const found = findProfile(observed.profiles, wanted.name);
-  if (found === undefined) {
-    if (desired.creationBlocker !== undefined) return stopWith(desired.creationBlocker);
-    const step = prepareAccessEntry(desired, observed);
-    if (step !== undefined) return step;
-    const { name, subnets, selectors, tags } = wanted;
-    return mutateWith({
-      kind: 'createProfile',
-      profile: { cluster: desired.identity.eksCluster, name, podExecutionRoleArn: roleArn, subnets, selectors, tags },
-    });
-  }
-  switch (found.status) {
-    case 'CREATING':
-      return stopWith(newReason('Creating', { name: found.name }));
-    case 'DELETING':
-      return stopWith(newReason('DeletingProfile', replacementFacts(desired, found)));
-    case 'CREATE_FAILED':
-    case 'DELETE_FAILED':
-      return mutateWith({ kind: 'deleteProfile', name: found.name, because: 'failed' });
-    case 'ACTIVE':
-      return correctProfileDrift(desired, wanted, found);
-    default:
-      return stopWith(newReason('UnknownProfileStatus', { name: found.name, status: found.status }));
-  }
-}
-
-function correctProfileDrift(desired: Desired, wanted: WantedProfile, found: FargateProfile): Decision | undefined {
-  const { set, remove } = tagDrift(wanted.tags, found.tags, desired.recorded.tagKeys, keepCase);
-  if (!isEmpty(set)) return mutateWith({ kind: 'tagProfile', name: found.name, arn: found.arn, tags: set });
-  return remove.length > 0
-    ? mutateWith({ kind: 'untagProfile', name: found.name, arn: found.arn, keys: remove })
-    : undefined;
-}
-
-const isEmpty = (tags: Tags): boolean => Object.keys(tags).length === 0;
