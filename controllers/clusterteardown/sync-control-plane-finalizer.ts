@@ -2,22 +2,22 @@ import * as E from 'fp-ts/lib/Either.js';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
-import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
 import { joinsControlPlane } from '../shared/control-plane/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
+import { AwaitedProfiles } from './awaited-profiles.ts';
 import type { FinalizerTask } from './decide.ts';
 import { reportRejection } from './report-rejection.ts';
 import { API_REJECTED, DONE, PROFILE_LEFT, backOff } from './requeue.ts';
@@ -29,38 +29,17 @@ export interface FinalizerSyncOptions extends JoinFacts {
   readonly clock: Clock;
 }
 
-/** An AWSFargateProfile because of which a control plane keeps its finalizer. */
-interface AwaitedProfile {
-  readonly uid: string | undefined;
-  /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
-  readonly since: Ms;
-}
-
-/**
- * How long a manager waits for an AWSFargateProfile that another manager is deleting before it records an event. EKS
- * deletes the Fargate profiles of a cluster one after the other, each in about two minutes.
- */
-const DELETION_PATIENCE: Ms = 15 * 60_000;
-/**
- * How long a manager waits for an AWSFargateProfile that is not being deleted before it records an event. The cache of
- * this manager may be behind the API server, or another manager may begin the deletion a moment later.
- */
-const PATIENCE: Ms = 25_000;
-
 /** Adds or removes this controller's finalizer on a control plane, as `planFinalizers` has decided. */
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** Counts errors that last over several attempts to change a control plane. */
   private readonly persistentErrors: PersistentErrors;
-  /**
-   * For each control plane that is being deleted: the AWSFargateProfile because of which it kept its finalizer in the
-   * last reconcile.
-   */
-  private readonly awaited = new Map<string, AwaitedProfile>();
+  private readonly awaited: AwaitedProfiles;
 
   constructor(options: FinalizerSyncOptions) {
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
+    this.awaited = new AwaitedProfiles(options);
   }
 
   async syncFinalizer(
@@ -71,7 +50,7 @@ export class FinalizerSync {
     switch (action) {
       case 'keep':
         this.persistentErrors.clear(keyOf(controlPlane));
-        this.awaited.delete(keyText(keyOf(controlPlane)));
+        this.awaited.forget(controlPlane);
         return DONE;
       case 'add':
         return this.addFinalizer(controlPlane, context);
@@ -102,30 +81,12 @@ export class FinalizerSync {
     }
     this.persistentErrors.clear(keyOf(controlPlane));
     // A leftover finalizer does no harm until the control plane is deleted, and that deletion starts a reconcile.
-    if (user !== undefined && isDeleting(controlPlane)) return this.waitForProfile(controlPlane, user, context);
-    this.awaited.delete(keyText(keyOf(controlPlane)));
+    if (user !== undefined && isDeleting(controlPlane)) {
+      this.awaited.wait(controlPlane, user, context.logger);
+      return PROFILE_LEFT;
+    }
+    this.awaited.forget(controlPlane);
     return DONE;
-  }
-
-  /**
-   * Waits for the end of an AWSFargateProfile that this manager does not reconcile. Either the manager cannot decode
-   * the object, or a manager with another watch filter reconciles it. If the object keeps its finalizer for unusually
-   * long, an event names the object.
-   */
-  private waitForProfile(controlPlane: KubeObject, profile: KubeObject, { logger }: ReconcileContext): Requeue {
-    const key = keyText(keyOf(controlPlane));
-    const now = this.options.clock.monotonic();
-    const known = this.awaited.get(key);
-    const { uid } = profile.metadata;
-    const since = known !== undefined && known.uid === uid ? known.since : now;
-    this.awaited.set(key, { uid, since });
-    if (now - since < (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE)) return PROFILE_LEFT;
-    logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
-      AWSManagedControlPlane: keyOf(controlPlane),
-      AWSFargateProfile: keyOf(profile),
-    });
-    this.options.recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(profile));
-    return PROFILE_LEFT;
   }
 
   private handleRemoveError(controlPlane: KubeObject, error: unknown, context: ReconcileContext): Requeue {
@@ -191,15 +152,4 @@ function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFarg
   if (typeof named === 'string') return named === cluster;
   const profile = decodeAWSFargateProfile(item);
   return E.isLeft(profile) || joins(profile.right);
-}
-
-function messageAbout(profile: KubeObject): string {
-  const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
-  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
-  return (
-    `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
-    `still has the finalizer ${FINALIZER}. ` +
-    `Delete ${name}, or wait until the manager that reconciles it has deleted its profile and role in AWS. If no manager can do so, ` +
-    'remove the finalizer of that object: then its profile and role stay in AWS. The controller looks again every 30 seconds.'
-  );
 }

@@ -1,0 +1,78 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
+import { isDeleting } from '../shared/object-state.ts';
+
+/** An AWSFargateProfile because of which a control plane keeps its finalizer. */
+interface AwaitedProfile {
+  readonly uid: string | undefined;
+  /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
+  readonly since: Ms;
+}
+
+/**
+ * How long a manager waits for an AWSFargateProfile that another manager is deleting before it records an event. EKS
+ * deletes the Fargate profiles of a cluster one after the other, each in about two minutes.
+ */
+const DELETION_PATIENCE: Ms = 15 * 60_000;
+/**
+ * How long a manager waits for an AWSFargateProfile that is not being deleted before it records an event. The cache of
+ * this manager may be behind the API server, or another manager may begin the deletion a moment later.
+ */
+const PATIENCE: Ms = 25_000;
+
+/**
+ * The AWSFargateProfiles for whose end control planes wait, although this manager does not reconcile them. Either the
+ * manager cannot decode the object, or a manager with another watch filter reconciles it. If such an object keeps its
+ * finalizer for unusually long, an event on the control plane names the object.
+ */
+export class AwaitedProfiles {
+  private readonly clock: Clock;
+  private readonly recorder: EventRecorder;
+  /**
+   * For each control plane that is being deleted: the AWSFargateProfile because of which it kept its finalizer in the
+   * last reconcile.
+   */
+  private readonly awaited = new Map<string, AwaitedProfile>();
+
+  constructor({ clock, recorder }: { readonly clock: Clock; readonly recorder: EventRecorder }) {
+    this.clock = clock;
+    this.recorder = recorder;
+  }
+
+  /** Notes that the control plane waits for the AWSFargateProfile, and records the event if it waits for too long. */
+  wait(controlPlane: KubeObject, profile: KubeObject, logger: Logger): void {
+    const key = keyText(keyOf(controlPlane));
+    const now = this.clock.monotonic();
+    const known = this.awaited.get(key);
+    const { uid } = profile.metadata;
+    const since = known !== undefined && known.uid === uid ? known.since : now;
+    this.awaited.set(key, { uid, since });
+    if (now - since < (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE)) return;
+    logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
+      AWSManagedControlPlane: keyOf(controlPlane),
+      AWSFargateProfile: keyOf(profile),
+    });
+    this.recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(profile));
+  }
+
+  forget(controlPlane: KubeObject): void {
+    this.awaited.delete(keyText(keyOf(controlPlane)));
+  }
+}
+
+function messageAbout(profile: KubeObject): string {
+  const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
+  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
+  return (
+    `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
+    `still has the finalizer ${FINALIZER}. ` +
+    `Delete ${name}, or wait until the manager that reconciles it has deleted its profile and role in AWS. If no manager can do so, ` +
+    'remove the finalizer of that object: then its profile and role stay in AWS. The controller looks again every 30 seconds.'
+  );
+}
