@@ -1,32 +1,24 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { AccountId, ProfileName, RoleName } from '../../../../api/names.ts';
+import type { AccountId, ProfileName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
-import { clusterArn, parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
-import {
-  findProfileNameProblem,
-  findRoleNameProblem,
-  isSameRoleName,
-  profileNameFor,
-  roleNameFor,
-  roleNamesOfCapa,
-} from '../../../../pkg/fargate/names.ts';
+import { parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
+import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
-import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
 import { profileOwner } from '../../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
 import { roleTags, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
-import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
+import type { Desired } from '../../model/desired-state.ts';
 import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../../model/goal-kinds.ts';
-import { locationOf } from '../../model/location.ts';
-import { currentProfileNameOf, profileNameOf, roleNameOf } from '../../model/names.ts';
+import { currentProfileNameOf, profileNameOf } from '../../model/names.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
 import type { Abandonment } from '../../reasons/wording/abandonment.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
+import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded } from './names-to-look-for.ts';
+import { recordedStateOf } from './recorded-state.ts';
 import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
@@ -116,10 +108,7 @@ function desiredUnderName(
   if (E.isLeft(profile)) return profile;
   const role = wantedRole(object, controlPlaneFacts, { identity, place, limits: inputs.limits }, profileName);
   if (E.isLeft(role)) return role;
-  const names = {
-    profiles: distinct([profile.right.name, common.recorded.profileName]),
-    roles: distinctRoles([role.right.name, recordedManagedRole(common.recorded)]),
-  };
+  const names = namesWithRecorded(profile.right.name, role.right.name, common.recorded);
   const tagsOf = (sharer: AWSFargateProfile): Tags =>
     E.getOrElse((): Tags => ({}))(roleTags(identity, tagSources(sharer, controlPlaneFacts, identity)));
   const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
@@ -154,125 +143,3 @@ export function withCurrentRoleName(desired: Desired, profiles: readonly Observe
   const roles = distinctRoles([role.name, ...desired.names.roles.filter((name) => name !== wanted.role.name)]);
   return { ...desired, wanted: { ...wanted, role }, names: { ...desired.names, roles } };
 }
-
-function identityOf(
-  object: AWSFargateProfile,
-  { target, targetSource }: Pick<DesiredInputs, 'target' | 'targetSource'>,
-  place: AwsLocation,
-  profileName: ProfileName,
-): ObjectIdentity {
-  const capaRoleNames = roleNamesOfCapa({
-    clusterName: target.clusterName,
-    eksClusterName: target.eksCluster,
-    profileName,
-  });
-  return {
-    namespace: object.metadata.namespace,
-    name: object.metadata.name,
-    clusterName: target.clusterName,
-    eksCluster: target.eksCluster,
-    eksClusterArn: clusterArn(place, target.eksCluster),
-    profileName,
-    capaRoleNames,
-    adoptable:
-      targetSource === 'controlPlane'
-        ? { profile: profileName, roles: capaRoleNames }
-        : namesWithNamespace(object, target),
-  };
-}
-
-/**
- * Returns the profile name and role name that Cluster API Provider AWS computes from namespace and name of the object.
- * Each name contains the namespace. So a client that may write only the status of objects in one namespace cannot make
- * the controller adopt resources of another namespace.
- */
-function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
-  const profile = profileNameFor(metadata);
-  return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
-}
-
-function recordedStateOf(
-  object: AWSFargateProfile,
-  identity: ObjectIdentity,
-  { targetSource, isCreateUnconfirmed }: Pick<DesiredInputs, 'targetSource' | 'isCreateUnconfirmed'>,
-): RecordedState {
-  const { metadata, status = {} } = object;
-  // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
-  // boundary. So the policies and the boundary in `status.role` of such a role are not the work of this controller, and
-  // are left out.
-  const ours = status.role?.managed === false ? undefined : status.role;
-  return {
-    profileName: status.profileName,
-    profileARN: status.profileARN,
-    lostNames: lostNamesOf(object, identity),
-    isUnproven: targetSource === 'unreadyControlPlane' && locationOf(object).kind !== 'none',
-    roleName: status.role?.name,
-    isRoleManaged: status.role?.managed,
-    roleId: status.role?.id,
-    accessEntryRenewedFor: metadata.annotations?.[ACCESS_ENTRY_RENEWED_ANNOTATION],
-    accessEntryCheckedFor: status.role?.accessEntryCheckedFor,
-    accessEntryDeletedOf: metadata.annotations?.[ACCESS_ENTRY_DELETED_ANNOTATION],
-    attachedPolicies: ours?.attachedPolicies ?? [],
-    permissionsBoundary: ours?.permissionsBoundary,
-    tagKeys: status.tagKeys ?? [],
-    isProvisioned: status.initialization?.provisioned === true,
-    location: locationOf(object).kind,
-    isCreateRequested: status.createRequestedAt !== undefined,
-    isCreateUnconfirmed,
-  };
-}
-
-function lostNamesOf(
-  object: AWSFargateProfile,
-  { profileName, capaRoleNames }: ObjectIdentity,
-): RecordedState['lostNames'] {
-  const { spec, status = {} } = object;
-  if (locationOf(object).kind !== 'known') return { profiles: [], roles: [] };
-  const isProfileRecorded = [status.account, status.profileName, status.profileARN].some((each) => each !== undefined);
-  const isRoleRecorded = [spec.roleName, spec.roleARN, status.role?.name].some((each) => each !== undefined);
-  return { profiles: isProfileRecorded ? [] : [profileName], roles: isRoleRecorded ? [] : capaRoleNames };
-}
-
-/**
- * Returns the name of the IAM role that status records; `undefined` if status says that the role belongs to another
- * owner.
- */
-const recordedManagedRole = ({ isRoleManaged, roleName }: RecordedState): RoleName | undefined =>
-  isRoleManaged === false ? undefined : roleName;
-
-/**
- * Returns the names under which the Fargate profile and the IAM role to delete may exist in AWS. Names that AWS would
- * reject as invalid are left out: no resource can have them, and the call would fail.
- */
-function namesOnDeletion(
-  object: AWSFargateProfile,
-  { identity, recorded }: Pick<Desired, 'identity' | 'recorded'>,
-): Desired['names'] {
-  const recordedRole = recordedManagedRole(recorded);
-  const { roleName, roleARN } = object.spec;
-  // If no role is recorded in status, Cluster API Provider AWS may have created the role under any of the names that it
-  // computes.
-  const capaRoles: readonly RoleName[] =
-    recordedRole === undefined && roleName === undefined && roleARN === undefined ? identity.capaRoleNames : [];
-  // If a client removed spec.profileName, the name of the role may derive from the computed profile name.
-  const computedRole =
-    roleName === undefined && roleARN === undefined
-      ? roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object))
-      : undefined;
-  return {
-    profiles: distinct([identity.profileName, recorded.profileName]).filter(
-      (name) => findProfileNameProblem(name) === undefined,
-    ),
-    roles: distinctRoles([roleNameOf(object), computedRole, recordedRole, ...capaRoles]).filter(
-      (name) => findRoleNameProblem(name) === undefined,
-    ),
-  };
-}
-
-/** Returns the role names without repetitions. IAM does not distinguish upper and lower case in names. */
-const distinctRoles = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
-  distinct(names).filter((name, index, all) => all.findIndex((each) => isSameRoleName(each, name)) === index);
-
-const distinct = <A>(names: readonly (A | undefined)[]): readonly A[] => [
-  ...new Set(names.filter((name) => name !== undefined)),
-];

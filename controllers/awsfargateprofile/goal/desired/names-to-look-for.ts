@@ -1,0 +1,106 @@
+import type { ProfileName, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
+import { clusterArn } from '../../../../pkg/fargate/arns.ts';
+import {
+  findProfileNameProblem,
+  findRoleNameProblem,
+  isSameRoleName,
+  profileNameFor,
+  roleNameFor,
+  roleNamesOfCapa,
+} from '../../../../pkg/fargate/names.ts';
+import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
+import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
+import type { Target, TargetSource } from '../../model/goal-kinds.ts';
+import { profileNameOf, roleNameOf } from '../../model/names.ts';
+
+// The names under which the controller looks in AWS for the Fargate profile and the IAM role of an object, and under
+// which it may adopt them.
+
+/** Returns what identifies an object in AWS: its cluster, its names, and the names under which it may adopt resources. */
+export function identityOf(
+  object: AWSFargateProfile,
+  { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
+  place: AwsLocation,
+  profileName: ProfileName,
+): ObjectIdentity {
+  const capaRoleNames = roleNamesOfCapa({
+    clusterName: target.clusterName,
+    eksClusterName: target.eksCluster,
+    profileName,
+  });
+  return {
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    clusterName: target.clusterName,
+    eksCluster: target.eksCluster,
+    eksClusterArn: clusterArn(place, target.eksCluster),
+    profileName,
+    capaRoleNames,
+    adoptable:
+      targetSource === 'controlPlane'
+        ? { profile: profileName, roles: capaRoleNames }
+        : namesWithNamespace(object, target),
+  };
+}
+
+/**
+ * Returns the profile name and role name that Cluster API Provider AWS computes from namespace and name of the object.
+ * Each name contains the namespace. So a client that may write only the status of objects in one namespace cannot make
+ * the controller adopt resources of another namespace.
+ */
+function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
+  const profile = profileNameFor(metadata);
+  return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
+}
+
+/** Returns the names of the wanted profile and role, and those that status records. */
+export const namesWithRecorded = (profile: ProfileName, role: RoleName, recorded: RecordedState): Desired['names'] => ({
+  profiles: distinct([profile, recorded.profileName]),
+  roles: distinctRoles([role, recordedManagedRole(recorded)]),
+});
+
+/**
+ * Returns the names under which the Fargate profile and the IAM role to delete may exist in AWS. Names that AWS would
+ * reject as invalid are left out: no resource can have them, and the call would fail.
+ */
+export function namesOnDeletion(
+  object: AWSFargateProfile,
+  { identity, recorded }: Pick<Desired, 'identity' | 'recorded'>,
+): Desired['names'] {
+  const recordedRole = recordedManagedRole(recorded);
+  const { roleName, roleARN } = object.spec;
+  // If no role is recorded in status, Cluster API Provider AWS may have created the role under any of the names that it
+  // computes.
+  const capaRoles: readonly RoleName[] =
+    recordedRole === undefined && roleName === undefined && roleARN === undefined ? identity.capaRoleNames : [];
+  // If a client removed spec.profileName, the name of the role may derive from the computed profile name.
+  const computedRole =
+    roleName === undefined && roleARN === undefined
+      ? roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object))
+      : undefined;
+  return {
+    profiles: distinct([identity.profileName, recorded.profileName]).filter(
+      (name) => findProfileNameProblem(name) === undefined,
+    ),
+    roles: distinctRoles([roleNameOf(object), computedRole, recordedRole, ...capaRoles]).filter(
+      (name) => findRoleNameProblem(name) === undefined,
+    ),
+  };
+}
+
+/**
+ * Returns the name of the IAM role that status records; `undefined` if status says that the role belongs to another
+ * owner.
+ */
+const recordedManagedRole = ({ isRoleManaged, roleName }: RecordedState): RoleName | undefined =>
+  isRoleManaged === false ? undefined : roleName;
+
+/** Returns the role names without repetitions. IAM does not distinguish upper and lower case in names. */
+export const distinctRoles = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
+  distinct(names).filter((name, index, all) => all.findIndex((each) => isSameRoleName(each, name)) === index);
+
+const distinct = <A>(names: readonly (A | undefined)[]): readonly A[] => [
+  ...new Set(names.filter((name) => name !== undefined)),
+];

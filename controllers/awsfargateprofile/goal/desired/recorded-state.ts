@@ -1,0 +1,48 @@
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import type { ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
+import type { TargetSource } from '../../model/goal-kinds.ts';
+import { locationOf } from '../../model/location.ts';
+
+/** Returns what status and annotations of an object record about its profile and role. */
+export function recordedStateOf(
+  object: AWSFargateProfile,
+  identity: ObjectIdentity,
+  { targetSource, isCreateUnconfirmed }: { readonly targetSource: TargetSource; readonly isCreateUnconfirmed: boolean },
+): RecordedState {
+  const { metadata, status = {} } = object;
+  // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
+  // boundary. So the policies and the boundary in `status.role` of such a role are not the work of this controller, and
+  // are left out.
+  const ours = status.role?.managed === false ? undefined : status.role;
+  return {
+    profileName: status.profileName,
+    profileARN: status.profileARN,
+    lostNames: lostNamesOf(object, identity),
+    isUnproven: targetSource === 'unreadyControlPlane' && locationOf(object).kind !== 'none',
+    roleName: status.role?.name,
+    isRoleManaged: status.role?.managed,
+    roleId: status.role?.id,
+    accessEntryRenewedFor: metadata.annotations?.[ACCESS_ENTRY_RENEWED_ANNOTATION],
+    accessEntryCheckedFor: status.role?.accessEntryCheckedFor,
+    accessEntryDeletedOf: metadata.annotations?.[ACCESS_ENTRY_DELETED_ANNOTATION],
+    attachedPolicies: ours?.attachedPolicies ?? [],
+    permissionsBoundary: ours?.permissionsBoundary,
+    tagKeys: status.tagKeys ?? [],
+    isProvisioned: status.initialization?.provisioned === true,
+    location: locationOf(object).kind,
+    isCreateRequested: status.createRequestedAt !== undefined,
+    isCreateUnconfirmed,
+  };
+}
+
+function lostNamesOf(
+  object: AWSFargateProfile,
+  { profileName, capaRoleNames }: ObjectIdentity,
+): RecordedState['lostNames'] {
+  const { spec, status = {} } = object;
+  if (locationOf(object).kind !== 'known') return { profiles: [], roles: [] };
+  const isProfileRecorded = [status.account, status.profileName, status.profileARN].some((each) => each !== undefined);
+  const isRoleRecorded = [spec.roleName, spec.roleARN, status.role?.name].some((each) => each !== undefined);
+  return { profiles: isProfileRecorded ? [] : [profileName], roles: isRoleRecorded ? [] : capaRoleNames };
+}
