@@ -12,7 +12,7 @@ import { describeTransit } from '../model/eks-change-in-progress.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
 import type { CheckServices } from './checks/checks.ts';
-import { newDeletionChecks } from './checks/checks.ts';
+import { newDeletionChecks } from './checks/live-checks.ts';
 import type { Check, Obstacle, Preparation } from './guards.ts';
 import { firstObstacle } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';

@@ -262,7 +262,9 @@ describe('the pod execution role', () => {
         world.aws.admin.removeRole({ name: 'platform-pods' });
         const calls = callsFromNow(world.aws);
         await triggerReconcile(world, name);
-        expect(await stalledMessage(name, 'RoleNotFound')).to.contain('IAM role "platform-pods" does not exist');
+        expect(await stalledMessage(name, 'RoleNotFound')).to.contain(
+          'IAM role "platform-pods", which the spec names, does not exist',
+        );
         await world.event(name, 'Warning RoleNotFound');
         expect(operationsOf(calls)).to.deep.equal([]);
         expect(world.awsView.profile(`default_${name}`)?.status, 'running pods are not affected').to.equal('ACTIVE');

@@ -13,7 +13,8 @@ import {
   describeObstacle,
 } from '../../testing/mutations.ts';
 import { passStateFor, awsAsWanted, newServices, roleUsers } from '../../testing/pass-state.ts';
-import { leaseValid, notPaused, roleUnused, schemaIsOurs } from './checks.ts';
+import { leaseValid, roleUnused } from './checks.ts';
+import { notPaused, schemaIsOurs } from './live-checks.ts';
 import type { PassState } from '../pass-state.ts';
 
 describe('leaseValid', () => {

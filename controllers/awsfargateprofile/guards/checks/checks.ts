@@ -1,16 +1,13 @@
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
-import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
-import { isDestructive, isRoleRemoval } from '../../model/mutation.ts';
-import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
+import { isRoleRemoval } from '../../model/mutation.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
 import type { Check } from '../guards.ts';
-import type { LiveChecks } from './live-checks.ts';
+import type { DeletionCheckServices } from './live-checks.ts';
+import { newDeletionChecks } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
 
-export interface CheckServices {
+export interface CheckServices extends DeletionCheckServices {
   readonly clock: Clock;
-  readonly live: LiveChecks;
-  readonly schema: Pick<ServedSchema, 'check'>;
   /**
    * How long a change in AWS may take from now, in ms. The value is 0 or less if this process may have lost its leader
    * lease.
@@ -34,40 +31,10 @@ export function newChecks(services: CheckServices): readonly Check[] {
   ];
 }
 
-/** Returns the checks that ask the API server whether the controller may still delete AWS resources of the object. */
-export const newDeletionChecks = (services: Pick<CheckServices, 'live' | 'schema'>): readonly Check[] => [
-  notPaused(services),
-  schemaIsOurs(services),
-];
-
 /** Returns a check that holds back every change in AWS if this process may have lost its leader lease. */
 export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
     mutationTimeLeft() > 0 ? undefined : { kind: 'quit', because: 'the lease may have run out', until: 'later' };
-}
-
-/**
- * Returns a check that holds back deletions in AWS while the object is paused. The check asks the API server, because
- * the cache may not show a new pause yet.
- */
-export function notPaused({ live }: Pick<CheckServices, 'live'>): Check {
-  return async (mutation, { object, signal }) => {
-    if (!isDestructive(mutation)) return undefined;
-    const because = await live.findBlocker(object, signal);
-    return because === undefined ? undefined : { kind: 'quit', because, until: 'later' };
-  };
-}
-
-/**
- * Returns a check that holds back deletions in AWS while another CRD for AWSFargateProfiles is installed, such as the
- * CRD of Cluster API Provider AWS. The API server hides fields that this CRD lacks, so `deletionPolicy: Retain` may be
- * invisible. Each reconcile checks the CRD also at its start, but that answer may be outdated before the deletion.
- */
-export function schemaIsOurs({ schema }: Pick<CheckServices, 'schema'>): Check {
-  return async (mutation, { signal }) => {
-    const reason = isDestructive(mutation) ? reasonForSchema(await schema.check(signal)) : undefined;
-    return reason && { kind: 'stop', reason };
-  };
 }
 
 /**

@@ -1,6 +1,10 @@
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { Resource } from '../../../../pkg/kube/types.ts';
+import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../../shared/live-blocker.ts';
+import { isDestructive } from '../../model/mutation.ts';
+import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
+import type { Check } from '../guards.ts';
 import type { ReadRoleUsers, RoleUserSources } from './other-role-users.ts';
 import { newReadRoleUsers } from './other-role-users.ts';
 
@@ -23,3 +27,38 @@ export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
   findBlocker: (object, signal) => findLiveBlocker(sources.client, sources.clusters(), object, signal),
   readRoleUsers: newReadRoleUsers(sources),
 });
+
+export interface DeletionCheckServices {
+  readonly live: LiveChecks;
+  readonly schema: Pick<ServedSchema, 'check'>;
+}
+
+/** Returns the checks that ask the API server whether the controller may still delete AWS resources of the object. */
+export const newDeletionChecks = (services: DeletionCheckServices): readonly Check[] => [
+  notPaused(services),
+  schemaIsOurs(services),
+];
+
+/**
+ * Returns a check that holds back deletions in AWS while the object is paused. The check asks the API server, because
+ * the cache may not show a new pause yet.
+ */
+export function notPaused({ live }: Pick<DeletionCheckServices, 'live'>): Check {
+  return async (mutation, { object, signal }) => {
+    if (!isDestructive(mutation)) return undefined;
+    const because = await live.findBlocker(object, signal);
+    return because === undefined ? undefined : { kind: 'quit', because, until: 'later' };
+  };
+}
+
+/**
+ * Returns a check that holds back deletions in AWS while another CRD for AWSFargateProfiles is installed, such as the
+ * CRD of Cluster API Provider AWS. The API server hides fields that this CRD lacks, so `deletionPolicy: Retain` may be
+ * invisible. Each reconcile checks the CRD also at its start, but that answer may be outdated before the deletion.
+ */
+export function schemaIsOurs({ schema }: Pick<DeletionCheckServices, 'schema'>): Check {
+  return async (mutation, { signal }) => {
+    const reason = isDestructive(mutation) ? reasonForSchema(await schema.check(signal)) : undefined;
+    return reason && { kind: 'stop', reason };
+  };
+}
