@@ -218,10 +218,11 @@ const immutableSet = (field: string): Rule => {
 };
 
 /**
- * A CEL expression that is true if a name field changes between empty and the computed name: the profile or role then
- * stays the same. Cluster API Provider AWS writes the computed name into an empty field, and `kubectl replace` with the
- * user's manifest removes it. The computed name is in status. If status lacks the name, the expression checks only the
- * form of the field, because CEL cannot compute the hash in the name.
+ * A CEL expression that is true if a name field changes from empty to the computed name, or from the computed name to
+ * empty. Neither change replaces the profile or role. Cluster API Provider AWS writes the computed name into an empty
+ * field, and `kubectl replace` with the user's manifest removes the name again. The computed name is in status. If
+ * status lacks the name, the expression checks only the form of the field, because CEL cannot compute the hash in the
+ * name.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +

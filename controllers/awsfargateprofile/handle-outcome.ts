@@ -81,7 +81,7 @@ export function changeObserved(pass: PassState, mutation: Mutation, change: (obs
   );
 }
 
-/** Returns how long this controller sends no profile change while EKS updates the cluster. */
+/** Returns how long this controller sends no profile change after EKS has answered that it is updating the cluster. */
 export function updatePause(pass: PassState, now: Ms): Ms {
   return updatePauseAfter(waitedFor(pass.retry.state, updatingReason(pass, 0), now));
 }

@@ -133,9 +133,9 @@ export class AwsReconciler {
 
   /**
    * Compares only the Fargate profile with AWS, and not the IAM role, if the last reconcile compared both and changed
-   * nothing. If the profile is as the last reconcile found it, this reconcile ends, and the next one reads the role
-   * too. Returns the end of the reconcile if AWS does not answer, and `changed` if this reconcile has to read
-   * everything.
+   * nothing. Returns `unchanged` if the profile is as the last reconcile found it: this reconcile then ends, and the
+   * next reconcile compares the role too. Returns `changed` if this reconcile has to read the profile and the role.
+   * Returns the result of the reconcile if the read of the profile failed.
    */
   private async compareProfile(
     object: AWSFargateProfile,

@@ -159,9 +159,9 @@ export class Reconciler {
   }
 
   /**
-   * Removes the finalizer of a deleted AWSFargateProfile, if the Cluster and the control plane in the API server allow
-   * this too. With outdated caches the object could disappear too early: then a Fargate profile would block the
-   * deletion of the EKS cluster, and no object would name this profile.
+   * Removes the finalizer of a deleted AWSFargateProfile. Before the removal, this method reads the Cluster and the
+   * control plane from the API server and decides again, because caches may be outdated. If the object disappeared too
+   * early, its Fargate profile would block the deletion of the EKS cluster. No object would then name this profile.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;

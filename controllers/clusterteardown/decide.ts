@@ -67,7 +67,8 @@ const isDeletable = (profile: AWSFargateProfile): boolean =>
   !isRetained(profile);
 
 /**
- * Returns kind and key of the control plane or Cluster because of whose deletion the AWSFargateProfiles are deleted.
+ * Returns the kind and key of the object whose deletion causes the deletion of the AWSFargateProfiles: the current
+ * control plane, or the Cluster if no current control plane exists.
  */
 export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): string =>
   current === undefined ? `${CLUSTER_KIND} ${keyText(cluster)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(current))}`;

@@ -32,8 +32,8 @@ export interface WebhookEntry {
   /** The position of the webhook in the list `webhooks` of its configuration. */
   readonly index: number;
   /**
-   * Whether the API server calls this webhook for every write of AWSFargateProfiles, and refuses the write if the
-   * webhook does not answer. Then the result of a write shows whether the webhook answers.
+   * Whether the API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the
+   * webhook does not answer. If this is true, the result of a write shows whether the webhook answers.
    */
   readonly isDecisive: boolean;
   readonly configuration: KubeObject;

@@ -27,7 +27,7 @@ describe('the keeper of the CRD', () => {
       'PATCH configmaps/capaf-crd-keeper',
       'PATCH mutatingwebhookconfigurations/capa-mutating-webhook-configuration',
       'PATCH validatingwebhookconfigurations/capa-validating-webhook-configuration',
-      // This write of the ConfigMap lists the objects that lost fields.
+      // The CRD keeper records in the ConfigMap which objects lost fields.
       'PATCH configmaps/capaf-crd-keeper',
     ]);
     expect(keeper.state).to.equal(undefined);

@@ -52,8 +52,8 @@ export class CrdKeeper {
   /** The monotonic time from which the API server uses the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the record may name fields that a replaced CRD dropped, while the objects that lost them are not listed
-   * yet. The value is true after a start, because an earlier process may have recorded such fields.
+   * Whether the record may name fields that a replaced CRD dropped, while the record does not yet list the objects that
+   * lost them. The value is true after a start, because an earlier process may have recorded such fields.
    */
   private mayHaveUnlistedFields = true;
 

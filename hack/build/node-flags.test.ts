@@ -66,7 +66,7 @@ describe('the flags of Node.js', function () {
   it('keep young generation and heap small under load', async () => {
     const [young = 0, heap = 0] = await numbersOf([...NODE_FLAGS, ...STEADY_GC], CHURN);
     const [youngByDefault = 0, heapByDefault = 0] = await numbersOf(STEADY_GC, CHURN);
-    // The young generation has three parts of the size of a semi-space.
+    // V8's young generation consists of three parts, each as large as a semi-space.
     expect(young).to.be.at.most(3 * 4);
     expect(youngByDefault).to.be.above(young);
     expect(heap).to.be.below(heapByDefault);

@@ -19,8 +19,8 @@ export const NODE_FLAGS: readonly string[] = [
  * and in tests.
  */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Limits the C library to two memory pools (arenas). By default each thread of Node.js gets a pool of its own, and the
-  // other threads cannot use what is free in it: 8 to 10 MiB.
+  // Limits the C library to two memory pools (arenas). By default, each thread of Node.js gets a pool of its own, and
+  // the other threads cannot use the free memory of that pool. The limit saves 8 to 10 MiB.
   MALLOC_ARENA_MAX: '2',
 };
 

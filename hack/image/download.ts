@@ -32,7 +32,7 @@ export interface NpmPackage {
 const TIMEOUT_MS = 120_000;
 /** How long npm waits for one answer of its registry before it asks again, in milliseconds. npm's default is 5 minutes. */
 const NPM_FETCH_MS = 60_000;
-/** How long one npm package may take, with npm's own attempts after an answer that does not come. */
+/** How long the download of one npm package may take, including npm's own retries when its registry does not answer. */
 const NPM_TIMEOUT_MS = 5 * NPM_FETCH_MS;
 
 function cacheDirectory(): string {

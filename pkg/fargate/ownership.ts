@@ -29,8 +29,9 @@ export type Ownership =
    */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
-   * The controller must neither change nor delete the AWS resource. `whose` completes the sentence "it belongs to …".
-   * `claimed`: a tag of the resource names an owner; a resource without such a tag can be adopted.
+   * The AWS resource does not belong to this controller, so the controller must neither change nor delete it. `whose`
+   * completes the sentence "it belongs to …". `claimed` tells whether a tag of the resource names an owner. If no tag
+   * does, the controller can adopt the resource.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 

@@ -13,8 +13,8 @@ export interface Statement {
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
   /**
-   * The fields of the policy statement for which this type has no other property, except `Sid`, as JSON in sorted
-   * order. The comparison of two statements needs them.
+   * The remaining fields of the policy statement: those that no other property of this type contains, except `Sid`. The
+   * text is a JSON list sorted by field name. The comparison of two statements includes this text.
    */
   readonly otherFields: string;
 }

@@ -26,7 +26,7 @@ describe('collectProcessMetrics', () => {
     ])
       expect(text).to.match(new RegExp(`^${name} [0-9.e+-]+$`, 'm'));
     const [, delay] = /^nodejs_eventloop_lag_min_seconds (\S+)$/m.exec(text) ?? [];
-    // The 0.1 s between two measurements do not count as delay, as they do in prom-client's own metric.
+    // prom-client's own metric would count the 0.1 s between two measurements as delay. This metric does not.
     expect(Number(delay)).to.be.greaterThan(0).and.lessThan(0.1);
   });
 });

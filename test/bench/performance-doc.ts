@@ -33,7 +33,8 @@ export async function writePerformanceDoc(part: PartName, text: string): Promise
 }
 
 /**
- * Returns the document with `text` between the two HTML comments that mark the place of the part's figures.
+ * Returns the document with `text` as the figures of one part of the benchmark. Two HTML comments in the document mark
+ * where these figures begin and end.
  * @throws if the document lacks the two HTML comments
  */
 export function withSection(document: string, part: PartName, text: string): string {

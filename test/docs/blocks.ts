@@ -14,7 +14,7 @@ export interface Block {
   readonly language: string;
   /** The text between the fences, without the indentation of the block. */
   readonly text: string;
-  /** The path of the file that runs the block, from `<!-- tested by FILE -->` on the line above the block. */
+  /** The path of the file that runs the block. The line `<!-- tested by FILE -->` above the block names this file. */
   readonly testedBy?: string;
   /** Why no test runs the block: the text of `Not run: REASON` in the paragraph above the block, which readers see. */
   readonly notRun?: string;

@@ -54,8 +54,8 @@ export class DeletionChecker {
   }
 
   /**
-   * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. For
-   * a deleted AWSFargateProfile, `now` has only the AWS resources that should no longer exist.
+   * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. If
+   * the event is `DELETED`, `now` has only the resources that still exist but should be gone.
    */
   checkVersion(event: Pick<RawWatchEvent, 'type' | 'object'>, now: AwsSnapshot): void {
     const before = this.checker.latest;

@@ -97,8 +97,8 @@ export class TeardownSubject {
   }
 
   /**
-   * Deletes the Cluster as a user does. At the kill point, the test subject calls `kill`, whose promise resolves when
-   * the manager is dead.
+   * Deletes the Cluster as a user does. When the teardown reaches the kill point, this object calls `kill`. The promise
+   * of `kill` resolves when the manager is dead.
    */
   async deleteCluster(killPoint: KillPoint, kill: () => Promise<void>): Promise<void> {
     this.#killPoint = killPoint;

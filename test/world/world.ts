@@ -171,8 +171,8 @@ export async function startWorld({
       : {
           emulator: shareAwsWith.aws,
           url: shareAwsWith.awsUrl,
-          // The other test environment started the AWS emulator, stops after this one, and then checks and closes the
-          // emulator.
+          // This test environment does not own the AWS emulator. The environment `shareAwsWith` started the emulator,
+          // and stops after this environment. At its stop, `shareAwsWith` checks and closes the emulator.
           finish: () => Promise.resolve(),
           close: () => Promise.resolve(),
         };

@@ -51,7 +51,10 @@ const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/** A part of a spec that names the profile. Without it, the object would keep the profile name in status. */
+/**
+ * The field of a spec that names the Fargate profile. Without spec.profileName, the controller keeps the profile name
+ * in status.
+ */
 const NAMED = { profileName: PROFILE } as const;
 const FORMERLY: AWSFargateProfileStatus = {
   profileName: FORMER_PROFILE,

@@ -84,9 +84,9 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (changed !== undefined) return hold(changed);
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
-  // While nothing may be created in the EKS cluster, an object without resources in AWS only waits, because there is
-  // nothing to correct. An object without this controller's finalizer waits too: a user may have applied it again, and
-  // it must not join a cluster that is being deleted.
+  // While `creationBlocker` forbids creations in the EKS cluster, an object without AWS resources only waits, because
+  // the controller has nothing to correct. An object without this controller's finalizer waits too. A user may have
+  // applied this object again, and it must not join a cluster that is being deleted.
   const isBegun = locationOf(object).kind === 'known';
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };

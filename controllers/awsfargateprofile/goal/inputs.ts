@@ -69,9 +69,10 @@ export interface NamedEksCluster {
   /** The EKS cluster if the operator's limits do not allow it; an empty list if they do. */
   readonly excess: readonly LimitExcess[];
   /**
-   * The control planes of the namespace whose EKS clusters have the name and region in spec.eksCluster, with their AWS
-   * accounts. If the credentials of the object belong to one of these accounts, that control plane manages the EKS
-   * cluster. Control planes with the identity of the object are left out, because they certainly have the same account.
+   * The control planes in the namespace of the object whose EKS clusters have the name and region in spec.eksCluster,
+   * each with its AWS account. A listed control plane manages the EKS cluster if the credentials of the object belong
+   * to its account. The list omits control planes with the same identity as the object, because they certainly have the
+   * same account.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }

@@ -8,7 +8,7 @@ import type { PassState } from './pass-state.ts';
 
 /** The cause for which a reconcile does not send a change to AWS. */
 export type Obstacle =
-  /** The change is not sent, and the reconcile stops for this reason. */
+  /** The reconcile does not send the change, and stops for `reason`. */
   | { readonly kind: 'stop'; readonly reason: Reason }
   /**
    * The IAM role is not deleted, and the reconcile continues with its other steps. `by` names the object or Fargate

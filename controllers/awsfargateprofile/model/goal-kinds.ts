@@ -36,7 +36,10 @@ export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
  */
 export interface ControlPlaneFacts {
   readonly controlPlaneTags: Tags;
-  /** The AWS ids of the control plane's private subnets. undefined if EKS chooses subnets when the spec names none. */
+  /**
+   * The AWS ids of the control plane's private subnets. `undefined` if the object has no control plane: EKS then
+   * chooses the subnets if the spec names none.
+   */
   readonly privateSubnets: readonly string[] | undefined;
   /** The control plane that gets this controller's finalizer; undefined if there is none. */
   readonly controlPlane: ObjectKey | undefined;

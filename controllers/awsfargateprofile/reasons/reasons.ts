@@ -124,7 +124,8 @@ export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, wait
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
   const description = capitalised(describe(facts));
-  // AWS's own message at the end of the description may have a full stop, so that full stop is removed first.
+  // The description may end with a message of AWS that has its own full stop. That full stop is removed, because the
+  // next line of code adds one.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 

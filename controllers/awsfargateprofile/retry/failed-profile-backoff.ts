@@ -6,8 +6,8 @@ import type { RetryState } from './retry-state.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * The delay before the first retry of a failed Fargate profile, so that a user can read the failure. It costs little,
- * because EKS takes minutes for each retry.
+ * The delay before the first retry of a failed Fargate profile. A user can read the failure during this delay. The
+ * delay is short compared with the retry itself, for which EKS takes minutes.
  */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;

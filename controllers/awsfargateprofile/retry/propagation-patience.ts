@@ -6,7 +6,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
  */
 export const TRUST_PATIENCE: Ms = 120_000;
 /**
- * How long IAM and EKS may contradict themselves about which resources exist before a condition reports an error. In
- * practice they are consistent within seconds.
+ * How long the answers of IAM and EKS about the existence of a resource may contradict each other before a condition
+ * reports an error. In practice the answers become consistent within seconds.
  */
 export const VISIBILITY_PATIENCE: Ms = 120_000;

@@ -67,7 +67,7 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
   CREATE_ACCESS_ENTRY,
 ];
-/** One change of AWS for each kind of change that deletes a resource or prepares its deletion. */
+/** One example of each kind of AWS change that deletes a resource or prepares its deletion. */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 export const describeMutationKind = (mutation: Mutation): string =>

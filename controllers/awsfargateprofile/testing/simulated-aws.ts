@@ -103,8 +103,8 @@ export class SimulatedAws {
   }
 
   /**
-   * Returns the observed state of the profiles and roles with these names. It shows what blocks the deletion of a role
-   * only for the roles that `forBlockers` selects.
+   * Returns the observed state of the profiles and roles with these names. The `blockers` of a role list what blocks
+   * its deletion. They are empty for the roles that `forBlockers` does not select.
    */
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },

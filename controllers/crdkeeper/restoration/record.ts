@@ -57,7 +57,7 @@ export const formatRecord = (record: KeeperRecord): string => JSON.stringify(rec
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Adds to the last restoration which fields the replaced CRD dropped. */
+/** Records in the last restoration which fields of objects the API server dropped because of the replaced CRD. */
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 

@@ -15,9 +15,10 @@ export const MOST_REVERTS = 3;
 const ONE_RESTORATION: Ms = 5 * 60_000;
 
 /**
- * Adds a restoration to the record of the CRD keeper, before the parts are restored. If the last restoration is recent
- * and does not contain these parts, they are added to it. Returns `undefined` if another client has undone the last
- * {@link MOST_REVERTS} restorations within {@link WINDOW}, so that the CRD keeper must stop.
+ * Adds a restoration of `parts` to the record of the CRD keeper, before the CRD keeper restores them. If the last
+ * recorded restoration is recent and contains none of `parts`, `parts` are added to that restoration instead. Returns
+ * `undefined` if the record already has {@link MOST_REVERTS} restorations within {@link WINDOW}, all of which another
+ * client has undone: then the CRD keeper must stop.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);

@@ -30,14 +30,15 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the token bucket's new rate is this factor times the smaller of two numbers: the old rate,
- * and the number of calls that the bucket permitted in the second before or in the second after the throttled call,
- * whichever is more.
+ * The factor by which the token bucket reduces its rate when AWS throttles a call. The bucket multiplies this factor
+ * by its old rate or by its real rate around the throttled call, whichever is lower. To find the real rate, the bucket
+ * counts the calls that it permitted in the second before the throttled call, and those in the second after it. The
+ * higher count is the real rate.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**
- * How much the rate of a token bucket, in calls per second, grows again during each second of successful calls after
- * AWS has throttled a call.
+ * How much the rate of a token bucket grows during each second of successful calls after AWS has throttled a call. The
+ * unit is calls per second.
  */
 const RECOVERY_PER_SECOND = 1;
 /** The lowest rate to which throttling reduces a token bucket, in calls per second. */

@@ -16,9 +16,9 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 // After the backoff the reflector repeats the operation that failed. If a watch failed, the reflector goes to
 // `comparing` before it watches again, and checks that the API server still has every change that the store has seen.
 // If only the connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API
-// server did not answer at all, the reflector goes to `listing`: etcd may have been restored from a backup while the
-// API server was down. Since then its resourceVersion may have passed that of the store, so a comparison could miss the
-// restoration.
+// server did not answer at all, the reflector goes to `listing`. While the API server was down, an administrator may
+// have restored etcd from a backup. After the restoration, new writes may have raised the resourceVersion of etcd above
+// that of the store. Then a comparison would not notice the restoration.
 
 interface RetryCounts {
   /**

@@ -19,8 +19,8 @@ const SPAM_BURST = 25;
 const SPAM_REFILL_PERIOD: Ms = 300_000;
 const MAX_CACHE_ENTRIES = 4096;
 /**
- * How many objects that no longer exist are collected before their entries are removed from the caches, because a
- * removal looks at every entry.
+ * The number of deleted objects for which the correlator waits before it removes their entries from the caches. The
+ * correlator removes them together, because each removal has to read all entries of the caches.
  */
 const REMOVAL_BATCH = 50;
 
@@ -54,7 +54,8 @@ interface TokenBucket {
 
 interface SimilarEvents {
   /**
-   * The digests of the different messages. An array of one digest takes a fifth of the memory of a Set of one digest.
+   * The digests of the different messages. They are in an array, because a Set with one digest takes five times as much
+   * memory as an array with one digest.
    */
   readonly messages: readonly string[];
   readonly lastAt: Ms;

@@ -231,8 +231,8 @@ export class LeaderElection implements Leadership {
       throw new LeadershipLost('the lease ran out, and is gone');
     }
     const { spec } = this.observe(object);
-    // client-go also renews a lease that another process has held and released in the meantime. This process does not,
-    // because its work began before that other process led.
+    // client-go renews a lease even if another process has held and released it in the meantime. This process does not
+    // renew such a lease, because its work began before the other process led.
     if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
       return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
     const holder = spec.holderIdentity ?? '';
@@ -282,8 +282,8 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // The write conflicts when a renewal that this process had aborted reaches the API server after this process has
-      // read the Lease.
+      // A renewal that this process has aborted may still reach the API server. If the renewal arrives after this
+      // process has read the Lease, the write conflicts. So this process reads and writes once more.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });

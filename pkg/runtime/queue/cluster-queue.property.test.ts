@@ -8,9 +8,8 @@ import { ClusterQueue } from './cluster-queue.ts';
 /** A simulated Fargate profile that makes one change in EKS. */
 interface Plan {
   /**
-   * The profile's first request for a turn (the permission to start a change in EKS): `arrives` is the time of the
-   * request, `age` orders the entries (a lower number is older), and `urgent` tells whether the entry goes before all
-   * entries that are not urgent.
+   * The time of the profile's first request for a turn. A turn is the permission to start a change in EKS. `age` and
+   * `urgent` order the queue: an urgent entry goes before all other entries, and a lower `age` means an older entry.
    */
   readonly arrives: Ms;
   readonly age: number;

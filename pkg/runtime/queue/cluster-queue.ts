@@ -105,11 +105,11 @@ const WAITING_ENTRY_TTL: Ms = 40_000;
 
 /**
  * Keeps one queue of profile changes for each EKS cluster, because EKS creates or deletes only one Fargate profile of a
- * cluster at a time. An entry of a queue may start its change in EKS when the entry has the turn.
+ * cluster at a time. An entry of a queue may start its change in EKS only while the entry holds the turn.
  *
- * A queue is no lock: EKS itself rejects a second change at the same time. The state of a queue only follows from
- * observations; {@link markInFlight} and {@link close} record the answers of EKS. If the state is lost, an entry sends
- * a call that EKS rejects, and waits after that.
+ * A queue is not a lock, because EKS itself rejects a second change at the same time. {@link markInFlight} and
+ * {@link close} record what EKS has answered. If the manager loses these records, EKS rejects the call of an entry that
+ * should have waited. The entry then waits.
  */
 export class ClusterQueue {
   private readonly clock: Clock;

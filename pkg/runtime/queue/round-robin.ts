@@ -57,7 +57,7 @@ export class RoundRobin<Item extends RoundRobinItem> {
     return true;
   }
 
-  /** Removes the item. Its group and its namespace then come last in the round robin. */
+  /** Removes the item, and moves the group and the namespace of the item to the end of the round robin. */
   take(item: Item): void {
     this.delete(item);
     moveToEnd(this.namespaces, item.namespace);

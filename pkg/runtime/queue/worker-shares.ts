@@ -46,11 +46,11 @@ interface Shares {
 
 /**
  * Divides the workers equally between the regions that have work, and the workers of a region equally between its
- * identities. A region that is alone may use all workers.
+ * identities. A region may use all workers while no other region has work.
  *
- * A region may have taken more workers than its share before keys of other regions came. Its workers beyond the share
- * then do not count, and the workqueue gives additional workers to the other regions at once. So the other regions do
- * not wait until a region that does not answer gives workers back. The same holds for the identities of a region.
+ * A region may already use more workers than its share when keys of other regions arrive. The workqueue then does not
+ * count the excess workers, and gives the other regions additional workers at once. So the other regions do not wait
+ * for a region that does not answer. The same rule holds for the identities of a region.
  */
 export class WorkerShares {
   /** The largest number of keys that are processed at the same time. */

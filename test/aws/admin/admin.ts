@@ -84,8 +84,8 @@ export interface ClusterChange extends AwsLocation {
    */
   readonly updateInProgressMs?: number;
   /**
-   * The operations that EKS refuses with the error "an update in progress"; undefined: creations and deletions of
-   * profiles, and the deletion of the cluster.
+   * The operations that EKS refuses with the error "an update in progress". If the field is undefined, EKS refuses
+   * CreateFargateProfile, DeleteFargateProfile and DeleteCluster.
    */
   readonly refuses?: readonly UpdateRefusal[];
 }

@@ -67,8 +67,8 @@ export interface EmulatedAccessEntry {
   readonly createdAt: number;
   readonly modifiedAt: number;
   /**
-   * Whether the access entry belongs to a test or to a role of a test. The check for resources that the manager has
-   * left behind ignores a foreign entry.
+   * Whether a test, and not the manager, created the access entry or the role for which EKS created it. The check for
+   * resources that the manager has left behind ignores the access entries of tests.
    */
   readonly foreign: boolean;
 }

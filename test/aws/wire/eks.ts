@@ -15,8 +15,8 @@ interface Route {
   readonly path: RegExp;
   readonly operation: string;
   /**
-   * The names of the input members that get the texts of the capture groups of the path's regular expression, in the
-   * order of the groups.
+   * The names of input members, one for each capture group of `path`, in the order of the groups. Each member gets the
+   * text of its group.
    */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;

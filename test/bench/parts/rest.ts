@@ -16,8 +16,8 @@ const SETTLE_MS = 2_000;
 /** The sync period of the manager at rest: short, so that the manager compares each object with AWS several times. */
 const SYNC_PERIOD_MS = 20_000;
 /**
- * How many sync periods pass before the measurement. Meanwhile V8 compiles the functions that compare objects with AWS.
- * A manager at rest has done this long ago.
+ * How many sync periods pass before the measurement, so that V8 compiles the functions that compare objects with AWS.
+ * In a manager that has been at rest for a long time, V8 has already compiled them.
  */
 const SETTLING_PERIODS = 4;
 /** How many sync periods the measurement takes. */

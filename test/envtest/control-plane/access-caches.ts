@@ -27,10 +27,10 @@ interface Probe {
 export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
 
 /**
- * Waits until the API server acts by all RBAC objects and webhook configurations that were written to etcd before this
- * call. The API server reads them from caches: one per kind, which gets the changes of its kind in their order. So this
- * function creates one more object of each kind, and waits until the API server acts by it. Then it deletes these
- * objects, and waits until the API server no longer acts by them.
+ * Waits until the API server enforces all RBAC objects and webhook configurations that were written to etcd before this
+ * call. The API server has one cache per kind, and each cache receives the changes of its kind in order. So this
+ * function creates one more object of each kind, and waits until the API server enforces it. This function then deletes
+ * these objects, and waits until the API server no longer enforces them.
  */
 export async function waitForAccessCaches(api: AccessApi): Promise<void> {
   // The names are new each time, because a cache could still have an object of an earlier call.

@@ -71,7 +71,7 @@ export class Watchdog {
     this.#shell.stdin?.on('error', () => undefined);
   }
 
-  /** The ids of the child processes that the shell would kill, and of the shell itself. */
+  /** Returns the process ids of the watchdog shell and of the child processes that the shell kills at its end. */
   pids(): number[] {
     return this.#shell.pid === undefined ? [...this.#pids] : [...this.#pids, this.#shell.pid];
   }

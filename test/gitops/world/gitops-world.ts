@@ -11,8 +11,8 @@ import { startWorld } from '../../world/world.ts';
 import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from './sample.ts';
 
 /**
- * The duration of creations and deletions in the emulated EKS, in milliseconds, while a test holds them. No test takes
- * so long.
+ * How long creations and deletions take in the emulated EKS while a test holds them, in milliseconds. Every test ends
+ * earlier.
  */
 const ENDLESS_MS = 3_600_000;
 const TIMEOUT_MS = 60_000;

@@ -33,8 +33,9 @@ export const specOf = ({ provider, version }: Release): object => ({
 /** The real cluster-api-operator. */
 export interface Operator {
   /**
-   * Writes the release of a folder to a ConfigMap, as the documentation of the operator says for clusters without
-   * access to the Internet. `components` is the content of the components file.
+   * Writes the files of a release to a ConfigMap, from which the operator installs the release. The documentation of
+   * the operator describes this ConfigMap for clusters without access to the Internet. `folder` contains the
+   * metadata.yaml of the release, and `components` is the content of its components file.
    */
   publish(release: Release, folder: string, components: string): Promise<void>;
   /**

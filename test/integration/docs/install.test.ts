@@ -210,7 +210,10 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     await api.patch(`${controlPlanePath('my-cluster')}/status`, { status: { ready: true, initialized: true } });
   }
 
-  /** Runs a command until it prints the text of the page. Spaces and the age of a condition do not count. */
+  /**
+   * Repeats a command until its output equals `text`, the output that the page shows. The comparison ignores the number
+   * of spaces and the age of a condition.
+   */
   async function expectOutput(command: string, text: string): Promise<void> {
     const normalize = (output: string): string =>
       output

@@ -31,8 +31,9 @@ const RECORDED = {
 };
 
 /**
- * The names in the diagram of docs/teardown.md for the agents and objects of the test. The page calls the Fargate
- * profile that EKS deletes first `api`, and the other one `web`.
+ * Returns the names that the diagram of docs/teardown.md gives to the API clients and objects of the test. EKS deletes
+ * the Fargate profile of the AWSFargateProfile `first` before that of `second`. The diagram calls `first` `api`, and
+ * `second` `web`.
  */
 const castOf = (first: string, second: string): DiagramParticipants => ({
   agents: {

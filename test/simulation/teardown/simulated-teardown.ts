@@ -63,7 +63,10 @@ export class SimulatedTeardown {
   readonly #events: ReceivedEvent[] = [];
   readonly #snapshots: AccountSnapshot[] = [];
   readonly #violations = new Set<string>();
-  /** The number of moments so far at which a kill could have made the manager lose an answer, or a request. */
+  /**
+   * The number of kill points so far. A kill at an `answer` point makes the manager lose an answer. A kill at a
+   * `request` point makes the manager lose a request.
+   */
   readonly killPoints = { answer: 0, request: 0 };
   readonly #killPoint: SimulatedKillPoint | undefined;
   #isDeleting = false;

@@ -17,8 +17,8 @@ const MIN_PAUSE_FRACTION = 0.85;
 const ROUNDING_MS = 2;
 
 /**
- * The AWS calls of one resync, in which the manager compares a Ready AWSFargateProfile with AWS: either three calls in
- * the order of arrival, or DescribeFargateProfile alone.
+ * The AWS calls of one resync, in which the manager compares a Ready AWSFargateProfile with AWS. The resync makes
+ * either three calls, listed in the order in which they reached the AWS emulator, or only DescribeFargateProfile.
  */
 export type Comparison = readonly CallRecord[];
 

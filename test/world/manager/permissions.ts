@@ -30,7 +30,7 @@ export interface PermissionAudit {
    * a named object also as `verb resource.group/name`.
    */
   used(): Promise<ReadonlySet<string>>;
-  /** The permissions of the requests that the API server has forbidden, written in the same way. */
+  /** The permissions of the requests that the API server has forbidden, written as in {@link used}. */
   forbidden(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -4,7 +4,10 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { SECOND, pollEvery } from '../spec/poll-intervals.ts';
 import { CONTINUES, enumerated } from '../wording/phrases.ts';
 
-/** Condition reasons for Cluster API Provider AWS, or its CRD, in place of this provider. */
+/**
+ * The condition reasons for two cases: the API server has the CRD of another provider instead of this provider's CRD,
+ * or Cluster API Provider AWS itself serves AWSFargateProfiles.
+ */
 export const FOREIGN_CRD_REASONS = {
   /**
    * `keeper` is the action of the manager against the CRD of another provider. It is set if the manager has the flag

@@ -18,9 +18,9 @@ const PROFILE_POLL_STEP = 1 / 32;
 const STEPS_AFTER_USUAL_END = 4;
 
 /**
- * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. If it is not
- * known how long EKS takes, the controller asks after half a second and after two seconds. From then on, the delay is an
- * eighth of the time since EKS began, so two minutes have about 35 requests.
+ * The delay until the controller asks EKS again about a Fargate profile that EKS is creating or deleting. If the
+ * controller does not know how long EKS takes, it asks after half a second and after two seconds. From then on, the
+ * delay is an eighth of the time since EKS began. The controller then sends about 35 requests in two minutes.
  *
  * If the `usual` duration is known, the controller asks at the earliest time at which EKS may have finished, and then at
  * short intervals, because other profiles of the cluster wait for the end. Before that time the controller asks only

@@ -25,7 +25,7 @@ export const REPLACE_OBJECT = `Create ${replaceObject}`;
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
- * The facts of a reason whose whole text comes from the code that found the problem. The text consists of sentences,
- * the last one without its full stop.
+ * The facts of a reason without fixed wording: the code that finds the problem writes the whole text into `detail`. The
+ * last sentence of `detail` has no full stop.
  */
 export type Description = { readonly detail: string };
