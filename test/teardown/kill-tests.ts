@@ -56,9 +56,7 @@ export function describeTeardownKills(
       const counts = `${outcomes.length} of ${allKillPoints(calls).length} kill points, ${calls.length} calls`;
       const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
       process.stdout.write(`      kill -9 in a teardown: ${counts}: ${failed} failed\n`);
-      expect(
-        outcomes.filter(({ killedAt }) => killedAt === undefined).map(({ killPoint }) => killPointText(killPoint)),
-      ).to.deep.equal([]);
+      expect(outcomes.filter(hasMissed).map(({ killPoint }) => killPointText(killPoint))).to.deep.equal([]);
     });
 
     for (const [lost, failure] of [
@@ -77,6 +75,13 @@ export function describeTeardownKills(
     }
   });
 }
+
+/**
+ * Whether a teardown has not reached its kill point although it made that many AWS calls, or although the kill point is
+ * a change. The number of reads varies: a teardown with fewer polls than the rehearsals has no last read to be killed at.
+ */
+const hasMissed = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean =>
+  killedAt === undefined && (killPoint.of === 'change' || calls.length >= killPoint.nth);
 
 /**
  * Runs one teardown per kill point. A kill point that the manager does not reach is tried again, up to three times in
