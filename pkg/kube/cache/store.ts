@@ -37,9 +37,15 @@ export interface StoreReader {
   list(): Listing;
   byIndex(index: string, value: string): Listing;
   onChange(handler: ChangeHandler): Unsubscribe;
-  /** Whether the store has every change of the kind up to this resourceVersion. */
-  includes(resourceVersion: string): boolean;
-  /** Resolves when the store includes this resourceVersion. Rejects with the reason of `signal` if it aborts earlier. */
+  /**
+   * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
+   * list.
+   */
+  readonly version: string | undefined;
+  /**
+   * Resolves when the store has every change of the kind up to this resourceVersion. Rejects with the reason of `signal`
+   * if it aborts earlier.
+   */
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
   /** The number of objects that the store failed to store because of an error. */
@@ -109,6 +115,10 @@ export class Store implements StoreReader {
 
   get synced(): boolean {
     return this.unknownReason === undefined;
+  }
+
+  get version(): string | undefined {
+    return this.newestVersion;
   }
 
   /**

@@ -35,7 +35,8 @@ export interface TypedStoreReader<A> {
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
-  /** Resolves when the store has every change of the kind up to this resourceVersion; {@link StoreReader}. */
+  /** See {@link StoreReader}, like `whenIncludes`. */
+  readonly version: string | undefined;
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
 }
@@ -79,6 +80,10 @@ export class TypedStore<A> implements TypedStoreReader<A> {
 
   get synced(): boolean {
     return this.store.synced;
+  }
+
+  get version(): string | undefined {
+    return this.store.version;
   }
 
   lookup(key: ObjectKey): TypedLookup<A> {

@@ -273,6 +273,12 @@ describe('newReadRoleUsers', () => {
       expect(await answer).to.equal('team-a/other');
     });
 
+    it('if the API server has older versions than the cache, because etcd was restored from a backup', async () => {
+      store.advance('1000000');
+      expect(await userFor(object)).to.equal('team-a/other');
+      expect(lists()).to.equal(2);
+    });
+
     it('if the cache is not synced', async () => {
       await fillCache();
       store.markUnknown('the kind is gone');
