@@ -6,15 +6,12 @@ import type { HealthStatus } from '../argocd/health.ts';
 import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { resolveBinaries } from '../envtest/binaries/binaries.ts';
 import { skipIfBinariesMissing } from '../envtest/skip.ts';
-import { PHASE_GROUPS } from '../simulation/phases/phase-groups.ts';
+import { PHASES } from '../simulation/phases/phase-groups.ts';
 import { WEB, bringIntoPhase } from '../simulation/phases/phase.ts';
 import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
 import { expectGolden } from '../support/golden.ts';
 import { runProgram } from '../support/run-program.ts';
-
-const PHASES = Object.values(PHASE_GROUPS).flat();
-/** The phases in which the controller has not yet reconciled an object: the object is new, or its spec has changed. */
-const UNSEEN = ['new', 'changed'] as const;
+import { KSTATUS_GOLDEN, KSTATUS_NAMES, UNSEEN } from './kstatus-names.ts';
 
 interface Computed {
   readonly status: 'InProgress' | 'Failed' | 'Current' | 'Terminating' | 'NotFound' | 'Unknown';
@@ -60,10 +57,10 @@ describe('the library kstatus of Flux', () => {
   });
 
   it('has a status for each phase', () => {
-    expect([...computed.keys()]).to.deep.equal([...PHASES.map(({ name }) => name), ...UNSEEN]);
+    expect([...computed.keys()]).to.deep.equal(KSTATUS_NAMES);
     const width = Math.max(...[...computed.keys()].map((name) => name.length));
     const lines = [...computed].map(([name, { status }]) => `${name.padEnd(width)}  ${status}`);
-    expectGolden(new URL('golden/kstatus.golden', import.meta.url), `${lines.join('\n')}\n`);
+    expectGolden(KSTATUS_GOLDEN, `${lines.join('\n')}\n`);
   });
 
   it('agrees with the health script of Argo CD', () => {

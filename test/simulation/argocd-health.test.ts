@@ -5,7 +5,7 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Health, HealthStatus } from '../argocd/health.ts';
 import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { expectGolden } from '../support/golden.ts';
-import { PHASE_GROUPS } from './phases/phase-groups.ts';
+import { PHASES } from './phases/phase-groups.ts';
 import type { Phase } from './phases/phase.ts';
 import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { MINUTE } from './world/cluster.ts';
@@ -15,7 +15,6 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const YAML = { version: '1.1', lineWidth: 0 } as const;
 /** The time after which the manager reports a problem that only a user can solve in the condition Stalled. */
 const ENOUGH = 5 * MINUTE;
-const PHASES = Object.values(PHASE_GROUPS).flat();
 
 /**
  * The health that Argo CD must show for an AWSFargateProfile in each situation. The keys are the names of the

@@ -24,3 +24,5 @@ export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'the deletion': DELETION,
   'beside Cluster API Provider AWS, with --manage-crd': BESIDE_CAPA,
 };
+
+export const PHASES: readonly Phase[] = Object.values(PHASE_GROUPS).flat();
