@@ -12,14 +12,15 @@ interface Status {
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
 }
 
-/** The directory of the health script, in the layout of the repository of Argo CD. */
+/** The directory of the AWSFargateProfile health script. Argo CD's repository uses the same directory names. */
 export const SCRIPT_DIRECTORY = new URL(
   '../../config/argocd/resource_customizations/infrastructure.cluster.x-k8s.io/AWSFargateProfile/',
   import.meta.url,
 );
 
 /**
- * Returns the health that the health script must report for an object. Argo CD's own test runs the script and compares.
+ * Returns the health that Argo CD's health script must report for an AWSFargateProfile. Argo CD's own test compares
+ * this health with the script's result.
  */
 export function healthOf(object: KubeObject): Health {
   const { observedGeneration, conditions = [] } = (object['status'] ?? {}) as Status;
