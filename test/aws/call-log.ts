@@ -97,8 +97,8 @@ export class CallLog {
     return this.#records[this.#indexOf(seq)];
   }
 
-  // The index of the record with this sequence number, or -1 if the log is empty. The records have consecutive numbers.
-  // The first number is not always 1, because clearing the log does not reset the counter.
+  // The index in the log of the AWS call with this sequence number, or -1 if the log is empty. The calls have
+  // consecutive numbers. The first number is not always 1, because clearing the log does not reset the counter.
   #indexOf(seq: number): number {
     const first = this.#records[0];
     return first === undefined ? -1 : seq - first.seq;

@@ -1,6 +1,6 @@
 /** The clock of the AWS emulator. A test can replace it by a virtual clock. */
 export interface EmulatorClock {
-  /** Returns the time in milliseconds since the epoch, which never decreases. */
+  /** Returns the time in milliseconds since the epoch. The emulated AWS assumes that the time never decreases. */
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }

@@ -252,8 +252,7 @@ async function inTurn<T>(times: number, call: () => Promise<T>): Promise<T[]> {
 }
 
 /**
- * Waits for an AWS call in the AWS emulator. With `arrived`, the emulator has received a call; with `acted`, it has
- * also executed the newest call.
+ * Waits until the AWS emulator has received an AWS call (`arrived`), or has also executed the newest call (`acted`).
  */
 async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void> {
   for (;;) {

@@ -20,7 +20,7 @@ export interface EmulatorOptions {
   readonly clock?: EmulatorClock;
   readonly env?: ModelEnv;
   readonly config?: ConfigPatch;
-  /** The access keys that exist when the AWS emulator starts. They exist again after a reset of the emulator. */
+  /** The access keys that exist when the AWS emulator starts, and again after each reset of the emulator. */
   readonly keys?: readonly KeyRequest[];
 }
 
@@ -58,8 +58,8 @@ export class Emulator {
   }
 
   /**
-   * Removes all clusters, roles, faults, denials and logged calls, and restores the access keys that existed when the
-   * AWS emulator started.
+   * Removes all clusters, roles, injected faults, denied actions and logged calls, and restores the access keys that
+   * existed when the AWS emulator started.
    */
   reset(): void {
     this.#model = this.#newModel();
@@ -113,8 +113,8 @@ export class Emulator {
   }
 
   /**
-   * Calls all listeners for an AWS call. Returns true if a listener, called before the execution of the AWS call, wants
-   * the call to be lost.
+   * Calls all listeners for an AWS call. Returns true if a listener, called before the execution of the AWS call,
+   * returned `lost`.
    */
   async #tell(seq: number, phase: 'before' | 'after'): Promise<boolean> {
     const call = this.log.get(seq);

@@ -33,15 +33,22 @@ export type FaultKind =
   | `error:${string}:${string}`;
 
 /**
- * A fault and the AWS calls that get it: all calls that match the rule, unless `nth` or `every` selects some of them.
+ * A fault and a selection of the AWS calls that get it. The fault hits all calls that match the rule, unless `nth`,
+ * `every` or `times` limits them.
  */
 export interface FaultRule {
   readonly kind: FaultKind;
   /** The AWS operations into which the fault is injected: `CreateRole`, `iam:CreateRole`, `iam:*` or `*`. */
   readonly operation: string;
-  /** Injects the fault only into the n-th matching AWS call since the test added the fault, counted from 1. */
+  /**
+   * Injects the fault only into one AWS call: the n-th call, counted from 1, that matches the rule and arrives after
+   * the test added the fault.
+   */
   readonly nth?: number;
-  /** With `every: 3`, the fault is injected into the third matching AWS call, the sixth, the ninth and so on. */
+  /**
+   * With `every: 3`, the fault is injected into the third AWS call that matches the rule, the sixth, the ninth and so
+   * on.
+   */
   readonly every?: number;
   /** The maximum number of AWS calls into which the fault is injected. */
   readonly times?: number;
@@ -102,8 +109,9 @@ export class Faults {
   }
 
   /**
-   * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. Each
-   * matching fault counts the call. If several faults are due, the fault that was added first is injected.
+   * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. If several
+   * faults apply, only the fault that was added first is injected. For `nth` and `every`, the call counts for all
+   * faults that it matches.
    */
   take(received: ReceivedCall): FaultEffect | undefined {
     let strike: FaultEffect | undefined;

@@ -40,7 +40,8 @@ export const defaultAccount = '123456789012';
 export const defaultRegion = 'us-east-1';
 
 /**
- * The account and region of an AWS resource. If one is undefined, the AWS emulator uses its default account or region.
+ * The account and region of an AWS resource. If the account or the region is undefined, the AWS emulator uses its
+ * default.
  */
 export interface AwsLocation {
   readonly account?: string;
@@ -61,7 +62,10 @@ export interface ClusterRequest extends AwsLocation {
   /** The subnets of the new cluster; undefined: two private subnets and one public subnet. */
   readonly subnets?: readonly SubnetRequest[];
   readonly tags?: TagMap;
-  /** The ARNs of the cluster's node group roles, which EKS refuses as pod execution roles. */
+  /**
+   * The ARNs of the cluster's node group roles. A Fargate profile with one of these roles as pod execution role becomes
+   * CREATE_FAILED.
+   */
   readonly nodegroupRoleArns?: readonly string[];
 }
 
@@ -80,7 +84,7 @@ export interface ClusterChange extends AwsLocation {
   readonly awsAuthRoleArns?: readonly string[];
   /**
    * How long EKS refuses operations on the cluster with the error "an update in progress", in milliseconds. The status
-   * of the cluster does not show this update.
+   * of the cluster stays unchanged in this time.
    */
   readonly updateInProgressMs?: number;
   /**
@@ -122,7 +126,7 @@ export interface ProfileChange extends AwsLocation {
   readonly tags?: TagMap;
   /**
    * The status to which the Fargate profile changes later without an AWS call; undefined: the profile keeps the status
-   * that this request sets.
+   * in the field `status`.
    */
   readonly next?: ProfileRequest['next'];
 }
@@ -159,8 +163,8 @@ export type Admin = ReturnType<typeof createAdmin>;
 const zones = ['a', 'b', 'c', 'd'];
 
 /**
- * Creates the functions with which tests change and read the emulated AWS. Each function takes one JSON value and
- * returns one, so that tests can also call the function over HTTP.
+ * Creates the admin functions, with which tests change and read the emulated AWS. Each function takes one JSON value
+ * and returns one, so that tests can also call the function over HTTP.
  */
 export function createAdmin(emulator: Emulator) {
   const now = (): number => emulator.clock.now();
@@ -199,7 +203,7 @@ export function createAdmin(emulator: Emulator) {
     setRegionEnabled: ({ region, enabled }: { region: string; enabled: boolean }): void =>
       emulator.model.principals.setRegionEnabled(region, enabled),
     deny: (denial: Denial): void => emulator.model.principals.deny(denial),
-    /** Removes all denials of this action, or all denials if no action is given. */
+    /** Ends the denials of an action that tests have added with `deny`. Without an action, ends all denials. */
     allow: ({ action }: { action?: string } = {}): void => emulator.model.principals.allow(action),
 
     createCluster: (request: ClusterRequest): ClusterView => {

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the Fargate profiles, roles, clusters and access entries that the manager has created and not deleted.
- * Resources of tests and of other AWS users are marked as `foreign` and not listed. An access entry that EKS has made
- * for a role of the manager counts as a resource of the manager.
+ * Lists the Fargate profiles, roles, clusters and access entries that the manager has created and not deleted. The list
+ * leaves out resources that are marked as `foreign`, because tests or other AWS users own them. An access entry that
+ * EKS has made for a role of the manager counts as a resource of the manager.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [
@@ -16,8 +16,8 @@ export function leftovers(aws: AwsView): readonly string[] {
 }
 
 /**
- * Expects that the manager has left nothing in the emulated AWS. `admin` has the admin functions of the AWS emulator,
- * in the same process or over HTTP.
+ * Expects that the manager has left no resource in the emulated AWS, and has deleted no role that a Fargate profile
+ * used. `admin` has the admin functions of the AWS emulator, in the same process or over HTTP.
  */
 export async function expectNothingLeft(admin: { readonly snapshot: () => AwsView | Promise<AwsView> }): Promise<void> {
   const aws = await admin.snapshot();

@@ -8,7 +8,7 @@ type Remote<A> = {
     : never;
 };
 
-/** The admin functions of an AWS emulator that runs in another process. */
+/** The functions with which a test changes and reads an AWS emulator that runs in another process. */
 export type RemoteAdmin = Remote<Admin>;
 
 export function remoteAdmin(url: string): RemoteAdmin {
@@ -21,8 +21,8 @@ export function remoteAdmin(url: string): RemoteAdmin {
     if (!response.ok) throw new Error(`emulator refused ${name}: ${JSON.stringify(value)}`);
     return value;
   };
-  // The proxy has a function for every name. The type RemoteAdmin gives each function the type of the admin function
-  // with this name.
+  // A Proxy object has a function for every name. Its type RemoteAdmin limits the names to those of the emulator's
+  // admin functions.
   return new Proxy({} as RemoteAdmin, {
     get: (_, name) => (typeof name === 'string' && name !== 'then' ? (input: unknown) => call(name, input) : undefined),
   });

@@ -17,8 +17,8 @@ import type {
 import type { AwsState } from '../model/aws-state.ts';
 
 /**
- * An EKS cluster of the emulated AWS as a plain JSON value, for assertions and for the admin functions over HTTP. The
- * times in this and the other views are milliseconds since the epoch.
+ * An EKS cluster of the emulated AWS as a plain JSON value, for assertions and for the admin functions over HTTP. All
+ * times in such values are milliseconds since the epoch.
  */
 export interface ClusterView {
   readonly account: string;

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
-/** The error of a test run on a machine where moto's server cannot be installed or started. */
+/** The error of a test run on a machine where the server of moto, an AWS mock, cannot be installed or started. */
 export class MotoUnavailable extends Error {}
 
 export interface Moto {
@@ -18,8 +18,8 @@ export interface Moto {
 }
 
 /**
- * Returns the path of Python in a virtual environment that contains moto. The first call installs moto, with verified
- * hashes, into the user's cache folder.
+ * Returns the path of Python in a virtual environment that contains moto, an AWS mock server. The first call installs
+ * moto, with verified hashes, into the user's cache folder.
  * @throws {MotoUnavailable} when python3 or the packages are unavailable
  */
 export async function installMoto(tell: (message: string) => void): Promise<string> {

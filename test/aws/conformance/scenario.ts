@@ -15,18 +15,21 @@ export interface SdkKeys {
   readonly sessionToken?: string;
 }
 
-/** The AWS clients and settings that a conformance scenario gets. AWS is empty when the scenario begins. */
+/**
+ * The AWS clients and settings that a conformance scenario gets. When the scenario begins, its AWS account has no EKS
+ * cluster and no role.
+ */
 export interface ConformanceAws extends SdkClients {
   readonly account: string;
   readonly region: string;
   /** The ids of two private subnets of one VPC. */
   readonly subnets: readonly string[];
-  /** Returns AWS SDK clients with other access keys or another region. */
+  /** Returns AWS SDK clients that use the given access keys or region in place of the scenario's own. */
   readonly as: (change: { readonly keys?: SdkKeys; readonly region?: string }) => SdkClients;
 }
 
 /**
- * What a scenario gets on the AWS emulator: besides the AWS clients, the admin functions that change AWS without an AWS
+ * The AWS clients of a scenario that runs on the AWS emulator, with the admin functions that change AWS without an AWS
  * call.
  */
 export interface EmulatedAws extends ConformanceAws {

@@ -26,7 +26,7 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
     const here = { ...common, region: change.region ?? region };
     const clients = {
       eks: new EKSClient(here),
-      // As in the endpoint rules of the SDK, requests to IAM are signed for one fixed region of the partition.
+      // IAM is global, so the AWS SDK signs requests to IAM for one fixed region of the partition.
       iam: new IAMClient({ ...common, region: 'us-east-1' }),
       sts: new STSClient(here),
     };
@@ -39,15 +39,18 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
   };
 }
 
-/** A server that imitates AWS. Conformance scenarios run on it one after the other, each in an empty AWS. */
+/**
+ * A server that imitates AWS. Conformance scenarios run on the server one after the other, each in an AWS account
+ * without resources.
+ */
 export interface ConformanceTarget {
   readonly withEmptyAws: (run: (aws: EmulatedAws) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Returns the AWS emulator behind its HTTP server as the server for conformance scenarios. Creations and deletions of
- * Fargate profiles take some milliseconds, so that scenarios must wait for their results.
+ * Starts the AWS emulator as an HTTP server for conformance scenarios. Creations and deletions of Fargate profiles take
+ * some milliseconds, so that scenarios must wait for their results.
  */
 export async function emulatorTarget(): Promise<ConformanceTarget> {
   const server: EmulatorServer = await startServer({
@@ -59,8 +62,8 @@ export async function emulatorTarget(): Promise<ConformanceTarget> {
       await admin.reset();
       const keys = await admin.registerKey({ account });
       const subnets = await admin.createSubnets({ account, region, subnets: [{}, {}] });
-      // A scenario assumes this role of another account. The role trusts every caller, because moto lets every caller
-      // assume any role.
+      // Scenarios of AssumeRole use this role of another account. The role trusts every caller, because moto (an AWS
+      // mock server) lets every caller assume any role.
       await admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
       const pool = clientPool(server.url, keys);
       try {
@@ -79,8 +82,8 @@ const openTrust = JSON.stringify({
 });
 
 /**
- * Returns moto's server as the server for conformance scenarios. moto accepts any credentials and any subnets, and has
- * no admin functions.
+ * Starts moto, an AWS mock server, as the server for conformance scenarios. moto accepts any credentials and any
+ * subnets, and has no admin functions.
  */
 export async function motoTarget(python: string): Promise<ConformanceTarget> {
   const server: Moto = await moto(python);

@@ -46,7 +46,10 @@ export class AwsState {
     return region;
   }
 
-  /** Returns the EKS cluster with the status that it has at the time `now`; undefined: no such cluster exists then. */
+  /**
+   * Returns the EKS cluster with the status that it has at the time `now`; undefined: the cluster does not exist at
+   * that time.
+   */
   cluster(region: EmulatedRegion, name: string, now: number): EmulatedCluster | undefined {
     const cluster = region.clusters.get(name);
     if (cluster === undefined) return undefined;

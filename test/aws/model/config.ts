@@ -67,8 +67,8 @@ export interface Config {
     readonly deleteNeedsActiveCluster: boolean;
     readonly unsupportedAvailabilityZones: readonly string[];
     /**
-     * Whether CreateFargateProfile makes an access entry for a role whose access entry a client has deleted before. AWS
-     * documents only that EKS makes the entry for a role that has none, and not the behaviour after a deletion.
+     * Whether CreateFargateProfile makes an access entry for a role whose earlier access entry a client has deleted.
+     * AWS documents only that EKS makes the entry for a role that has none.
      */
     readonly accessEntryMadeAnew: boolean;
   };

@@ -3,7 +3,7 @@ import type { Principal, Principals } from './sts/principals.ts';
 import type { EmulatedAccount, EmulatedRegion } from './resources.ts';
 import type { AwsState } from './aws-state.ts';
 
-/** The state of AWS, the caller and the time, which an operation of the emulated AWS gets besides its input. */
+/** The inputs of an emulated AWS operation besides its request: the state of AWS, the caller and the time. */
 export interface Context {
   readonly state: AwsState;
   readonly principals: Principals;
@@ -12,8 +12,8 @@ export interface Context {
   readonly region: EmulatedRegion;
   readonly now: number;
   /**
-   * Whether the caller has the permission for this action on all resources. EKS uses the permissions of its caller for
-   * some side effects, such as reading subnets.
+   * Whether the caller has the permission for this action on all resources. EKS does some side effects, such as reading
+   * subnets, with the permissions of its caller.
    */
   readonly mayCaller: (action: string) => boolean;
 }

@@ -2,7 +2,8 @@
 export interface ModelEnv {
   readonly uuid: () => string;
   /**
-   * Returns the prefix and then `length` random upper-case letters and digits, as in the ids of access keys and roles.
+   * Returns an id of `length` characters: the prefix, then random upper-case letters and digits, as in the ids of
+   * access keys and roles.
    */
   readonly id: (prefix: string, length: number) => string;
   /** Returns a random number of at least 0 and less than 1. */

@@ -28,7 +28,7 @@ export const eksErrors = {
   resourceNotFound: (message: string, members?: Members) =>
     new AwsError('ResourceNotFoundException', 404, message, members),
   accessDenied: (message: string) => new AwsError('AccessDeniedException', 403, message),
-  // The tag operations of EKS have error types of their own.
+  // The tag operations of EKS use other error types than its other operations.
   badRequest: (message: string) => new AwsError('BadRequestException', 400, message),
   notFound: (message: string) => new AwsError('NotFoundException', 404, message),
   serialization: (message: string) => new AwsError('SerializationException', 400, message),

@@ -19,8 +19,8 @@ export function optionalString(input: Input, name: string): string | undefined {
 }
 
 /**
- * Reads an integer member of an AWS input. EKS sends it as a number in JSON; IAM and STS send it as text in the query
- * protocol.
+ * Reads an integer from the input of an AWS operation. A client sends the integer to EKS as a JSON number, and to IAM
+ * and STS as text in the query protocol.
  */
 export function optionalInteger(input: Input, name: string): number | undefined {
   const value = input[name];

@@ -47,13 +47,13 @@ export function findOperation(service: Service, operation: string): Operation | 
 }
 
 /**
- * The behaviour of AWS as a function of operation, input, caller and time. The model has no clock, timer or source of
+ * The behaviour of AWS as a function of operation, input, caller and time. This class has no clock, timer or source of
  * randomness of its own, so that a test controls them.
  */
 export class Model {
   readonly state: AwsState;
   readonly principals: Principals;
-  /** The identity policy that all EKS and IAM calls must satisfy; undefined: the model allows every call. */
+  /** The IAM policy that all EKS and IAM calls must satisfy; undefined: the emulated AWS allows every call. */
   policyCheck: PolicyCheck | undefined;
   readonly #throttle = new Throttle();
 
@@ -114,7 +114,7 @@ export class Model {
 }
 
 /**
- * An identity policy that applies to all principals. The model records in `asked` each authorization check of an EKS or
+ * An IAM policy that applies to all callers. The emulated AWS records in `asked` each authorization check of an EKS or
  * IAM call against this policy.
  */
 export interface PolicyCheck {

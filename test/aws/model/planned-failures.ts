@@ -1,7 +1,7 @@
 import type { ProfileIssue } from './resources.ts';
 
 /**
- * A test's request that creations or deletions of Fargate profiles fail: the selected profiles get the status
+ * A test's instruction to let creations or deletions of Fargate profiles fail. The selected profiles get the status
  * CREATE_FAILED or DELETE_FAILED.
  */
 export interface PlannedFailure {
@@ -18,7 +18,7 @@ interface Failing {
   left: number;
 }
 
-/** The creations and deletions of Fargate profiles that must fail, because a test has planned it. */
+/** The failures of Fargate profile creations and deletions that tests have ordered in advance. */
 export class PlannedFailures {
   #failing: readonly Failing[] = [];
 
@@ -30,7 +30,10 @@ export class PlannedFailures {
     this.#failing = [];
   }
 
-  /** Returns the health issues with which this creation or deletion must fail; undefined: it succeeds. */
+  /**
+   * Returns the health issues with which EKS must let this creation or deletion of a Fargate profile fail; undefined:
+   * the operation succeeds.
+   */
   take(operation: PlannedFailure['operation'], cluster: string, profile: string): readonly ProfileIssue[] | undefined {
     const failing = this.#failing.find(
       ({ plan, left }) =>

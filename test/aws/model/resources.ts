@@ -51,7 +51,7 @@ export interface UpdateWindow {
   readonly refuses: readonly UpdateRefusal[];
 }
 
-/** An access entry of an EKS cluster, which lets the IAM principal with this ARN join the cluster. */
+/** An access entry of an EKS cluster, which gives an IAM principal access to the cluster. */
 export interface EmulatedAccessEntry {
   readonly principalArn: string;
   /**
@@ -67,8 +67,8 @@ export interface EmulatedAccessEntry {
   readonly createdAt: number;
   readonly modifiedAt: number;
   /**
-   * Whether a test, and not the manager, created the access entry or the role for which EKS created it. The check for
-   * resources that the manager has left behind ignores the access entries of tests.
+   * Whether the access entry belongs to a test and not to the manager. An access entry that EKS created belongs to the
+   * owner of its role. The check for resources that the manager has left behind ignores the access entries of tests.
    */
   readonly foreign: boolean;
 }
@@ -113,8 +113,8 @@ export interface EmulatedRegion {
 }
 
 /**
- * The attributes of an IAM role that a client can change. Each change adds a version to the role. Because IAM is
- * eventually consistent, a read can return an older version.
+ * The attributes of an IAM role that a client can change. Each change adds a new version of the attributes to the role.
+ * Because IAM is eventually consistent, a read can return an older version.
  */
 export interface RoleVersion {
   readonly since: number;
@@ -136,7 +136,7 @@ export interface EmulatedRole {
   readonly id: string;
   readonly createdAt: number;
   readonly foreign: boolean;
-  /** The attributes of the role after its creation and after each change, oldest first. The list is never empty. */
+  /** The latest versions of the role's attributes, oldest first. The list is never empty. */
   versions: readonly RoleVersion[];
 }
 

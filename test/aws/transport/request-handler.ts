@@ -3,8 +3,8 @@ import type { Emulator } from '../emulator.ts';
 import type { ClientOutcome } from '../faults.ts';
 import type { WireRequest } from '../wire/http.ts';
 
-// The parts of @smithy/types that an HTTP handler of the AWS SDK needs. The declarations are repeated, so that the
-// tests depend only on the packages of the SDK clients.
+// The types that an HTTP handler of the AWS SDK needs. This file declares them again instead of importing
+// @smithy/types, so that the tests depend only on the packages of the SDK clients.
 interface SdkRequest {
   readonly method: string;
   readonly path: string;
@@ -49,7 +49,7 @@ export class EmulatorRequestHandler {
   }
 
   updateHttpClientConfig(): void {
-    // The handler has no configuration to update.
+    // The AWS SDK requires this method, but the handler has no configuration to update.
   }
 
   httpHandlerConfigs(): Record<string, never> {
@@ -70,7 +70,7 @@ async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<
     case 'silence':
       return aborted;
     case 'reset':
-      // The HTTP handler of the AWS SDK throws the same error when a connection is reset.
+      // The code throws the error that the HTTP handler of the AWS SDK throws when a connection is reset.
       throw Object.assign(new Error('read ECONNRESET'), {
         name: 'TimeoutError',
         code: 'ECONNRESET',

@@ -52,8 +52,8 @@ export async function startServer(
 
 async function serve(emulator: Emulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
-  // The path of a request can contain a percent-encoded ARN, and a URL object would normalise the path. So the code
-  // splits the request target by hand.
+  // The path of a request can contain a percent-encoded ARN, and a URL object would normalise the path. So this
+  // function splits the request target by hand.
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
@@ -110,8 +110,8 @@ async function serveAdmin(emulator: Emulator, name: string, body: string, respon
   }
   try {
     const input: unknown = body === '' ? {} : JSON.parse(body);
-    // The input is not checked, because only tests of this repository call the admin functions, with the types in
-    // remote.ts.
+    // The server does not check the input, because only tests of this repository call the admin functions, with the
+    // types in remote.ts.
     reply(200, await call(input as never));
   } catch (error) {
     reply(400, { error: error instanceof Error ? error.message : String(error) });

@@ -15,8 +15,8 @@ interface Route {
   readonly path: RegExp;
   readonly operation: string;
   /**
-   * The names of input members, one for each capture group of `path`, in the order of the groups. Each member gets the
-   * text of its group.
+   * The names of the input members that a request path contains. The n-th member gets the text of the n-th capture
+   * group of `path`.
    */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;
@@ -59,8 +59,8 @@ const routes: readonly Route[] = [
   route('GET', `/tags/${segment}`, 'ListTagsForResource', ['resourceArn']),
 ];
 
-// The regular expressions of the routes are compared with the percent-encoded path, because an ARN in the path can
-// contain an encoded slash.
+// The regular expressions of the EKS routes match the percent-encoded path, because an ARN in the path can contain an
+// encoded slash.
 export function routeEks(request: WireRequest): RoutedOperation {
   for (const { method, path, operation, members, query } of routes) {
     const groups = method === request.method ? path.exec(request.path) : null;

@@ -9,7 +9,10 @@ import { queryAnswer, queryError, readQueryInput } from './query.ts';
 import { readScope } from './sigv4.ts';
 import type { Scope } from './sigv4.ts';
 
-/** An AWS call that the AWS emulator has decoded from an HTTP request and authenticated. */
+/**
+ * An AWS call that the AWS emulator has decoded from an HTTP request. The call is authenticated unless it has a
+ * `refusal`.
+ */
 export interface ReceivedCall {
   readonly requestId: string;
   readonly service: Service;
@@ -39,8 +42,8 @@ interface RoutedCall {
 }
 
 /**
- * Decodes and authenticates a request to the AWS emulator. An invalid request throws no error; the result then has the
- * AWS error as its `refusal`.
+ * Decodes and authenticates a request to the AWS emulator. For an invalid request, returns a call with the AWS error as
+ * its `refusal`.
  */
 export function receive(model: Model, request: WireRequest, now: number): ReceivedCall {
   const requestId = model.state.env.uuid();
@@ -75,7 +78,7 @@ function understand(request: WireRequest): RoutedCall {
   return { service, operation: form.get('Action') ?? 'Unknown', input: readQueryInput(form) };
 }
 
-/** Executes the call and encodes the answer in the protocol of the AWS service. */
+/** Executes an AWS call and encodes the answer in the protocol of the AWS service. */
 export function respond(model: Model, received: ReceivedCall, now: number): WireAnswer {
   const { service, operation, input, scope, principal, requestId } = received;
   if (received.refusal !== undefined) return refuse(received, received.refusal);
@@ -95,7 +98,10 @@ export function refuse({ service, requestId }: ReceivedCall, error: AwsError): W
   };
 }
 
-/** Answers an AWS request at once. Unlike the AWS emulator, it injects no faults and no delays, and logs no call. */
+/**
+ * Answers an AWS request at once. Unlike the AWS emulator's server, this function injects no faults and no delays, and
+ * logs no call.
+ */
 export function handle(model: Model, request: WireRequest, now: number): WireResponse {
   return respond(model, receive(model, request, now), now).response;
 }

@@ -23,8 +23,8 @@ interface EntryAttributes {
 }
 
 /**
- * Adds an access entry to an EKS cluster. As in EKS, the entry stays bound to the unique id that the role has now, even
- * if the role is created again.
+ * Adds an access entry to an EKS cluster. As in EKS, the entry stays bound to the unique id that the role has now. A
+ * role that is created again under the same name has another id.
  */
 export function addAccessEntry(
   cluster: EmulatedCluster,
@@ -48,8 +48,8 @@ export function addAccessEntry(
 }
 
 /**
- * Returns the role with this ARN, or undefined. A role is found by its name, which is unique in an account; a role with
- * this name and another path does not match the ARN.
+ * Returns the role with this ARN, or undefined. The role is looked up by its name, which is unique in an account. A
+ * role with the same name but another path has another ARN.
  */
 export function roleWithArn(account: EmulatedAccount, arn: string): EmulatedRole | undefined {
   const role = account.roles.get(arn.slice(arn.lastIndexOf('/') + 1).toLowerCase());

@@ -11,8 +11,8 @@ const serviceLinkedPath = '/aws-service-role/eks-fargate.amazonaws.com/';
 
 /**
  * Checks the pod execution role of a CreateFargateProfile request: the caller may pass the role, and its trust policy
- * lets Fargate assume the role for this profile. EKS may not see a new role or trust policy yet. It returns the same
- * error for a role that it does not see and for a wrong trust policy.
+ * lets Fargate assume the role for this profile. EKS sees a new role or trust policy only after a delay. Until then,
+ * EKS returns the same error as for a wrong trust policy.
  */
 export function checkPodExecutionRole(
   roleArn: string,
@@ -53,7 +53,7 @@ function checkServiceLinkedRole(context: Context, members: Readonly<Record<strin
   const { principals, principal, account, now, state } = context;
   const arn = `arn:${principal.partition}:iam::${account.id}:role${serviceLinkedPath}${serviceLinkedRole}`;
   if (principals.isDenied(principal, 'iam:GetRole', arn)) {
-    // The closing quote is missing in the real error message of AWS, too.
+    // In the real error message of EKS, the closing quote is missing, too.
     throw eksErrors.invalidRequest(
       `Failed to validate if SLR: ${serviceLinkedRole} already exists due to missing permissions for 'iam:GetRole`,
       members,

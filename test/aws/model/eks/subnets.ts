@@ -3,8 +3,8 @@ import { eksErrors } from '../errors.ts';
 import type { EmulatedCluster, EmulatedRegion } from '../resources.ts';
 
 /**
- * Returns the subnets of a new Fargate profile: the subnets in the request, or without them the private subnets of the
- * EKS cluster.
+ * Returns the subnets of a new Fargate profile: the subnets in the request or, if the request names none, the private
+ * subnets of the EKS cluster.
  */
 export function subnetsToUse(
   named: readonly string[],
@@ -35,7 +35,7 @@ export function checkSubnets(
   for (const id of used) {
     const subnet = context.region.subnets.get(id);
     if (subnet === undefined) {
-      // EKS returns the error message of EC2 for an unknown subnet.
+      // For an unknown subnet, EKS returns the error message of EC2.
       throw eksErrors.invalidParameter(`The subnet ID '${id}' does not exist`, members);
     }
     if (subnet.vpcId !== cluster.vpcId) {
@@ -60,8 +60,8 @@ export function checkSubnets(
  */
 function checkChoicePermissions({ mayCaller }: Context, members: Readonly<Record<string, string>>): void {
   for (const action of ['ec2:DescribeSubnets', 'ec2:DescribeRouteTables']) {
-    // The error message is from https://github.com/aws/aws-cdk/issues/7614. AWS does not document the type of the
-    // error.
+    // The message "Missing permissions for …" is from https://github.com/aws/aws-cdk/issues/7614. AWS does not document
+    // the type of the error.
     if (!mayCaller(action)) {
       throw eksErrors.invalidRequest(`Missing permissions for ${action}`, members);
     }

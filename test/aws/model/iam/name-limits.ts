@@ -21,7 +21,7 @@ export function requiredText(input: Input, name: string): string {
   return value;
 }
 
-/** Reads the name of an IAM resource: 1 to `longest` characters of `[\w+=,.@-]`. */
+/** Reads the name of an IAM resource. A valid name has 1 to `longest` characters of `[\w+=,.@-]`. */
 export function requiredName(input: Input, name: string, longest: number): string {
   const value = requiredText(input, name);
   if (value.length > longest) {

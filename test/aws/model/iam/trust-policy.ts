@@ -120,8 +120,8 @@ function holds(condition: Condition, context: AssumeRequest['context']): boolean
     return positive !== undefined && !condition.values.some((value) => positive(value, actual));
   }
   const compare = operators[operator];
-  // An operator that this code does not know makes the condition false, so that a test that uses such an operator
-  // fails.
+  // A condition of a trust policy does not hold if this code does not know its operator. A test that uses such an
+  // operator then fails.
   return compare !== undefined && condition.values.some((value) => compare(value, actual));
 }
 

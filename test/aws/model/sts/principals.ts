@@ -126,7 +126,7 @@ export class Principals {
     this.#denials = [...this.#denials, denial];
   }
 
-  /** Removes all denials of this action, or all denials if no action is given. */
+  /** Ends the denials that were added with `deny` for exactly this action. Without an action, ends all denials. */
   allow(action?: string): void {
     this.#denials = action === undefined ? [] : this.#denials.filter((denial) => denial.action !== action);
   }

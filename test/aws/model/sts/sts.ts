@@ -31,7 +31,7 @@ function readSessionName(input: Input): string {
   return name;
 }
 
-/** Reads the duration of the new role session in an AssumeRole request, in seconds. */
+/** Reads the requested duration of the role session from an AssumeRole request, in seconds. */
 function readDuration(input: Input): number {
   const seconds = optionalInteger(input, 'DurationSeconds') ?? 3600;
   if (seconds < 900) {
