@@ -34,7 +34,10 @@ const OWN_FLAGS = ['--health-addr', '--diagnostics-address', '--insecure-diagnos
 export const CALL_MS = 20;
 
 export interface EmulatedEks {
-  /** How long the emulated EKS takes to create one profile or to delete one profile; the real EKS takes minutes. */
+  /**
+   * How long the emulated EKS takes to create or to delete one Fargate profile, in milliseconds. The real EKS takes
+   * minutes.
+   */
   readonly lifecycleMs: number;
   /** The calls per second that the AWS emulator allows for each operation; undefined: no limit. */
   readonly throttledTo?: number;
@@ -63,7 +66,7 @@ export interface Phase {
  */
 export class BenchWorld {
   readonly aws: RemoteAdmin;
-  /** This promise rejects when a watch of the benchmark fails. */
+  /** This promise rejects when the benchmark's watch of Kubernetes objects fails. */
   readonly failed: Promise<never>;
   readonly #controlPlane: ControlPlane;
   readonly #awsUrl: string;
@@ -85,7 +88,7 @@ export class BenchWorld {
     for (const path of ELECTION) this.#keep(this.#countElectionWrites(path));
   }
 
-  /** Creates the Clusters and EKS clusters that `size` describes, and starts to watch their AWSFargateProfiles. */
+  /** Creates the Clusters and EKS clusters, as many as `size` says, and starts to watch their AWSFargateProfiles. */
   async createClusters(size: ProfileCounts): Promise<BenchProfiles> {
     const profiles = new BenchProfiles(this.#controlPlane.api, this.aws, size);
     await profiles.createClusters();
@@ -115,7 +118,7 @@ export class BenchWorld {
     });
   }
 
-  /** Runs `work`, and measures its duration, and the AWS calls and the resource use of the manager in that time. */
+  /** Runs `work` and measures it: its duration, the AWS calls, and the resource use of the manager in that time. */
   async measure(manager: RunningManager, work: () => Promise<void>): Promise<Phase> {
     await this.aws.clearCalls();
     const [costsBefore, electionWrites, before] = [await this.#costs(), this.#electionWrites, await usageOf(manager)];
@@ -144,8 +147,8 @@ export class BenchWorld {
   }
 
   /**
-   * Counts the manager's writes of leader election objects. The figures leave these writes out, because their number
-   * does not depend on the number of profiles.
+   * Counts how often the manager writes the Lease of its leader election, or an Event about the leader. The results of
+   * the benchmark leave these writes out, because their number does not depend on the number of profiles.
    */
   async #countElectionWrites(path: string): Promise<void> {
     const { api } = this.#controlPlane;
@@ -170,7 +173,7 @@ interface WorldSettings {
 }
 
 /**
- * Runs a measurement in an environment of its own, and then stops the processes of the environment.
+ * Runs a measurement with an API server and an AWS emulator of its own, and then stops their processes.
  * @throws if the measurement throws; the error message has the end of each log
  */
 export async function inBenchWorld<T>(
@@ -196,7 +199,7 @@ export async function inBenchWorld<T>(
 }
 
 const configOf = ({ throttledTo }: EmulatedEks): ConfigPatch => ({
-  // The part `large` of the benchmark has more IAM roles than the default quota of IAM.
+  // The part `large` of the benchmark needs 5,000 IAM roles, more than the default quota of IAM.
   iam: { maxRoles: 100_000 },
   ...(throttledTo !== undefined && { throttle: { perSecond: throttledTo, burst: throttledTo } }),
 });
@@ -213,7 +216,9 @@ async function startEmulator(controlPlane: ControlPlane, { lifecycleMs }: Emulat
   return emulator.log().trim();
 }
 
-/** Returns the manager's flags in the Deployment of a release, without the flags that the benchmark replaces. */
+/**
+ * Returns the flags of the manager in the manifest of its Deployment, without the flags that the benchmark replaces.
+ */
 async function shippedFlags(): Promise<readonly string[]> {
   const deployment = parse(await readFile(DEPLOYMENT, 'utf8')) as Deployment;
   const args = deployment.spec.template.spec.containers[0]?.args ?? [];

@@ -42,8 +42,8 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
 }
 
 /**
- * Returns the milliseconds from the first AWS call until EKS has accepted the first creation or deletion of a profile
- * in every EKS cluster. Up to that moment, at least one EKS cluster was idle, although EKS clusters work in parallel.
+ * Returns the milliseconds from the first AWS call until every EKS cluster has begun to create or delete a profile. EKS
+ * clusters work in parallel, so a cluster that begins late loses time.
  */
 export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
   const firsts = new Map<string | undefined, number>();
@@ -67,7 +67,7 @@ export function latenessOf(calls: readonly CallRecord[], delayMs: number): numbe
 
 /**
  * Returns how often the manager compared a profile with AWS, which takes one DescribeFargateProfile call. The result is
- * right only for a time without creations and deletions, because the manager polls them with the same call.
+ * right only for a time without creations and deletions, because the manager also polls their results with this call.
  */
 export const comparisonsIn = ({ byOperation }: CallCounts): number =>
   Object.values(byOperation['eks:DescribeFargateProfile'] ?? {}).reduce((sum, count) => sum + count, 0);

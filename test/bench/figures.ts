@@ -13,7 +13,7 @@ export interface Figure {
 export interface Column {
   readonly name: string;
   readonly figures: readonly Figure[];
-  /** The AWS calls, by the phase of the measurement. */
+  /** The counts of the AWS calls, by the name of the measured phase: `create` or `delete`. */
   readonly calls?: Readonly<Record<string, CallCounts>>;
 }
 
@@ -25,13 +25,13 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** Whether the value of a figure, rounded as in the table, exceeds its aim. */
+/** Whether the value of a figure, rounded as in the table, exceeds the highest acceptable value. */
 export const missesAim = ({ value, digits = 0, aim }: Figure): boolean =>
   aim !== undefined && Number(value.toFixed(digits)) > aim;
 
 /**
- * Returns the columns of one run, with each figure replaced by its median over all runs. All runs must have measured
- * the same columns and figures.
+ * Returns the columns of the first benchmark run, with each figure replaced by its median over all runs. All runs must
+ * have measured the same columns and figures.
  */
 export const mediansOf = (runs: readonly (readonly Column[])[]): readonly Column[] =>
   (runs[0] ?? []).map((column, index) => ({

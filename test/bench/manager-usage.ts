@@ -19,8 +19,8 @@ export interface ManagerUsage {
 }
 
 /**
- * Reads the metrics of the manager only once, because each read makes the manager start a new period for the delay of
- * its event loop.
+ * Reads the resources that the manager has used. The function reads the manager's metrics only once, because each read
+ * starts a new period for the delay of the event loop.
  */
 export async function usageOf(manager: RunningManager): Promise<ManagerUsage> {
   const metrics = await manager.metrics();
@@ -45,7 +45,7 @@ const refusedIn = (metrics: string): number =>
     .filter((line) => /^rest_client_requests_total\{.*code="(?:[45]|<)/.test(line))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 
-/** Returns the resources that the manager used between two calls of `usageOf`. */
+/** Returns the resources that the manager used between two readings of its usage. */
 export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsage {
   const requests = Object.entries(now.requests).map(
     ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
@@ -60,9 +60,9 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
 }
 
 /**
- * The number of the manager's writes to the API server, without those of the leader election. The metrics count all
- * writes; watch events count those of the leader election. A watch event may arrive after the measurement has begun,
- * although its write came before, so the difference can fall below 0; then the result is 0.
+ * The number of the manager's writes to the API server without the writes of its leader election. The manager's metrics
+ * count all writes, and watch events count the writes of the leader election. A late watch event can make the
+ * difference negative; then the result is 0.
  */
 export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
   Math.max(0, WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites);

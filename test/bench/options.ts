@@ -7,14 +7,14 @@ export interface BenchOptions {
   /** How often the benchmark runs each part. The tables show the medians of these runs. */
   readonly runs: number;
   /**
-   * The factor by which the number of clusters is multiplied. Measurements use 1; a lower value tries out the
-   * benchmark.
+   * The factor by which the benchmark multiplies its numbers of objects. Measurements use 1; a lower value tries out
+   * the benchmark.
    */
   readonly scale: number;
   /** The path of the manager program; undefined: the program that `make build` builds. */
   readonly managerFile?: string;
   readonly nodeOptions: string;
-  /** Flags of the manager that follow the benchmark's own flags on the command line. */
+  /** Flags for the manager that the user of the benchmark appends to the manager's command line. */
   readonly flags: readonly string[];
   /** Whether the benchmark writes its tables to docs/performance.md. */
   readonly writes: boolean;

@@ -24,7 +24,10 @@ export function describeSetup({ runs, nodeOptions, flags }: BenchOptions): strin
   ].join('\n');
 }
 
-/** Replaces the figures of a part in docs/performance.md with the text, and returns the path of docs/performance.md. */
+/**
+ * Replaces the benchmark results of one part in docs/performance.md with the text. Returns the path of
+ * docs/performance.md.
+ */
 export async function writePerformanceDoc(part: PartName, text: string): Promise<string> {
   const after = withSection(await readFile(PERFORMANCE_DOC, 'utf8'), part, text);
   const options = await resolveConfig(PERFORMANCE_DOC);
@@ -33,8 +36,8 @@ export async function writePerformanceDoc(part: PartName, text: string): Promise
 }
 
 /**
- * Returns the document with `text` as the figures of one part of the benchmark. Two HTML comments in the document mark
- * where these figures begin and end.
+ * Returns the document with `text` as the benchmark results of one part. Two HTML comments in the document mark where
+ * the results of the part begin and end.
  * @throws if the document lacks the two HTML comments
  */
 export function withSection(document: string, part: PartName, text: string): string {

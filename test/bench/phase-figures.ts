@@ -10,8 +10,8 @@ import type { Figure } from './figures.ts';
 const EMULATOR_SHARE_PERCENT = 50;
 
 /**
- * Returns the figures of the processor time of each process in a phase, and figures that show whether the AWS emulator
- * slowed the manager down. `machine` includes programs that do not belong to the benchmark.
+ * Returns the processor time of each process in a measurement, and figures that show whether the AWS emulator slowed
+ * the manager down. The entry `machine` includes programs that do not belong to the benchmark.
  */
 export function costFigures({ seconds, calls, usage, costs }: Phase, phase: string): readonly Figure[] {
   const { machine = 0, ...others } = costs;

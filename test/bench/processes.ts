@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * The unit of the times in /proc (USER_HZ): Linux shows them in 1/100 s on every architecture that Node.js supports.
+ * The number of clock ticks in a second (USER_HZ), the unit of the times in /proc. It is 100 on every architecture that
+ * Node.js supports.
  */
 const TICKS_PER_SECOND = 100;
 
 /** The memory of a process in MiB. */
 export interface ProcessMemory {
   readonly nowMiB: number;
-  /** The highest memory use since the start of the process. */
+  /** The highest resident memory since the start of the process. */
   readonly peakMiB: number;
 }
 
@@ -22,8 +23,8 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
 }
 
 /**
- * Returns the sum of the user time and the system time in the text of /proc/PID/stat, in seconds. They are the fields
- * 14 and 15. The search for them begins behind the name of the program, which can have spaces and parentheses.
+ * Returns the sum of the user time and the system time (fields 14 and 15) in the text of /proc/PID/stat, in seconds.
+ * The function counts the fields from the end of the program name, because the name can contain spaces and parentheses.
  */
 export function parseCpuSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

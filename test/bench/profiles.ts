@@ -48,7 +48,7 @@ export class BenchProfiles {
   readonly #api: ApiClient;
   readonly #aws: RemoteAdmin;
   readonly #size: ProfileCounts;
-  /** Whether each existing AWSFargateProfile of the benchmark is Ready, by the name of the object. */
+  /** Whether each AWSFargateProfile is Ready, by the name of the object. Deleted objects have no entry. */
   readonly #ready = new Map<string, boolean>();
   #readyCount = 0;
   #suffix = '';
@@ -92,8 +92,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Creates all AWSFargateProfiles in parallel. `suffix` is part of their names, so that a second creation uses new
-   * names.
+   * Creates all AWSFargateProfiles in parallel. Their names end in `suffix`, so that profiles that are created later
+   * get new names.
    */
   async createProfiles(suffix = ''): Promise<void> {
     this.#suffix = suffix;
@@ -113,8 +113,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Changes the tags of profiles that are evenly spread over all profiles. These profiles count as not Ready until the
-   * manager reports the new generation.
+   * Changes the tags of `count` profiles that are evenly spread over all profiles. The changed profiles count as not
+   * Ready until the manager reports their new generation.
    */
   async changeTags(count: number): Promise<void> {
     const names = this.#names();
@@ -217,7 +217,7 @@ export class BenchProfiles {
   }
 }
 
-/** Returns the number of clusters multiplied by the scale of the benchmark, at least 1. */
+/** Returns the number of clusters multiplied by the user's scale of the benchmark, at least 1. */
 export const scaled = (clusters: number, { scale }: { readonly scale: number }): number =>
   Math.max(1, Math.round(clusters * scale));
 

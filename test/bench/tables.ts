@@ -2,7 +2,7 @@ import { missesAim, type Column, type Figure } from './figures.ts';
 
 /**
  * Returns a Markdown table with one row per label, in the order of first appearance, and one column per measurement.
- * The second column shows the aims, and a figure that exceeds its aim is bold.
+ * The second column shows the highest acceptable values, and a higher figure is bold.
  */
 export function figureTable(columns: readonly Column[]): string {
   const labels = [...new Set(columns.flatMap(({ figures }) => figures.map(({ label }) => label)))];
@@ -24,7 +24,10 @@ function cellOf(figure: Figure | undefined): string {
   return missesAim(figure) ? `**${text}**` : text;
 }
 
-/** Returns a Markdown table that counts the AWS calls of each phase by operation and answer. */
+/**
+ * Returns a Markdown table of the AWS calls. A row is an operation with one of its answers, and a column is a measured
+ * phase.
+ */
 export function callTable(columns: readonly Column[]): string {
   const phases = columns.flatMap(({ name, calls = {} }) =>
     Object.entries(calls).map(([phase, counts]) => ({ name: `${name}: ${phase}`, counts })),

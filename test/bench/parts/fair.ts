@@ -18,7 +18,7 @@ const DEAD = { prefix: 'dead', region: DEAD_REGION, clusters: 100, profilesEach:
 const FLOOD_MS = 15_000;
 
 /**
- * Measures how much longer the creation of one profile takes while 500 other profiles wait for a region whose AWS
+ * Measures how long the creation of one profile takes alone, and while 500 other profiles wait for a region whose AWS
  * endpoints do not answer.
  */
 export async function measureFairness(options: BenchOptions): Promise<readonly Column[]> {

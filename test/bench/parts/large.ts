@@ -11,7 +11,7 @@ import { measureStart } from './start.ts';
 
 /**
  * How long the emulated EKS takes for each operation. A short time is enough, because the manager's processor time
- * limits the creation of 5,000 profiles, and the benchmark sets no aim for the duration.
+ * limits the creation of 5,000 profiles, and the benchmark sets no limit for the duration.
  */
 const LIFECYCLE_MS = 1_000;
 const FLEET = { prefix: 'large', clusters: 1_000, profilesEach: 5, namespaces: 50 };
@@ -68,9 +68,7 @@ async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise
   };
 }
 
-/**
- * Measures the manager when the tags of 1 % of the profiles change at once, while it compares all profiles with AWS.
- */
+/** Measures the manager while it compares all profiles with AWS, and the tags of 1 % of the profiles change at once. */
 async function measureChanges(
   world: BenchWorld,
   manager: RunningManager,

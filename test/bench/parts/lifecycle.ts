@@ -18,7 +18,7 @@ export interface Lifecycle extends Omit<ProfileCounts, 'prefix'>, EmulatedEks {
   readonly aims: LifecycleAims;
 }
 
-/** The highest acceptable value of each figure. */
+/** The highest acceptable values of the figures; undefined: every value is acceptable. */
 export interface LifecycleAims {
   readonly overLimit?: number;
   readonly cpuMs?: number;
@@ -40,7 +40,7 @@ export async function measureLifecycle(wanted: Lifecycle, options: BenchOptions)
   return inBenchWorld(lifecycle.name, { eks: lifecycle, options }, async (world) => {
     const profiles = await world.createClusters({ ...lifecycle, prefix: 'cluster' });
     const manager = await world.startManager();
-    // The limit is long because throttled AWS calls can take longer than the work of EKS.
+    // The time limit of each wait is long, because throttled AWS calls can take longer than the work of EKS.
     const limitMs = 60_000 + 10_000 * serialSeconds(lifecycle);
     if (lifecycle.isWarmedUp === true) {
       const trial = await world.createClusters({ prefix: 'trial', clusters: 1, profilesEach: 1 });

@@ -11,9 +11,12 @@ import { createAll } from './lifecycle.ts';
 
 const LIFECYCLE_MS = 2_000;
 const LIMIT_MS = 180_000;
-/** The time after the last profile is Ready in which the manager writes its last Events. */
+/** How long the manager can still write Events after the last profile is Ready. */
 const SETTLE_MS = 2_000;
-/** The sync period of the manager at rest: short, so that the manager compares each object with AWS several times. */
+/**
+ * The manager's sync period in this measurement. It is short, so that the manager compares each object with AWS several
+ * times.
+ */
 const SYNC_PERIOD_MS = 20_000;
 /**
  * How many sync periods pass before the measurement, so that V8 compiles the functions that compare objects with AWS.
@@ -22,7 +25,10 @@ const SYNC_PERIOD_MS = 20_000;
 const SETTLING_PERIODS = 4;
 /** How many sync periods the measurement takes. */
 const REST_PERIODS = 4;
-/** The time after a restart in which the manager must not write to the API server, because no object has changed. */
+/**
+ * How long the benchmark watches a restarted manager, which must not write to the API server because no object has
+ * changed.
+ */
 const RESTART_MS = 5_000;
 
 const FLEETS = [
@@ -92,8 +98,8 @@ const rest = (world: BenchWorld, manager: RunningManager): Promise<Phase> =>
   world.measure(manager, () => delay(RESTART_MS));
 
 /**
- * Waits for `settlingPeriods` sync periods, in each of which the manager compares all its objects with AWS, and measures
- * the following `periods` sync periods.
+ * Waits for `settlingPeriods` sync periods and then measures `periods` sync periods. In each period, the manager
+ * compares all its objects with AWS.
  */
 export async function restWhileComparing(
   world: BenchWorld,
@@ -108,7 +114,7 @@ export async function restWhileComparing(
   return world.measure(manager, () => delay(periods * syncMs));
 }
 
-/** Returns the figures of a phase in which the manager has compared objects with AWS and had nothing to change. */
+/** Returns the results of a measurement in which the manager compared objects with AWS and had nothing to change. */
 export function restFigures(phase: Phase, comparisonMs?: number): readonly Figure[] {
   const calls = countCalls(phase.calls);
   const comparisons = Math.max(1, comparisonsIn(calls));
@@ -126,6 +132,8 @@ export function restFigures(phase: Phase, comparisonMs?: number): readonly Figur
   ];
 }
 
-/** Returns the processor time of the manager in a phase, in ms, divided by its comparisons with AWS. */
+/**
+ * Returns the processor time of the manager in a measurement, divided by the number of its comparisons with AWS, in ms.
+ */
 const cpuMsOfComparison = ({ calls, usage }: Phase): number =>
   (1000 * usage.cpuSeconds) / Math.max(1, comparisonsIn(countCalls(calls)));

@@ -13,7 +13,7 @@ export interface StartedManager {
 }
 
 /**
- * Starts a manager, and measures three times from the start of its process: until /readyz answers that the manager
+ * Starts a manager, and measures three durations from the start of its process: until /readyz answers that the manager
  * knows all objects, until the manager holds the leader election Lease, and until its first AWS call.
  */
 export async function measureStart(world: BenchWorld, flags: readonly string[] = []): Promise<StartedManager> {
