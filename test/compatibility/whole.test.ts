@@ -12,8 +12,8 @@ import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 const VERSIONS: Readonly<Record<string, string>> = { oldest: OLDEST_KUBERNETES_VERSION, newest: KUBERNETES_VERSION };
 const VERSION = VERSIONS[process.env['KUBERNETES'] ?? 'newest'] ?? '';
 /**
- * The part of an error message that shows an invalid value. Kubernetes 1.30 shows the type of the value, e.g.
- * `"string"`, and 1.36 the value itself.
+ * Matches the part of an error message that shows an invalid value. Kubernetes 1.30 shows the type of the value, e.g.
+ * `"string"`, and Kubernetes 1.36 shows the value itself.
  */
 const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|[^:"]+): /;
 
@@ -45,7 +45,8 @@ describe(`this provider with kube-apiserver ${VERSION}`, () => {
       world.controlPlane.api.request('POST', PROFILES, { body: profile('new', spec), query: { dryRun: 'All' } });
     expect(CREATIONS.length).to.be.greaterThan(50);
     for (const { what, spec, causes = [] } of CREATIONS)
-      // The API server validates the fields of an object in a random order, so the test ignores the order of the causes.
+      // The API server validates the fields of an object in a random order, so the test ignores the order of the
+      // errors.
       expect(causesOf(await create(spec)).map(withoutValue), what).to.have.members(causes.map(withoutValue));
   });
 
