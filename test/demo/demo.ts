@@ -15,7 +15,7 @@ import { runTeardownDemo } from './teardown-demo.ts';
  */
 export type DemoMode = 'stay' | 'once' | 'teardown';
 
-/** The object that the demo creates in the modes `stay` and `once`. */
+/** The kind of the object that the demo creates in all modes except `teardown`. */
 export type DemoSubject = 'AWSFargateProfile' | 'InstanceGroup';
 
 export interface DemoOptions {
@@ -30,7 +30,7 @@ export class Interrupted extends Error {}
 
 /**
  * Runs the demo: shows the AWSFargateProfile in config/samples, or the InstanceGroup in the documentation of keiko, or
- * the teardown of a cluster with three AWSFargateProfiles. At its end, the demo stops all processes that it has
+ * the teardown of a cluster with three AWSFargateProfiles. Before it returns, the demo stops all processes that it has
  * started.
  * @throws {Interrupted} when the user interrupts the demo before it is complete
  */

@@ -22,7 +22,7 @@ const ROLE_UNKNOWN_MS = 1_500;
  * interval, so that users soon see how the manager repairs a change in AWS.
  */
 const SYNC_PERIOD = '10s';
-/** After a failure, the demo prints this many lines from the end of a log. */
+/** How many lines from the end of a process's log the demo prints after a failure. */
 const LOG_LINES = 15;
 
 /** The processes that the demo has started. */
@@ -31,14 +31,20 @@ export interface DemoEnvironment {
   readonly aws: RemoteAdmin;
   readonly awsUrl: string;
   readonly manager: ServerProcess;
-  /** The controllers besides the manager that take part in a teardown; undefined in the modes `stay` and `once`. */
+  /**
+   * The controllers besides the manager that take part in the teardown of a cluster; undefined: the demo shows no
+   * teardown.
+   */
   readonly otherControllers?: OtherControllers;
   /** This promise rejects when the AWS emulator, the manager or another controller exits. */
   readonly processExited: Promise<never>;
 }
 
 export interface EnvironmentOptions {
-  /** Starts the controllers besides the manager; called before the manager starts. */
+  /**
+   * Starts the controllers that take part in a teardown besides the manager. The demo calls this function before it
+   * starts the manager.
+   */
   readonly others?: (
     environment: Pick<DemoEnvironment, 'controlPlane' | 'aws' | 'awsUrl'>,
   ) => Promise<OtherControllers>;
@@ -46,7 +52,10 @@ export interface EnvironmentOptions {
   readonly flags?: readonly string[];
 }
 
-/** Starts the AWS emulator and the manager, and prints a line about each of the two. */
+/**
+ * Installs the CRDs, and starts the AWS emulator, the other controllers and the manager. Prints a line about each
+ * component.
+ */
 export async function startEnvironment(
   printer: Printer,
   controlPlane: ControlPlane,

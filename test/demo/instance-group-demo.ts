@@ -25,7 +25,7 @@ const INSTANCE_GROUPS = '/apis/instancemgr.keikoproj.io/v1alpha1/instancegroups'
 const EKS_CLUSTER = 'the-cluster-for-my-pods';
 const SUBNETS = ['subnet-1a2b3c4d', 'subnet-4d3c2b1a', 'subnet-0w9x8y7z'];
 /**
- * The time limit of each wait in the demo. A wait usually takes seconds; the limit is long enough for a busy machine.
+ * The time limit of each wait in the demo. A wait usually takes seconds, but can take much longer on a busy machine.
  */
 const TIMEOUT_MS = 60_000;
 
@@ -59,7 +59,7 @@ export async function runInstanceGroupDemo(
   }
 }
 
-/** The manager already runs, and waits until the CRD exists. */
+/** Installs the CRD of InstanceGroups. The manager already runs, and waits until the CRD exists. */
 async function installCrd({ printer, environment }: GroupDemoContext): Promise<void> {
   printer.heading('Install the CRD of InstanceGroups');
   await runKubectl({ printer, environment }, ['apply', '--server-side', '-k', relativePath(CRD)]);

@@ -3,7 +3,7 @@ import { runDemo, Interrupted } from './demo.ts';
 import { Printer } from './output/printer.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** A shell reports a process that was ended by a signal with the exit code 128 + signal number. */
+/** When a signal ends a process, a shell reports this number plus the signal number as its exit code. */
 const SIGNAL_EXIT = 128;
 
 /**
@@ -30,7 +30,8 @@ process.stdout.on('error', () => {
 });
 
 /**
- * Exits as soon as stdout is flushed, because `process.exit` alone could lose output. The demo may still be running.
+ * Exits as soon as stdout is flushed, because `process.exit` alone could lose output. The exit also ends work that is
+ * still in progress after an interrupt.
  */
 function exitWhenFlushed(exitCode: number): void {
   process.stdout.write('', () => process.exit(exitCode));

@@ -20,7 +20,7 @@ export interface OtherControllers {
 }
 
 /**
- * Starts the controllers that take part in a teardown besides the manager, and prints a line about each.
+ * Starts the controllers besides the manager that take part in the teardown of a cluster, and prints a line about each.
  * @param outcome receives the result of each reconcile by the simulated controller of Cluster API Provider AWS
  */
 export async function startOtherControllers(

@@ -11,7 +11,10 @@ import { lastLogLines, createEksClusters, type DemoEnvironment } from './environ
 export const CLUSTER_MANIFEST = fileURLToPath(new URL('cluster.yaml', import.meta.url));
 const SAMPLE_MANIFESTS = fileURLToPath(new URL('../../config/samples', import.meta.url));
 
-/** The time limits of steps that usually take seconds. They are long enough for a busy machine. */
+/**
+ * The time limits of the waits for an AWSFargateProfile. A wait usually takes seconds, but can take much longer on a
+ * busy machine.
+ */
 const READY_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 60_000;
 

@@ -12,8 +12,8 @@ const profile = (name: string, ...conditions: readonly RawCondition[]): RawObjec
 const ready = (status: string, message = ''): RawCondition => ({ type: 'Ready', status, reason: 'Because', message });
 
 /**
- * Returns a fake API client. Each list call takes the next element of `rounds` and returns its list; the watch after
- * the list call delivers the events of the same element and then ends.
+ * Returns a fake API client. Each call of `list` takes the next element of `rounds` and returns its objects. The
+ * following watch delivers the events of the same element and then ends.
  */
 function source(
   stop: AbortController,

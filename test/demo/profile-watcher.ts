@@ -58,8 +58,8 @@ export class ProfileWatcher {
   }
 
   /**
-   * Waits until the function `late` returns an empty list. `late` gets all AWSFargateProfiles and returns those for
-   * which the caller still has to wait.
+   * Waits until `late` returns an empty list. This function gets all AWSFargateProfiles and returns those for which the
+   * caller still has to wait.
    */
   async #until(
     what: string,
@@ -100,7 +100,7 @@ function describe(object: RawObject): string {
   return `${nameOf(object)} says ${words}`;
 }
 
-/** The name of an object, with its namespace as a prefix unless the namespace is `default`. */
+/** Returns the name of a Kubernetes object, with its namespace as a prefix unless the namespace is `default`. */
 function nameOf({ metadata: { name, namespace = 'default' } }: RawObject): string {
   return namespace === 'default' ? name : `${namespace}/${name}`;
 }

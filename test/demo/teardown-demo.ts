@@ -15,12 +15,12 @@ const NAME = 'my-cluster';
 /** How long the emulated EKS takes for its operations. The real EKS takes minutes. */
 const EKS = { createMs: 1_000, deleteMs: 2_000, clusterDeleteMs: 1_500 };
 /**
- * The time limit of each wait in the demo. A wait usually takes seconds; the limit is long enough for a busy machine.
+ * The time limit of each wait in the demo. A wait usually takes seconds, but can take much longer on a busy machine.
  */
 const TIMEOUT_MS = 120_000;
 
 interface StopConditions {
-  /** Aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
+  /** This signal is aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
   readonly signal: AbortSignal;
   /** This promise rejects when the user interrupts the demo. */
   readonly interrupt: Promise<never>;
@@ -60,7 +60,7 @@ export async function runTeardownDemo(
 
 /**
  * Returns a callback that gets the result of each attempt to delete the EKS cluster. The callback prints the first
- * refusal by EKS, and the number of refusals when EKS has deleted the cluster.
+ * refusal by EKS. After EKS has deleted the cluster, the callback prints the number of refusals.
  */
 function reportDeleteAttempts(progress: ClusterProgress): (words: string) => void {
   let refusals = 0;

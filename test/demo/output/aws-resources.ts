@@ -1,7 +1,7 @@
 import type { AwsView } from '../../aws/admin/admin.ts';
 import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
 
-/** A labelled field of an AWS resource. The demo prints each value of the field on a line of its own. */
+/** The label and the values of one field of an AWS resource. The demo prints each value on a line of its own. */
 export type ResourceField = readonly [label: string, values: readonly string[]];
 
 /**

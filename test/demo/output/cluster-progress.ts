@@ -13,7 +13,7 @@ const KINDS = {
 } as const;
 export type WatchedKind = keyof typeof KINDS;
 
-/** The widths of the columns for the seconds and for the object, in characters. */
+/** The widths of the first two columns, which show the seconds and the object, in characters. */
 const WIDTHS = [10, 49];
 
 /** The kinds of a Cluster's objects that the teardown demo watches. */
@@ -24,7 +24,7 @@ export const KINDS_OF_CLUSTER = [
   'AWSFargateProfile',
 ] as const satisfies readonly WatchedKind[];
 
-/** Prints each change of the objects of some kinds on one line, with the seconds since the last command. */
+/** Prints each change of the watched objects on one line, with the seconds since the last command. */
 export class ClusterProgress {
   readonly #api: ApiClient;
   readonly #printer: Printer;
@@ -39,14 +39,14 @@ export class ClusterProgress {
     this.#since = new CommandTimer(printer);
   }
 
-  /** Watches the objects and prints their changes until `signal` is aborted. */
+  /** Watches the Kubernetes objects and prints their changes until `signal` is aborted. */
   async follow(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#kinds.map((kind) => this.#follow(kind, signal)));
   }
 
   /**
-   * Runs a command. The seconds in the output count from its start. Changes of objects during the command are printed
-   * after the output of the command.
+   * Runs a command, and restarts the seconds in the output at 0. The demo prints changes of objects during the command
+   * after the command's own output.
    */
   runCommand(command: () => Promise<void>): Promise<void> {
     return this.#since.runCommand(command);
@@ -57,8 +57,8 @@ export class ClusterProgress {
   }
 
   /**
-   * Waits until `isMet` returns true for the objects of the given kinds. The error after a timeout names the objects of
-   * these kinds that exist at that time.
+   * Waits until `isMet` returns true for the objects of the given kinds. The error after a timeout lists the objects of
+   * these kinds that still exist.
    */
   async until(
     what: string,

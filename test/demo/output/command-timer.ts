@@ -1,8 +1,8 @@
 import type { Printer } from './printer.ts';
 
 /**
- * Measures the seconds since the start of the last command. Output of the method `show` during a command is printed
- * after the command has ended.
+ * Measures the seconds since the start of the last command. The timer delays output during a command until the command
+ * has ended.
  */
 export class CommandTimer {
   readonly #printer: Printer;
@@ -28,8 +28,8 @@ export class CommandTimer {
   }
 
   /**
-   * Calls the given function at once or, while a command runs, after the command has ended. The function gets the time
-   * between the start of the last command and the call of this method.
+   * Prints by calling the given function: at once or, while a command runs, after the command has ended. The function
+   * gets the seconds from the start of the last command to this call.
    */
   show(show: (seconds: string) => void): void {
     const seconds = `${((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(6)} s`;

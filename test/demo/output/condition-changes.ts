@@ -1,8 +1,9 @@
 import type { RawCondition } from '../../envtest/clients/api.ts';
 
 /**
- * Returns the conditions in the list `after` that are new or differ from the condition of the same type in the list
- * `before`. Leaves out a new condition with status False if False is its normal status, as it is for Stalled.
+ * Returns the conditions in `after` that are new or that differ from the condition of the same type in `before`. A new
+ * condition counts only if its status is not False or its type ends in Ready, because False is the normal status of
+ * other types, e.g. Stalled.
  */
 export function findConditionChanges(
   before: readonly RawCondition[],
@@ -20,8 +21,8 @@ const isEqual = (a: RawCondition, b: RawCondition): boolean =>
   a.status === b.status && a.reason === b.reason && a.message === b.message;
 
 /**
- * Describes conditions that changed at the same time: the reason of each, and its message unless an earlier condition
- * of the list has the same message.
+ * Describes conditions that changed at the same time: the reason of each, with its message. A message that several
+ * conditions share appears only once.
  */
 export function describeConditionChanges(changes: readonly RawCondition[]): readonly string[] {
   return changes.map(({ reason = '', message = '' }, index) => {

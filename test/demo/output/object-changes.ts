@@ -46,8 +46,8 @@ export function describeObjectChanges(before: RawObject | undefined, after: RawO
 const stateOf = ({ status }: RawObject): string | undefined => textAt(status, 'currentState');
 
 /**
- * Returns the message of a condition; undefined when the object does not have the condition, when the condition has no
- * message, or when the Deleting condition is not True.
+ * Returns the message of a condition of an object; undefined when the object lacks the condition or the message. The
+ * message of Deleting counts only while this condition is True.
  */
 function conditionMessage({ status }: RawObject, type: string): string | undefined {
   const found = status?.conditions?.find((condition) => condition.type === type);

@@ -2,14 +2,14 @@ import { styleText } from 'node:util';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where the demo prints to: stdout, or a string in tests. */
+/** The destination of the demo's output: stdout, or a string in tests. */
 export interface PrintTarget {
   write(text: string): unknown;
   /** The width of the terminal in characters; undefined when the output is not a terminal. */
   readonly columns?: number | undefined;
 }
 
-/** Prints lines for users. Only terminals get styles such as colors, so each line must be clear without its style. */
+/** Prints lines for users. Only a terminal shows styles such as colors, so each line must be clear without them. */
 export class Printer {
   readonly #target: PrintTarget;
 
@@ -46,8 +46,8 @@ export class Printer {
 }
 
 /**
- * Breaks the text into lines between words. If `width` is below 30 characters, returns one line, which the terminal
- * breaks.
+ * Breaks the text into lines of at most `width` characters between words. If `width` is below 30, returns one line and
+ * leaves the breaks to the terminal.
  */
 function wrap(text: string, width: number): readonly string[] {
   if (width < 30) return [text];

@@ -21,8 +21,8 @@ export class ProfileProgress {
   }
 
   /**
-   * Runs a command. The seconds in the output count from its start. Changes of AWSFargateProfiles during the command
-   * are printed after the output of the command.
+   * Runs a command, and restarts the seconds in the output at 0. The demo prints changes of AWSFargateProfiles during
+   * the command after the command's own output.
    */
   runCommand(command: () => Promise<void>): Promise<void> {
     return this.#since.runCommand(command);
