@@ -17,8 +17,8 @@ const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/fargate-boundary`;
 const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 
 /**
- * The IAM permissions that the caller of CreateFargateProfile needs besides eks:CreateFargateProfile. EKS itself checks
- * them.
+ * The IAM permissions that the caller of CreateFargateProfile needs besides eks:CreateFargateProfile, because EKS
+ * itself checks them.
  */
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
@@ -32,8 +32,8 @@ const WITH_BOUNDARY = blocks.next('"iam:PermissionsBoundary"');
 const CHOOSE_SUBNETS = blocks.next('"ec2:DescribeSubnets"');
 
 /**
- * Adds a policy of `spec.roleAdditionalPolicies` to the statement AttachPolicies, as docs/aws-permissions.md tells
- * users.
+ * Adds the ARN of a policy in `spec.roleAdditionalPolicies` to the policy statement AttachPolicies, as
+ * docs/aws-permissions.md tells users.
  */
 const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);
 
@@ -61,7 +61,7 @@ function called(service: 'eks' | 'iam'): readonly string[] {
 
 /**
  * Lets a manager with this IAM policy create, correct, adopt and delete Fargate profiles. The emulated AWS denies all
- * calls that the policy does not allow. Returns the authorization checks of the emulated AWS.
+ * calls that the policy does not allow. Returns the authorization checks that the emulated AWS has made.
  */
 async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly string[]): Promise<readonly Question[]> {
   const world = new SimulatedWorld();
@@ -90,7 +90,8 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   world.patch(PLURAL, 'web', { spec: { additionalTags: { team: null, stage: 'b' }, roleAdditionalPolicies: null } });
   changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { trustPolicy: CAPA_TRUST });
   admin.removeRole({ name: `${CLUSTER}-default_adopted_fargate` });
-  // EKS has an access entry for this role. The manager must create the role and the access entry again.
+  // EKS binds the access entry of a role to the role's id. After the removal, the manager must therefore create both
+  // the role and the access entry again.
   admin.removeRole({ name: 'shared_fargate' });
   for (const name of ['adopted', 'shared']) world.triggerReconcile(name);
   await world.clock.advance(20 * MINUTE);
@@ -154,8 +155,8 @@ async function changeBoundary(world: SimulatedWorld): Promise<void> {
 }
 
 /**
- * Returns the actions in the policy that the manager does not need: the emulated AWS made no authorization check of
- * them.
+ * Returns the actions in the policy that the manager does not need, because the emulated AWS has made no authorization
+ * check for them.
  */
 const unneeded = (policy: readonly PolicyStatement[], asked: readonly Question[]): readonly string[] =>
   policy.flatMap((statement) =>
@@ -207,8 +208,8 @@ describe('docs/aws-permissions.md', () => {
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
   const ours = { [NAMESPACE_TAG]: 'default', [NAMESPACE_TAG.replace('namespace', 'eks-cluster')]: 'arn' };
   /**
-   * Authorization checks of calls that change a role of another owner, or give a role another policy. The policy of the
-   * manager must deny these calls.
+   * Authorization checks that the policy of the manager must deny: the calls change a role of another owner, or attach
+   * another policy to a role of the manager.
    */
   const asksOfRoles: readonly (readonly [string, Question])[] = [
     ['delete a role without its tags', { action: 'iam:DeleteRole', resource: role('admin'), context: {} }],

@@ -4,13 +4,16 @@ import { expect } from 'chai';
 import type { Block } from './blocks.ts';
 import { ROOT, blocksOf, pages, place } from './blocks.ts';
 
-/** The languages of the code blocks that a test must run, unless the page gives a reason why no test runs the block. */
+/** The languages of the code blocks that a test must run. A page can exempt a block by a reason why no test runs it. */
 const RUN = ['sh', 'yaml', 'json', 'mermaid'];
-/** The languages of the code blocks that only show the output or the input of a program. */
+/** The languages of the code blocks that no test runs, because they only show the output or the input of a program. */
 const SHOWN = ['text'];
-/** The only accepted reasons why no test runs a code block. Each reason names a thing that tests do not have. */
+/**
+ * The only accepted reasons why no test runs a code block. Each reason names something that the machine of the tests
+ * lacks.
+ */
 const REASONS = ['needs a kubelet', 'needs a real AWS account', 'needs an image registry'];
-/** Matches a shell line that begins with a command. */
+/** Matches a line of a code block that begins with a shell command. */
 const COMMAND = /^\s*(?:\$|kubectl|clusterctl|make|aws|curl|helm|node|npm|docker)\b/m;
 const CI = '.ci/run';
 

@@ -9,18 +9,20 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface Block {
   /** The path of the page in the repository. */
   readonly page: string;
-  /** The number of the line with the opening fence, from 1. */
+  /** The number of the line where the code block begins. The first line of the page has the number 1. */
   readonly line: number;
   readonly language: string;
-  /** The text between the fences, without the indentation of the block. */
+  /** The text of the code block without its fences and its indentation. */
   readonly text: string;
-  /** The path of the file that runs the block. The line `<!-- tested by FILE -->` above the block names this file. */
+  /**
+   * The path of the file that runs the code block. The line `<!-- tested by FILE -->` above the block names this file.
+   */
   readonly testedBy?: string;
-  /** Why no test runs the block: the text of `Not run: REASON` in the paragraph above the block, which readers see. */
+  /** Why no test runs the code block. Readers see the reason as `Not run: REASON` in the paragraph above the block. */
   readonly notRun?: string;
 }
 
-/** Paths of all pages: the Markdown files in the root and in docs. */
+/** Returns the paths of all documentation pages: the Markdown files in the root of the repository and in docs. */
 export const pages = (): readonly string[] =>
   globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
     .map((path) => path.replaceAll('\\', '/'))
@@ -30,7 +32,7 @@ export const readPage = (page: string): string => readFileSync(join(ROOT, page),
 
 const FENCE = /^( *)```(\w*)$/;
 
-/** All fenced blocks of a page, in their order. */
+/** Returns all fenced code blocks of a Markdown page, in their order. */
 export function blocksOf(page: string, content = readPage(page)): readonly Block[] {
   const lines = content.split('\n');
   const blocks: Block[] = [];
@@ -56,21 +58,20 @@ function marksAbove(lines: readonly string[], fence: number): Pick<Block, 'teste
 }
 
 /**
- * The code blocks of a page that a test file runs, in the order of the page. Each call of `next` returns the next
- * block. A hook of Mocha fails if all tests of the file pass and a block is left, because then no test has run it.
+ * The code blocks of a documentation page that a test file runs, in the order of the page. After all tests of the file
+ * have passed, a Mocha hook fails if the file has left out a block.
  */
 export interface TestedBlocks {
   /**
-   * Returns the next block.
-   * @throws if no block is left, or if the text of the next block does not contain `text`
+   * Returns the next code block.
+   * @throws if no code block is left, or if the text of the next block does not contain `text`
    */
   next(text: string): string;
 }
 
 /**
- * Returns the code blocks of `page` that the test file runs, and adds an `after` hook that fails if a block is left. A
- * call must stand below the other `after` hooks of the file, because Mocha skips the hooks after a failed hook.
- *
+ * Returns the code blocks of `page` that the test file runs. Also adds an `after` hook that fails if the tests have
+ * left out a block. The file must add its other `after` hooks first, because Mocha skips the hooks after a failed hook.
  * @param testFile `import.meta.url` of the test file
  */
 export function takeBlocks(page: string, testFile: string): TestedBlocks {

@@ -1,5 +1,5 @@
 export interface Edge {
-  /** `from` and `to` are the names of the two nodes as the flowchart displays them. */
+  /** `from` and `to` are the names of the two nodes of an edge, as the flowchart displays them. */
   readonly from: string;
   readonly to: string;
   readonly label: string;
@@ -11,7 +11,7 @@ const OTHER = /^ *(flowchart \w+|subgraph .*|end)?$/;
 
 /**
  * Reads the edges of a Mermaid flowchart.
- * @throws if a line has an unknown form, because the line could be an edge
+ * @throws if the function does not know the form of a line, because the line could be an edge
  */
 export function parseFlowchart(text: string): readonly Edge[] {
   const names = new Map<string, string>();

@@ -4,7 +4,10 @@ import { expect } from 'chai';
 import { ROOT } from './blocks.ts';
 
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'test/*/README.md'], { cwd: ROOT });
-/** Files besides the Markdown pages that refer to pages, for example in comments, annotations and messages. */
+/**
+ * Files besides the Markdown pages that refer to documentation pages, for example in comments, annotations and
+ * messages.
+ */
 const OTHERS = globSync(
   [
     '.ci/*',
@@ -37,7 +40,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the problem of a link on `page`; undefined if the target of the link exists. */
+/** Returns a text about what is wrong with a link on `page`; undefined if the target of the link exists. */
 function problemOf(page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : normalize(join(dirname(page), path));

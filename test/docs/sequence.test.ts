@@ -4,7 +4,7 @@ import { findDeviation, parseSequence } from './sequence.ts';
 
 const diagram = (...lines: readonly string[]): string =>
   ['sequenceDiagram', 'actor A', 'participant B as the other', ...lines].join('\n');
-/** Returns one message from participant A to participant B for each text; the display name of B is "the other". */
+/** Returns one message for each text, all from participant A to participant B. B's display name is "the other". */
 const run = (...texts: readonly string[]): readonly Message[] =>
   texts.map((text) => ({ from: 'A', to: 'the other', text }));
 const says = (...texts: readonly string[]): readonly string[] => texts.map((text) => `A->>B: ${text}`);

@@ -1,4 +1,7 @@
-/** One arrow of a sequence diagram. `from` and `to` are the display names of the participants. */
+/**
+ * One message of a sequence diagram, which the diagram shows as an arrow. `from` and `to` are the display names of the
+ * participants.
+ */
 export interface Message {
   readonly from: string;
   readonly to: string;
@@ -8,15 +11,16 @@ export interface Message {
 /** The sequences of messages that a sequence diagram allows. */
 export type Sequence =
   | { readonly kind: 'message'; readonly message: Message }
-  /** `steps`: the messages of all parts, one part after the other. */
+  /** The sequence `steps` allows the messages of all its parts, one part after the other. */
   | { readonly kind: 'steps'; readonly parts: readonly Sequence[] }
   /**
-   * `par`: the messages of all branches; the messages of each branch keep their order, and the branches mix in any way.
+   * The sequence `par` allows the messages of all its branches. The messages of each branch keep their order, and the
+   * branches mix in any way.
    */
   | { readonly kind: 'par'; readonly branches: readonly Sequence[] }
-  /** `loop`: the messages of the body, once or several times. */
+  /** The sequence `loop` allows the messages of its body, once or several times. */
   | { readonly kind: 'loop'; readonly body: Sequence }
-  /** `opt`: the messages of the body, once or not at all. */
+  /** The sequence `opt` allows the messages of its body, once or not at all. */
   | { readonly kind: 'opt'; readonly body: Sequence };
 
 /** Matches an arrow of a mermaid sequence diagram: `A->>B: text`, `B-->>A: text` or `B--xA: text`. */
@@ -27,13 +31,13 @@ const REMARK = /^(?:sequenceDiagram$|autonumber$|Note |%%)/;
 
 interface OpenBlock {
   readonly kind: 'par' | 'loop' | 'opt' | 'diagram';
-  /** The branches of a `par` block; any other block has exactly one branch. */
+  /** The branches of a `par` block of a sequence diagram; any other block has exactly one branch. */
   readonly branches: Sequence[][];
 }
 
 /**
  * Parses the subset of mermaid's sequence diagrams that the documentation uses. The parser throws for an unknown line,
- * because a test would otherwise not check this line.
+ * because a line that it skipped would not be tested.
  */
 export function parseSequence(diagram: string): Sequence {
   const names = new Map<string, string>();
@@ -79,8 +83,9 @@ function closeBlock({ kind, branches }: OpenBlock): Sequence {
 }
 
 /**
- * Compares the messages of a recorded run with a sequence diagram.
- * @returns `undefined` if the diagram allows the run, otherwise a text that shows the first difference
+ * Compares the messages of a test run with a sequence diagram.
+ * @returns `undefined` if the diagram allows these messages in their order, otherwise a text that shows the first
+ * difference
  */
 export function findDeviation(run: readonly Message[], diagram: Sequence): string | undefined {
   let states: readonly Sequence[] = [diagram];
@@ -107,8 +112,8 @@ export function findDeviation(run: readonly Message[], diagram: Sequence): strin
 const messageText = ({ from, to, text }: Message): string => `${from} → ${to}: ${text}`;
 
 /**
- * Returns the sequences that can follow in a run whose first message is `message`: Brzozowski's derivative of
- * `sequence`, where `par` is the shuffle operator.
+ * Returns the sequences that remain of `sequence` after its first message `message`: Brzozowski's derivative, with
+ * `par` as the shuffle operator.
  */
 function derivative(sequence: Sequence, message: Message): readonly Sequence[] {
   switch (sequence.kind) {
@@ -151,7 +156,7 @@ function canEnd(sequence: Sequence): boolean {
   }
 }
 
-/** Lists the messages that can be the first message of a run of the sequence. */
+/** Lists the messages with which the sequence can begin. */
 function firstMessages(sequence: Sequence): readonly Message[] {
   switch (sequence.kind) {
     case 'message':

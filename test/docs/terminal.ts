@@ -10,29 +10,34 @@ import { runProgram } from '../support/run-program.ts';
 const TIMEOUT_MS = 120_000;
 
 export interface TerminalOptions {
-  /** The paths of programs besides kubectl, by the command name that the page uses. */
+  /** The paths of the programs besides kubectl that the documentation page uses, by their command names. */
   readonly programs?: Readonly<Record<string, string>>;
-  /** The current directory of the commands; default: an empty directory. */
+  /** The directory in which the commands run; default: an empty directory. */
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * Runs the command blocks of a page in bash, like the terminal of a reader: the commands have a home directory of their
- * own, with a kubeconfig of the test's control plane.
+ * Runs the commands of a documentation page in bash, like the terminal of a reader. The commands have a home directory
+ * of their own, with a kubeconfig for the control plane of the test.
  */
 export interface Terminal {
   readonly home: string;
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
   /**
-   * Runs all commands of a block, and returns what they print to stdout.
-   * @throws if a command fails, with the output
+   * Runs all commands of a code block, and returns what they print to stdout.
+   * @throws if a command fails; the error message has the output
    */
   run(block: string): Promise<string>;
-  /** Starts a block whose last command runs until it gets a signal. Returns a function that ends all its processes. */
+  /**
+   * Starts the commands of a code block, the last of which runs until it gets a signal. Returns a function that ends
+   * all their processes.
+   */
   start(block: string): () => Promise<void>;
-  /** Writes a file that the page tells its readers to create. The path is relative to the home directory. */
+  /**
+   * Writes a file that the documentation page tells its readers to create. The path is relative to the home directory.
+   */
   write(path: string, content: string): void;
   close(): void;
 }
@@ -59,18 +64,19 @@ export async function openTerminal(
       PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
       HOME: home,
       XDG_CONFIG_HOME: join(home, '.config'),
-      // The test binaries come from the cache of the user who runs the tests, so that the commands need not build them.
+      // The test binaries come from the cache of the user who runs the tests, so that the commands need not prepare
+      // them again.
       XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
       KUBECONFIG: join(home, '.kube/config'),
       KUBERC: 'off',
       KUBECACHEDIR: join(home, '.kube/cache'),
       CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
-      // `make` passes its own options to commands by MAKEFLAGS and MAKELEVEL. The options of `make test` must not reach
-      // a `make` in a command block.
+      // `make` passes its own options to its commands in MAKEFLAGS and MAKELEVEL. The options of `make test` must not
+      // reach a `make` in a code block.
       MAKEFLAGS: '',
       MAKELEVEL: '',
-      // clusterctl would look for releases in the Go module proxy too. With GOPROXY=off it uses only its configuration
-      // file.
+      // With GOPROXY=off, clusterctl reads releases only from its configuration file. Otherwise it would also look for
+      // them in the Go module proxy.
       GOPROXY: 'off',
       ...env,
     },
@@ -88,8 +94,7 @@ export async function openTerminal(
       return stdout;
     },
     start: (block) => {
-      // The processes have a process group of their own, so that one signal reaches all of them, like Ctrl-C in a
-      // terminal.
+      // The started processes form a process group, so that one signal reaches all of them, like Ctrl-C in a terminal.
       const options = { env: terminal.env, cwd: terminal.directory, detached: true, stdio: 'ignore' } as const;
       const child = spawn('bash', ['-euo', 'pipefail', '-c', block], options);
       const exited = once(child, 'exit');
