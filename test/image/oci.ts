@@ -22,7 +22,7 @@ export interface PlatformImage {
   readonly layers: readonly Descriptor[];
 }
 
-/** An image layout that was unpacked from an OCI archive into a directory. */
+/** An OCI image layout, unpacked from an archive into a directory. */
 export class ImageLayout {
   readonly #directory: string;
 
@@ -32,7 +32,7 @@ export class ImageLayout {
     this.#directory = directory;
   }
 
-  /** The images of all architectures in the image index. */
+  /** Returns the images of all architectures in the image index. */
   images(): readonly PlatformImage[] {
     const [index] = (read(join(this.#directory, 'index.json')) as Index).manifests;
     if (index === undefined) throw new Error('the image layout is empty');
@@ -44,8 +44,8 @@ export class ImageLayout {
   }
 
   /**
-   * Unpacks the layers of an image into a directory. If the test runs as root, the files get the owners that the layers
-   * name.
+   * Unpacks the layers of an image into a directory. If the test runs as root, the files keep the owners that they have
+   * in the layers.
    */
   unpack({ layers }: PlatformImage, directory: string): void {
     mkdirSync(directory, { recursive: true });
