@@ -1,4 +1,4 @@
-// Prints the queries of the dashboard as recording rules, so that promtool checks their syntax.
+// Prints the queries of the Grafana dashboard as Prometheus recording rules, so that promtool checks their syntax.
 import { stringify } from 'yaml';
 import { dashboardQueries } from './queries.ts';
 

@@ -8,13 +8,16 @@ import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import type { Query } from './queries.ts';
 import { alertRules, dashboardQueries, readDashboard } from './queries.ts';
 
-/** The keywords and functions of PromQL in the queries. Every other word outside of braces is the name of a metric. */
+/**
+ * The keywords and functions that the PromQL queries use. Of the other words in a query, the test knows label names by
+ * their position, and takes the rest for names of metrics.
+ */
 const WORDS = 'sum max min by and or on absent vector time rate increase changes histogram_quantile'.split(' ');
-/** The labels that Prometheus adds when it scrapes. */
+/** The labels that Prometheus adds to the metrics that it scrapes. */
 const SCRAPED = ['instance'];
 const SUFFIXES: Readonly<Record<string, readonly string[]>> = { histogram: ['_bucket', '_sum', '_count'] };
 
-/** The series that the manager serves, with their labels. */
+/** The Prometheus series that the manager serves, by name, each with its labels. */
 const SERIES = new Map<string, readonly string[]>([
   ...documentedMetrics().flatMap(({ name, type, labels }) =>
     (SUFFIXES[type] ?? ['']).map((suffix): [string, readonly string[]] => [
@@ -36,7 +39,7 @@ interface Used {
   readonly labels: readonly string[];
 }
 
-/** Returns the names of the series and of the labels in a PromQL query. */
+/** Returns the names of the series and of the labels that a PromQL query uses. */
 function namesIn(expr: string): Used {
   const plain = expr.replaceAll(/"[^"]*"/g, '""');
   const labels = [
@@ -70,8 +73,8 @@ describe('the dashboard', () => {
     const used = new Set([...shown].map((name) => name.replace(/_bucket$/, '')));
     const ours = documentedMetrics().filter(({ name }) => name.startsWith('capaf_') || name.startsWith('aws_api_'));
     const missing = ours.map(({ name }) => name).filter((name) => !used.has(name));
-    // No panel uses these two metrics: the dashboard's variable "instance" takes its values from capaf_build_info, and
-    // an alert uses capaf_foreign_schema.
+    // No panel of the dashboard uses these two metrics. The dashboard's variable "instance" takes its values from
+    // capaf_build_info, and an alert uses capaf_foreign_schema.
     expect(missing).to.deep.equal(['capaf_build_info', 'capaf_foreign_schema']);
   });
 
@@ -130,7 +133,8 @@ describe('the alerts', () => {
   });
 
   it('lead to every reason by docs/runbooks.md', () => {
-    // This test checks only that the links are there. test/docs/links.test.ts checks that the linked sections exist.
+    // This test checks only that docs/runbooks.md links to each reason. test/docs/links.test.ts checks that the linked
+    // sections exist.
     for (const reason of Object.keys(REASONS))
       expect(runbooks).to.include(`[\`${reason}\`](conditions.md#${reason.toLowerCase()})`);
   });

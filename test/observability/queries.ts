@@ -36,7 +36,7 @@ export const alertRules = (): readonly AlertRule[] =>
 export const readDashboard = (): Dashboard =>
   JSON.parse(readFileSync(new URL('dashboard.json', DIRECTORY), 'utf8')) as Dashboard;
 
-/** The queries of the panels, with values in place of Grafana's variables. */
+/** The queries of the dashboard's panels, with values in place of Grafana's variables. */
 export const dashboardQueries = (): readonly Query[] =>
   readDashboard().panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({
