@@ -15,8 +15,8 @@ import {
   observed,
 } from '../testing/builders.ts';
 
-// The property tests of `decide` check `apply` against a simulated AWS with random inputs. The tests of this file cover
-// rules that a random input may never reach.
+// The property tests in `decide.property.test.ts` check the function `apply` with random inputs, against a simulated
+// AWS. The tests of this file cover rules that random inputs may never reach.
 
 const DONE = { kind: 'done' } as const;
 const EXTRA = 'arn:aws:iam::111122223333:policy/extra';

@@ -126,8 +126,8 @@ export function markRoleInUse(observed: Observed, name: FoundRole['name'], inUse
 }
 
 /**
- * Marks an outdated EKS access entry as used by a live Fargate profile, so that this reconcile does not delete the
- * entry.
+ * Records that a live Fargate profile uses the IAM role of an EKS access entry, although the entry is older than the
+ * role. This reconcile then does not delete the entry.
  */
 export function markAccessEntryInUse(observed: Observed, principal: RoleArn, inUseBy: string): Observed {
   return withAccessEntry(observed, principal, (entry) => ({ ...entry, inUseBy }));

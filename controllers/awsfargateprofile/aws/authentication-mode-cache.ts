@@ -7,8 +7,8 @@ import { Lru } from '../../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 
 /**
- * How long the controller caches the authentication mode of an EKS cluster. The mode can change at most twice in the
- * life of a cluster, because EKS allows no way back.
+ * How long the controller caches the authentication mode of an EKS cluster. The mode changes at most twice in the life
+ * of a cluster, because EKS accepts no change back to an earlier mode.
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 /**
@@ -56,8 +56,9 @@ export class AuthenticationModes {
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // The shared call uses the credentials of the reconcile that started it. If the call failed in another reconcile,
-    // the cause may be those credentials, so this reconcile calls EKS itself.
+    // Reconciles that ask at the same time share one call to EKS, which uses the credentials of the first of them. If
+    // the call failed with the credentials of another reconcile, these credentials may be the cause, so this reconcile
+    // calls EKS itself.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }

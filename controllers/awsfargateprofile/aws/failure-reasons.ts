@@ -39,13 +39,13 @@ export interface CallContext {
   readonly region: string;
   /** Whether the AWSFargateProfile gets its EKS cluster from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
-  /** Where the subnets of the Fargate profile stand that the call was about. */
+  /** The source of the subnets of the Fargate profile that the call was about, for example the spec. */
   readonly subnets?: SubnetSource | undefined;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
-   * The reference to the AWSCluster…Identity object whose credentials were used. `undefined` stands for the manager's
-   * own credentials.
+   * The reference to the identity object of Cluster API Provider AWS, for example an AWSClusterRoleIdentity, whose
+   * credentials were used. `undefined` stands for the manager's own credentials.
    */
   readonly identity: IdentityRef | undefined;
   /** How a user can end the deletion of the AWSFargateProfile while the controller has no credentials for AWS. */
@@ -145,8 +145,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then
   // does not find the role, IAM contradicts itself, and the controller tries again.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
-  // IAM answers "not found" also if a policy ARN in the spec does not exist: it has no separate error code for this
-  // case. So such an answer counts as a refusal of the spec.
+  // IAM also answers "not found" if a policy ARN in the spec does not exist, because IAM has no separate error code for
+  // this case. So the controller reports "not found" as a value in the spec that AWS refuses.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure)
     ? newReason('Refused', { ...said, ...(subnets && { subnets }) })
@@ -154,7 +154,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
 }
 
 /**
- * Whether the deadline of the request passed before the request was sent, in the rate limiter or while it was signed.
+ * Whether the deadline of a request passed before the request was sent: while the request waited in the rate limiter,
+ * or while it was signed.
  */
 const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
 

@@ -25,7 +25,10 @@ import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 import { desiredFrom } from '../testing/fixtures.ts';
 
-/** Reads AWS with the three observe functions, in the order in which a reconcile calls them. */
+/**
+ * Reads AWS with `observeProfiles`, `observeRolesEarly` and `completeObservation`, in the order in which a reconcile
+ * calls them.
+ */
 async function observe(
   reader: AwsReader,
   desired: Desired,

@@ -27,13 +27,13 @@ export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 /** The result of reading AWS: the whole state, or only the Fargate profiles if their state alone ends the reconcile. */
 export type Observation =
   /**
-   * `desired` is the desired state. If the existing Fargate profile uses a role with another name than the computed
-   * one, `desired` contains the name of that role.
+   * `desired` is the desired state. In two cases {@link withCurrentRoleName} has replaced its computed role name by the
+   * name of the role that the existing Fargate profile uses.
    */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
   /**
-   * The reconcile ends whatever the state of the IAM roles is: EKS is creating or deleting a Fargate profile of the
-   * object, or the spec is invalid.
+   * Only the Fargate profiles were read, because the state of the IAM roles does not matter: EKS is creating or
+   * deleting a Fargate profile of the object, or the spec is invalid. The reconcile ends for `reason`.
    */
   | {
       readonly kind: 'profilesOnly';
@@ -67,9 +67,10 @@ export async function observeProfiles(
 }
 
 /**
- * Reads each IAM role whose name is desired or recorded in status, at the same time as the Fargate profiles. Returns
- * `undefined` if the roles are probably not needed yet. That is so if the status shows a profile that EKS creates or
- * deletes, and while the object is being deleted, because its profile is deleted first.
+ * Reads each IAM role whose name is desired or recorded in status, at the same time as the Fargate profiles are read.
+ *
+ * Returns `undefined` if the reconcile probably does not need the roles yet. This is so while EKS creates or deletes a
+ * profile according to status, and while the object is being deleted: the controller deletes the profile first.
  */
 export async function observeRolesEarly(
   reader: AwsReader,
@@ -81,8 +82,8 @@ export async function observeRolesEarly(
 }
 
 /**
- * Completes the observed state with the IAM roles, which may have been read early. While EKS creates or deletes a
- * Fargate profile, this function makes no AWS call, because the reconcile only waits for EKS.
+ * Completes the observed state with the IAM roles. `early` is the result of {@link observeRolesEarly}. While EKS
+ * creates or deletes a Fargate profile, this function makes no AWS call, because the reconcile only waits for EKS.
  */
 export async function completeObservation(
   reader: AwsReader,
@@ -111,7 +112,7 @@ function observeRole(reader: AwsReader, desired: Desired, name: RoleName): Call<
   const isUnwanted = !isSameRoleName(wanted?.role.name, name);
   const hasOtherPath = (role: Role): boolean => wanted?.role.kind === 'managed' && wanted.role.path !== role.path;
   // IAM refuses to list the policies of a role that does not exist. So the policies are read at the same time as the
-  // role only if status already has an id of the role.
+  // role only if status has the id of the role, which shows that the role has existed.
   const wasSeen = recorded.roleId !== undefined && isRecorded(desired, name);
   const early = wasSeen ? observeAttachments(reader, name, { isOnlyUsed, isToBeDeleted: isUnwanted }) : undefined;
   return pipe(
