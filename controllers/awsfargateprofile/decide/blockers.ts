@@ -21,8 +21,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * Returns the decision to stop if the controller may change nothing in AWS towards the desired state; `undefined` if it
- * may.
+ * Returns the decision to stop if the controller may not change AWS for the object, for example because its Fargate
+ * profile belongs to another owner. `undefined` if changes are allowed.
  */
 export function findBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
@@ -59,8 +59,9 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 
 /**
  * Returns the decision to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
- * "no such cluster" also if the cluster is in another AWS account. So a missing cluster finishes a deletion only if the
- * object records this account, or records that nothing was created: docs/adr/0011.
+ * "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing cluster completes
+ * a deletion only if the object records the account of its cluster, or records that nothing was created
+ * (docs/adr/0011).
  */
 function findAccountBlocker(
   { surplus, recorded, identity, place }: Desired,
@@ -136,9 +137,9 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
     // If spec.roleName names a role of another owner and this role was deleted, the controller does not create a role
-    // in its place. The role that Cluster API Provider AWS shares between all profiles always belongs to another owner.
-    // In contrast, if a role of another owner occupied a computed name, the controller may create its own role once
-    // that role is deleted.
+    // in its place. The role that Cluster API Provider AWS shares between all its profiles always belongs to another
+    // owner. A computed name is different: if a role of another owner had this name and was deleted, the controller
+    // creates its own role under the name.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
@@ -172,8 +173,8 @@ function findExistingRoleBlocker(
   found: FoundRole | undefined,
 ): Decision | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
-  // IAM finds a role by its name alone, whatever its path, and in upper and lower case. So the role that it finds can
-  // have another ARN than spec.roleARN.
+  // IAM finds a role by its name alone. The path and the case of the letters do not matter, so IAM can return a role
+  // with another ARN than spec.roleARN.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired.recorded;
   return stopWith(newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned }));
@@ -187,9 +188,9 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * Returns the differences from the spec that keep the controller from adopting a profile without an owner tag. They
- * count only under adoptionPolicy `Always`. `undefined` if another adoptionPolicy is set, or if a tag names another
- * owner.
+ * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag under
+ * adoptionPolicy `Always`; an empty list allows the adoption. `undefined` if adoptionPolicy has another value, or if a
+ * tag names another owner: then the controller does not adopt the profile, whatever the differences are.
  */
 function findAdoptionObstacles(
   desired: Desired,
@@ -202,8 +203,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * Returns the value of spec.adoptionPolicy with which the controller would adopt the Fargate profile of another owner.
- * `undefined` if a tag of the profile names its owner: then the controller adopts it under no policy.
+ * Returns the value of spec.adoptionPolicy that would let the controller adopt the Fargate profile of another owner.
+ * `undefined` if a tag of the profile names this owner, because then no value allows the adoption.
  */
 function adoptionPolicyFor(
   desired: Desired,

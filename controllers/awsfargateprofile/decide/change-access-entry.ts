@@ -18,18 +18,18 @@ import { findRole, isRecreated } from './compare.ts';
  */
 const FARGATE_TYPE = 'FARGATE_LINUX';
 /**
- * The precision of the time that IAM gives for the creation of a role. An access entry with the same second may be
- * older than the role.
+ * The precision of the time that IAM gives for the creation of a role: one second. An access entry that was created in
+ * the same second as the role may be older than the role.
  */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * The next step for the access entry before a Fargate profile is created. If the entry is older than the IAM role, and
- * this controller manages the role, the step deletes the entry, so that EKS makes a new one. `undefined` if the profile
- * can be created.
+ * Returns the next step for the role's access entry before a Fargate profile is created; `undefined` if the profile can
+ * be created. The step reads the entry, or deletes an entry that is older than the IAM role, so that EKS makes a new
+ * one. An entry of a role that this controller does not manage stays.
  *
- * While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it after the creation of
- * the new profile.
+ * While a live profile uses the role, the entry stays too, and {@link ensureAccessEntry} replaces it after the creation
+ * of the new profile.
  */
 export function prepareAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
   const role = managedRole(desired, observed);
@@ -42,8 +42,8 @@ export function prepareAccessEntry(desired: Desired, observed: Observed): Decisi
 }
 
 /**
- * The next step for the access entry of the IAM role after the Fargate profile is ACTIVE: the entry must be bound to
- * the present unique id of the role. `undefined` if there is nothing to do. Each role is checked once, because status
+ * Returns the next step for the role's access entry after the Fargate profile is ACTIVE: the entry must be bound to the
+ * present unique id of the IAM role. `undefined` if there is nothing to do. Each role is checked once, because status
  * records the id of the checked role.
  */
 export function ensureAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
@@ -74,8 +74,10 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
 }
 
 /**
- * The next step before this controller deletes an IAM role: the deletion of the role's access entry; `undefined` if
- * there is no entry. If the EKS cluster is being deleted too, the entry disappears with the cluster. CAPA deletes the
+ * Returns the next step for the role's access entry before this controller deletes the IAM role: the step reads or
+ * deletes the entry. `undefined` if there is no entry to delete.
+ *
+ * If the EKS cluster is being deleted too, the entry disappears with the cluster. Cluster API Provider AWS deletes the
  * EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.
  */
 export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
@@ -109,8 +111,9 @@ const deletionOf = (
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
 /**
- * Whether the access entry was made for an earlier IAM role with the same ARN: the entry is older than the role. With
- * `isKnownRecreated` the role is known to be recreated, so an entry of the same second counts as older too.
+ * Whether the access entry was made for an earlier IAM role with the same ARN, because the entry is older than the
+ * role. `isKnownRecreated` says that the role was certainly recreated. Then an entry from the same second as the role
+ * counts as older too.
  */
 function isOutdated(
   { found, isMadeAnew }: ObservedAccessEntry,
@@ -127,8 +130,9 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
 
 /**
- * Whether pods need the missing access entry of their role. In authentication mode `API_AND_CONFIG_MAP`, the ConfigMap
- * aws-auth may admit the role instead, unless this controller has deleted an entry of the role.
+ * Whether the missing access entry of a role has to be created. In authentication mode `API`, pods need the entry. In
+ * mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
+ * entry that it has deleted itself.
  */
 const isMissed = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
   mode === 'API' || isDeletedByThisPass === true || recorded.accessEntryDeletedOf === principal;

@@ -11,7 +11,10 @@ import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../mode
 export const findProfile = (profiles: readonly ObservedProfile[], name: string): FargateProfile | undefined =>
   profiles.find((profile) => profile.name === name)?.found;
 
-/** Returns the IAM role with this name if it exists and was read from IAM. Upper and lower case do not matter. */
+/**
+ * Returns the IAM role with this name if it exists and was read from IAM. Names that differ only in the case of letters
+ * are equal.
+ */
 export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
   foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
 
@@ -35,8 +38,8 @@ export function ownershipOf(desired: Desired, found: FargateProfile): Ownership 
 }
 
 /**
- * Returns values for the message of a condition about a Fargate profile that is being deleted. `successor` is the
- * profile that the controller creates afterwards.
+ * Returns values for the message of a condition about a Fargate profile that the controller deletes or replaces.
+ * `successor` is the name of the profile that the controller creates afterwards.
  */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,
@@ -88,13 +91,13 @@ export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, foun
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
-/** Whether `status.role` is about the role with this name. */
+/** Whether `status.role` describes the role with this name. */
 export const isRecorded = ({ recorded }: Pick<Desired, 'recorded'>, name: FoundRole['name']): boolean =>
   isSameRoleName(recorded.roleName, name);
 
 /**
- * Whether the IAM role was deleted and created again while a Fargate profile uses it, and no user has confirmed by
- * annotation that the EKS access entry was recreated. The role may belong to another owner.
+ * Whether the IAM role was deleted and created again since status recorded the id of the role, and no user has
+ * confirmed by annotation that the EKS access entry was recreated too. The role may belong to another owner.
  */
 export const isRecreated = ({ recorded }: Desired, found: FoundRole): boolean =>
   isRecorded({ recorded }, found.name) &&

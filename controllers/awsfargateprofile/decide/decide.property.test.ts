@@ -63,8 +63,9 @@ describe('The passes of an object in any environment', () => {
       const role = awsBefore.roles.get(mutation.name.toLowerCase()) ?? expect.fail('the role is gone');
       expect(isOurRole(role, spec), 'our role').to.equal(true);
       const isServed = awsBefore.accessEntries.get(mutation.principal)?.roleId === role.id;
-      // Before deleting an access entry, the controller asks EKS for profiles of other owners that use the role. The
-      // simulation of this file leaves that check out, so only the object's own profiles count.
+      // Before the controller deletes an access entry to create a profile, it asks EKS for profiles of other owners
+      // that use the role. The simulation of this file leaves that check out, so only the object's own profiles count
+      // here.
       const isUsed = observed.profiles.some(({ found }) => found?.podExecutionRoleArn === mutation.principal);
       expect(isUsed && isServed, 'used and served').to.equal(false);
     });
@@ -177,7 +178,8 @@ describe('The passes of an object in any environment', () => {
   it('delete or strip no role that a profile uses', () => {
     atEveryMutation(({ mutation, desired, awsBefore }, { environment }) => {
       const role = awsBefore.roles.get(retiredRoleName(mutation) ?? '');
-      // The test counts a profile that EKS does not show yet only if status still records its creation.
+      // A profile that EKS does not show yet counts as a user of the role only if the controller can still find the
+      // profile by its name in status and by its tags.
       const isKnown = ({ name, hidden }: SimulatedProfile): boolean =>
         desired.names.profiles.some((each) => each === name) &&
         (hidden === 0 || !isOwnershipRecordRemoved(environment));
@@ -324,8 +326,8 @@ const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
   events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');
 
 /**
- * Whether the manager knows the result of an AWS call. After a crash, the manager has forgotten which requests were not
- * sent.
+ * Whether the manager knows the result of a request to AWS. The manager also knows which requests it did not send, but
+ * forgets this in a crash.
  */
 const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
   fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));
@@ -345,8 +347,8 @@ const changedRole = (mutation: Mutation, { roles }: Snapshot): SimulatedRole | u
     : roles.get(subjectOf(mutation).toLowerCase());
 
 /**
- * Returns the lower-case name of the role that the change deletes, or from which it detaches a policy before a
- * deletion.
+ * Returns the lower-case name of the role that the change deletes, or from which the change detaches a policy because
+ * the role is deleted next.
  */
 const retiredRoleName = (mutation: Mutation): string | undefined =>
   mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring)
@@ -354,8 +356,8 @@ const retiredRoleName = (mutation: Mutation): string | undefined =>
     : undefined;
 
 /**
- * Returns the observed state in a form for comparisons with the simulated AWS. It lacks roles that were not read, ids
- * and times, which AWS assigns, and `inUseBy`, which only the controller knows.
+ * Returns the observed state in a form for comparisons with the simulated AWS. The form omits roles that were not read.
+ * It also omits ids and times, which AWS assigns, and `inUseBy`, which only the controller knows.
  */
 const comparable = (observed: Observed): unknown => ({
   cluster: observed.cluster,

@@ -52,8 +52,8 @@ const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
 /**
- * The field of a spec that names the Fargate profile. Without spec.profileName, the controller keeps the profile name
- * in status.
+ * The name of the Fargate profile in a spec. Without spec.profileName, the controller keeps the profile name that
+ * status records.
  */
 const NAMED = { profileName: PROFILE } as const;
 const FORMERLY: AWSFargateProfileStatus = {
@@ -62,8 +62,8 @@ const FORMERLY: AWSFargateProfileStatus = {
 };
 
 /**
- * Returns the state of AWS after the role name in the spec has changed. AWS still has the former role, which belongs to
- * this controller by default, and optionally a profile that uses the former role.
+ * Returns the state of AWS after the role name in the spec has changed. AWS still has the role with the earlier name,
+ * which belongs to this controller by default, and optionally a profile that uses this role.
  */
 function withFormer({
   role = aRole({ name: FORMER_ROLE }),
@@ -85,8 +85,8 @@ function withFormer({
 }
 
 /**
- * Returns the desired state under operator limits: they require a permissions boundary, and allow roles below `/pods/`
- * and policies of AWS.
+ * Returns the desired state under limits that the operator sets by flags of the manager. The limits require a
+ * permissions boundary. They allow only roles below the path `/pods/` and policies that AWS manages.
  */
 const limited = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}): Desired =>
   desiredOf(anObject({ spec, status }), {

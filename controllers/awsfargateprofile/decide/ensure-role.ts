@@ -26,8 +26,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
       : stopWith(desired.creationBlocker);
   }
   if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
-  // Before this step, `removeUnwanted` has deleted a role whose path differs from `spec.rolePath`, unless another
-  // object or profile uses the role. So a role that still has another path is in use.
+  // The function `removeUnwanted`, which has run before, deletes a role whose path differs from `spec.rolePath`, unless
+  // another object or profile uses the role. So a role that still has another path is in use.
   return hasOtherPath(role, found)
     ? stopWith(
         newReason('RoleSettingsConflict', {
@@ -40,8 +40,8 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
 }
 
 /**
- * Returns the next step to correct an IAM role of this controller. The owner tag comes first, because only this tag
- * proves that the role belongs to this controller.
+ * Returns the next step to correct an IAM role of this controller. Missing or changed tags come first, because only the
+ * tags prove that the role belongs to this controller.
  */
 function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole): Decision | undefined {
   const { name } = found;
@@ -64,9 +64,10 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
 
 /**
  * Whether the controller has to remove the permissions boundary of an IAM role: the controller set this boundary, and
- * the spec does not name a boundary any more. A boundary that another client set stays. The boundary of a provisioned
- * object stays too: spec.rolePermissionsBoundary is immutable then, so the field was dropped by a CRD without it and
- * not by a user.
+ * the spec does not name a boundary any more. A boundary that another client set stays.
+ *
+ * The boundary of a provisioned object stays too. No user can have removed its spec.rolePermissionsBoundary, because
+ * the field is immutable. The API server has dropped the field under another CRD, which lacks it.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

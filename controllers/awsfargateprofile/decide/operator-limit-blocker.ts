@@ -52,8 +52,8 @@ export function withoutBoundaryFromLimits(desired: Desired, observed: Observed):
 }
 
 /**
- * Returns the violations of the operator's limits for role ARNs by a role of another owner that spec.roleName names.
- * The controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
+ * If spec.roleName names a role of another owner, returns how the ARN of the role violates the operator's limits. The
+ * controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
  */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];

@@ -31,8 +31,8 @@ export function removeUnwanted(desired: Desired, observed: Observed): Decision |
 }
 
 /**
- * Whether EKS may still show a Fargate profile from a create request that got no answer. This matters only if the
- * profile would be unwanted or would use an unwanted role.
+ * Whether the controller must wait because EKS may still show a Fargate profile from a create request that got no
+ * answer. The wait is necessary only if this profile would be unwanted or would use an unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
@@ -51,8 +51,8 @@ const WAIT_FOR_CREATE = stopWith(
 );
 
 /**
- * Returns the decision to stop if the object's profile is retained although its EKS cluster is being deleted. The
- * object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
+ * Returns the decision to stop if `deletionPolicy: Retain` keeps the object's profile although its EKS cluster is being
+ * deleted. The object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
   if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
@@ -96,8 +96,8 @@ function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRo
     return stopWith(newReason('RoleBlocked', { name: found.name, blockers: found.blockers }));
   const owner = roleOwner(found, desired.identity);
   if (owner.kind === 'ours' && !owner.stamped) {
-    // With the documented IAM policy, the controller may change only roles that have its tags. So the role gets the
-    // tags before it is deleted.
+    // Under the IAM policy in the documentation, the controller may change only roles that have its tags. So the
+    // controller tags the role before it deletes the role.
     return mutateWith({ kind: 'tagRole', name: found.name, tags: roleOwnershipTags(desired.identity), retiring: true });
   }
   return policy === undefined

@@ -45,7 +45,7 @@ describe('The status of an object in any environment', () => {
       if (environment.events.some(({ kind }) => kind === 'specChange')) return;
       const name = expectedProfileName(spec);
       for (const { observed, status } of statuses) {
-        // While a profile is replaced by a profile with another name, status still shows the former profile.
+        // While the controller replaces a profile by a profile with another name, status still shows the old profile.
         if (observed === undefined || (status.profileName ?? name) !== name) continue;
         const found = observed.profiles.find((profile) => profile.name === name)?.found;
         const isStripped = found?.tags[OWNER_TAG] === undefined && status.profileARN === found?.arn;

@@ -14,19 +14,19 @@ import { newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
 
 // Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes
-// a profile or role without its tag, because the records in Kubernetes prove no ownership. But an object that records
-// such a profile or role must stay. Otherwise the profile or role would stay in AWS without an owner, and a profile
-// would block the deletion of its cluster.
+// a profile or role without its tag, because a record in the Kubernetes object proves no ownership. But an object that
+// records such a profile or role must stay. Otherwise the profile or role would stay in AWS without an owner, and a
+// profile would block the deletion of its cluster.
 
 /**
  * Returns the reason to stop if a Fargate profile of this object lacks the owner tag; `undefined` for any other
  * profile. The profile counts as one of this object in these cases:
  *
  * - The object records the ARN of the profile. The ARN contains a unique id.
- * - `clusterctl move` has dropped the record, and the profile has the name of this object in the EKS cluster that the
- *   object records. No tag of the profile names another owner.
- * - Cluster API Provider AWS may have created the profile for this object, and only a ready control plane can prove
- *   this.
+ * - Status was dropped, for example by `clusterctl move`. The profile has the name that the object gives its profile,
+ *   in the EKS cluster that the annotation `provisioned-in` names. No tag of the profile names another owner.
+ * - Cluster API Provider AWS may have created the profile for this object. Only a ready control plane could prove this,
+ *   and the control plane is not ready.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, recorded, abandonment } = desired;
@@ -51,9 +51,10 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
  * any other role. The role counts as one of this object in these cases:
  *
  * - The object records the unique id of the role.
- * - `clusterctl move` has dropped the record, and the role has a name that is computed for this object. No tag of the
- *   role names another owner.
- * - Cluster API Provider AWS may have created the role for this object, and only a ready control plane can prove this.
+ * - Status was dropped, for example by `clusterctl move`. The role has a name that is computed for this object, and no
+ *   tag of the role names another owner.
+ * - Cluster API Provider AWS may have created the role for this object. Only a ready control plane could prove this,
+ *   and the control plane is not ready.
  */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, recorded, wanted, abandonment } = desired;
@@ -76,9 +77,8 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 }
 
 /**
- * Returns the names and tags by which the object recognises its AWS resources, as they would be under a ready control
- * plane. Under a ready control plane, the object may adopt profiles and roles of Cluster API Provider AWS, unless
- * adoptionPolicy is `Never`.
+ * Returns the names and tags by which the object would recognise its AWS resources if its control plane were ready.
+ * Then the object may also adopt profiles and roles of Cluster API Provider AWS, unless adoptionPolicy is `Never`.
  */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'

@@ -15,7 +15,7 @@ export function transitReason(desired: Desired, profiles: Observed['profiles']):
     if (found === undefined || ownershipOf(desired, found).kind !== 'ours') continue;
     if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== 'CREATING') continue;
-    // The controller does not delete a retained profile, so no deletion follows once EKS has created it.
+    // With `deletionPolicy: Retain`, the controller does not delete the profile after EKS has created it.
     return isAsWanted(desired, found) || desired.surplus === 'retain'
       ? newReason('Creating', { name: found.name })
       : newReason('WaitingForCreate', replacementFacts(desired, found));
@@ -24,8 +24,8 @@ export function transitReason(desired: Desired, profiles: Observed['profiles']):
 }
 
 /**
- * Whether the deletion of an object must first delete a Fargate profile of this controller, so that the IAM roles need
- * not be read yet.
+ * Whether the IAM roles can be read later, because the deletion of an object must first delete a Fargate profile of
+ * this controller.
  */
 export const canReadRolesLater = (desired: Desired, profiles: Observed['profiles']): boolean =>
   desired.wanted === undefined &&
