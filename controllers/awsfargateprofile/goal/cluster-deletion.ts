@@ -2,8 +2,8 @@ import { isDeleting, isDeletingForGood, isMoving } from '../../shared/object-sta
 import type { ReconcileInputs } from './inputs.ts';
 
 /**
- * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. After the
- * deletion of a Cluster, Cluster API drains the workers and then deletes the control plane.
+ * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. When a
+ * Cluster is deleted, Cluster API first drains the workers and then deletes the control plane.
  */
 export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;
@@ -11,6 +11,6 @@ export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
 }
 
-/** Whether the Cluster is being deleted, and not by `clusterctl move`. */
+/** Whether the Cluster is being deleted for good, and is not only being moved by `clusterctl move`. */
 export const isClusterDeleted = ({ cluster }: ReconcileInputs): boolean =>
   cluster.kind === 'found' && isDeletingForGood(cluster.object);

@@ -8,8 +8,8 @@ import { clusterKey } from './target-eks-cluster.ts';
 
 /**
  * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
- * `clusterctl move` deletes a Cluster and its objects one after the other, within a second or two, so the objects may
- * be about to move too.
+ * `clusterctl move` deletes a Cluster and its objects within a second or two, so it may be about to move these objects
+ * too.
  */
 const MOVE_PATIENCE: Ms = 30_000;
 
@@ -26,14 +26,14 @@ export function reasonForVanishedCluster(
 }
 
 /**
- * Decides about an object that `clusterctl move` has marked for deletion in this management cluster. A move pauses the
- * Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is not paused, the mark is
- * left over from a failed move.
+ * Returns what a reconcile does for an object that `clusterctl move` has marked for deletion in this management
+ * cluster. A move pauses the Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is
+ * not paused, the mark is left over from a failed move.
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // For an object with spec.eksCluster, there may be no Cluster that shows whether the move is over. clusterctl deletes
-  // an object right after it has set the mark. So on an object that is not being deleted, the mark counts as left over
+  // An object with spec.eksCluster may have no Cluster that shows whether the move is over. clusterctl deletes an
+  // object right after it has marked the object. So the mark on an object that is not being deleted counts as left over
   // from a failed move.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };

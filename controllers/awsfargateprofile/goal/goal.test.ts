@@ -181,7 +181,7 @@ describe('goalFor', () => {
       'pursue all, create nothing: WaitingForEKSControlPlane',
     ],
 
-    // Test cases with objects whose control plane names another region or EKS cluster than before.
+    // Test cases with objects whose control plane names another region or EKS cluster than status records.
     [
       'the control plane names another region',
       { controlPlane: found(aControlPlane({ region: 'eu-north-1' })), object: anObject({ status: RECORDED }) },

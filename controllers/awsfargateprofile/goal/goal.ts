@@ -41,8 +41,8 @@ function goalNow(inputs: ReconcileInputs): Goal {
   const paused = findPauses(inputs);
   if (isMoving(object)) return goalForMovedObject(inputs, paused.length > 0);
   if (paused.length > 0) return { kind: 'paused', by: paused };
-  // The deletion of an object depends on the Cluster only for its pause. A Cluster that cannot be read may be paused,
-  // so the deletion waits.
+  // A paused Cluster also pauses the deletion of its objects. A Cluster that cannot be read may be paused, so the
+  // reconcile waits until the Cluster can be read.
   if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(CLUSTER_KIND, inputs.cluster));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
@@ -56,8 +56,9 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const found = deletionTarget(inputs);
   if (found !== undefined) {
     const { target } = found;
-    // If status is empty, the annotation `provisioned-in` is compared with the control plane. The annotation alone
-    // never decides in which EKS cluster the controller deletes: docs/adr/0011.
+    // If status is empty, an EKS cluster in the annotation `provisioned-in` must be the one that the control plane or
+    // spec.eksCluster names. The annotation alone never decides in which EKS cluster the controller deletes
+    // (docs/adr/0011).
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
     return changed === undefined
       ? { kind: 'pursue', ...found, controlPlaneFacts: undefined, surplus, abandonment }
@@ -65,9 +66,9 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const location = locationOf(object);
-  // The location `none` means that the controller has created nothing in AWS for the object, so it only removes its
-  // finalizer. The control plane may be missing then: the deletion of a Cluster may remove it right after the object
-  // got its finalizer.
+  // The location `none` means that the controller has created nothing in AWS for the object. So the controller only
+  // removes its finalizer. The control plane may be missing then: the deletion of a Cluster may remove it right after
+  // the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
   return hold(newReason('TargetUnknown', facts));
@@ -84,9 +85,10 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (changed !== undefined) return hold(changed);
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
-  // While `creationBlocker` forbids creations in the EKS cluster, an object without AWS resources only waits, because
-  // the controller has nothing to correct. An object without this controller's finalizer waits too. A user may have
-  // applied this object again, and it must not join a cluster that is being deleted.
+  // `creationBlocker` is a reason for which nothing may be created in the EKS cluster now. An object without AWS
+  // resources then only waits, because the controller has nothing to correct. An object without this controller's
+  // finalizer waits too. A user may have applied this object again, and it must not get a new profile in a cluster that
+  // is being deleted.
   const isBegun = locationOf(object).kind === 'known';
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };

@@ -34,8 +34,8 @@ function storeOf(objects: readonly KubeObject[] | undefined): Store {
 }
 
 /**
- * Reads the inputs of a reconcile while the caches contain these objects. `null` in place of an object means that its
- * cache has not listed the kind yet.
+ * Reads the inputs of a reconcile from caches that contain the given objects. `null` in place of the objects of a kind
+ * means that the cache has not listed this kind yet.
  */
 function read({
   object = anObject(),

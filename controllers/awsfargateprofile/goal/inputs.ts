@@ -40,12 +40,13 @@ export interface ReconcileInputs {
    */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /**
-   * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if there is no Cluster.
+   * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if spec.clusterName is
+   * absent or this Cluster was not found.
    */
   readonly clusterApiVersion: string;
   /**
-   * The control plane that `spec.controlPlaneRef` of the Cluster names. For an object with spec.eksCluster: the control
-   * plane of that EKS cluster.
+   * The control plane that `spec.controlPlaneRef` of the Cluster names. For an object with spec.eksCluster, it is the
+   * control plane that manages this EKS cluster.
    */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
@@ -66,13 +67,13 @@ export interface NamedEksCluster {
    */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
-  /** The EKS cluster if the operator's limits do not allow it; an empty list if they do. */
+  /** How the EKS cluster violates the operator's limits; an empty list if the limits allow the EKS cluster. */
   readonly excess: readonly LimitExcess[];
   /**
    * The control planes in the namespace of the object whose EKS clusters have the name and region in spec.eksCluster,
    * each with its AWS account. A listed control plane manages the EKS cluster if the credentials of the object belong
-   * to its account. The list omits control planes with the same identity as the object, because they certainly have the
-   * same account.
+   * to the same account. A control plane with the same identity as the object is not listed, because it certainly has
+   * the same account.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -110,8 +111,8 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
 }
 
 /**
- * Reads the inputs for an object whose spec names no Cluster. Its spec names an EKS cluster instead, or a CRD without
- * these fields has dropped them.
+ * Reads the inputs for an object whose spec names no Cluster. The spec names an EKS cluster instead, or the API server
+ * has dropped both fields under another CRD, which lacks them.
  */
 function withoutCluster(
   object: AWSFargateProfile,
@@ -145,9 +146,9 @@ function controlPlanesOf(
 }
 
 /**
- * Returns the control planes of which only the AWS account tells whether they manage the EKS cluster in
- * spec.eksCluster. The list is empty for an object that the operator's limits do not allow, so that AWS is not asked
- * about it.
+ * Returns the control planes whose EKS cluster has the name and region in spec.eksCluster, if only their AWS account
+ * tells whether it is the same EKS cluster. The list is empty for a new object whose EKS cluster the operator's limits
+ * do not allow, so that the controller does not ask AWS.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
@@ -159,7 +160,7 @@ export function controlPlanesToCompare(
     : controlPlanesOf(object, caches).filter((controlPlane) => needsAccountToJoin(object, controlPlane, caches));
 }
 
-/** Returns those control planes of {@link controlPlanesToCompare} whose AWS account is known. */
+/** Returns the control planes of {@link controlPlanesToCompare} whose AWS account is known, each with this account. */
 const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches): readonly ControlPlaneInAccount[] =>
   controlPlanesToCompare(object, caches).flatMap((controlPlane) => {
     const account = caches.accounts?.accountOf(controlPlane);
@@ -190,7 +191,8 @@ function namedEksCluster(
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);
-  // The default region is the region of the manager, which may change. A Fargate profile stays in its region.
+  // The default region is the region of the manager, which may change. A Fargate profile stays in its region, so the
+  // recorded region of an existing profile comes before the default.
   const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });

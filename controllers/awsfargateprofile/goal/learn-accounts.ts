@@ -5,8 +5,9 @@ import type { InputCaches } from './inputs.ts';
 import { controlPlanesToCompare } from './inputs.ts';
 
 /**
- * Asks AWS STS for the accounts of the control planes whose EKS cluster has the name and region in spec.eksCluster. An
- * object belongs to the teardown of such a control plane only if both have the same account.
+ * Asks AWS STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster: their EKS cluster
+ * has the same name and region. The deletion of such a control plane deletes the object too, but only if both have the
+ * same account.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

@@ -35,7 +35,8 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // A resumed deletion needs the finalizer too, because the API server removes an object without finalizers at once.
+  // A deletion that `clusterctl move` interrupted is resumed by a new delete request. This needs the finalizer too,
+  // because the API server removes an object without finalizers at once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetainAnnotation(object);
@@ -96,8 +97,8 @@ export function deletionRequestedPatch(
 }
 
 /**
- * Returns the merge patch with the annotation that the EKS access entry of the IAM role is deleted. A later reconcile
- * then recreates the entry even after a crash.
+ * Returns the merge patch with an annotation which records that the EKS access entry of the IAM role is deleted. By
+ * this annotation a later reconcile recreates the entry even after a crash.
  */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {
@@ -115,9 +116,9 @@ const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
 
 /**
- * Returns the owner references of the object, with a reference to the Cluster. `clusterctl move` finds the object by
- * this reference. While the Cluster is being deleted the references stay unchanged, because the garbage collector may
- * be removing them.
+ * Returns the owner references of the object, with a reference to the Cluster, by which `clusterctl move` finds the
+ * object. An object that Argo CD tracks gets no such reference. While the Cluster is being deleted the references stay
+ * unchanged, because the garbage collector may be removing them.
  */
 function withOwnerReference(
   object: AWSFargateProfile,

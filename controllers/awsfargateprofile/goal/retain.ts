@@ -9,27 +9,29 @@ import { isClusterDeleted, isClusterLeaving } from './cluster-deletion.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { unreadableReason } from './target-eks-cluster.ts';
 
-// What `deletionPolicy: Retain` does. The profile and its role stay in AWS when their object is deleted. But EKS deletes
-// no cluster that has Fargate profiles, so an object of an EKS cluster that is being deleted stays until its profile is
+// With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS deletes no
+// cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its profile is
 // gone.
 
 /**
- * Returns the goal for an object with `deletionPolicy: Retain` that is being deleted: the controller removes its
- * finalizer without a call to AWS. `undefined` without this policy, and while the EKS cluster is being deleted.
+ * Returns the goal of a reconcile for an object with `deletionPolicy: Retain` that is being deleted: the controller
+ * removes its finalizer without a call to AWS. `undefined` without this policy, and while the EKS cluster is being
+ * deleted.
  */
 export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
   // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
+  // So the reconcile waits until the control plane can be read.
   return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
     ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
     : { kind: 'release' };
 }
 
 /**
- * Returns the goal for a live object with `deletionPolicy: Retain` while its EKS cluster is being deleted: the object
- * wants nothing in AWS, and reports that its profile blocks the deletion of the EKS cluster. `undefined` for other
- * objects.
+ * Returns the goal of a reconcile for a live object with `deletionPolicy: Retain` while its EKS cluster is being
+ * deleted: the controller changes nothing in AWS, and reports that the profile blocks the deletion of the EKS cluster.
+ * `undefined` for other objects.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;

@@ -221,9 +221,11 @@ function changedField(
 }
 
 /**
- * Returns the region, EKS cluster and identity with which an object is deleted: those in status. A user may have
- * corrected the identity in the control plane or in spec.eksCluster. So the identity comes from there if that still
- * names the same region and EKS cluster as status. If status is empty, all values come from there.
+ * Returns the region, EKS cluster and identity with which an object is deleted. If status is empty, they come from the
+ * control plane or from spec.eksCluster; otherwise they come from status.
+ *
+ * A user may have corrected the identity since status was written. So the identity in the control plane or
+ * spec.eksCluster comes before the identity in status, if both name the same region and EKS cluster.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -233,7 +235,7 @@ export function deletionTarget(
   const named = targetNamedForDeletion(inputs);
   const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
   if (!isSame) return { target: recorded, targetSource: 'record' };
-  // Cluster API Provider AWS leaves the control plane's status ready while the control plane is being deleted.
+  // While Cluster API Provider AWS deletes a control plane, the status of the control plane stays ready.
   const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
   const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
   return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
@@ -244,8 +246,8 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The operator's limits do not block the deletion of an object that records its AWS location. An object without a
-  // recorded location has created nothing in an EKS cluster that the limits do not allow.
+  // The operator's limits do not block the deletion of an object that records its AWS location. For an object without a
+  // recorded location, the limits have prevented that the controller creates anything in this EKS cluster.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }

@@ -432,7 +432,8 @@ describe('desiredFor', () => {
       profiles: [],
       roles: [],
     });
-    // A role that spec.roleName names may belong to another owner, so the test expects no lost role name.
+    // A role that spec.roleName names may belong to another owner. So the controller does not count it among its own
+    // roles after status was dropped, and `lostNames` lists no role.
     const named = { roleName: RoleName.of('shared') };
     expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });

@@ -85,7 +85,7 @@ function desiredUnderName(
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, surplus, abandonment, account } = inputs;
   // The AWS partition follows from the region, as it does for the endpoints of EKS and IAM. The AWSManagedControlPlane
-  // names a partition too, but that one is not used.
+  // names a partition too, but the controller does not use it.
   const place: AwsLocation = { partition: partitionOf(target.region), region: target.region, account };
   const identity = identityOf(object, inputs, place, profileNameOf(object));
   const common = {
@@ -129,7 +129,8 @@ function desiredUnderName(
  *
  * - Cluster API Provider AWS (CAPA) computed the name in use. Before v2.7.0, CAPA derived role names from the name of
  *   the EKS cluster.
- * - Status of a provisioned object records the name in use. Then a client has removed spec.roleName.
+ * - The status of a provisioned object records the name in use. The name comes from spec.roleName, which a client has
+ *   removed since.
  */
 export function withCurrentRoleName(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
   const { wanted, identity, place, recorded } = desired;

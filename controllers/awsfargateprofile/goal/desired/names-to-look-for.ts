@@ -15,8 +15,8 @@ import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired
 import type { Target, TargetSource } from '../../model/goal-kinds.ts';
 import { profileNameOf, roleNameOf } from '../../model/names.ts';
 
-// The names under which the controller looks in AWS for the Fargate profile and the IAM role of an object, and under
-// which it may adopt them.
+// The functions of this file compute the names under which the controller looks in AWS for the Fargate profile and the
+// IAM role of an object, and under which it may adopt them.
 
 /** Returns what identifies an object in AWS: its cluster, its names, and the names under which it may adopt resources. */
 export function identityOf(

@@ -12,8 +12,8 @@ export function recordedStateOf(
 ): RecordedState {
   const { metadata, status = {} } = object;
   // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
-  // boundary. So the policies and the boundary in `status.role` of such a role are not the work of this controller, and
-  // are left out.
+  // boundary. So this controller did not set the policies and the boundary that `status.role` records for such a role,
+  // and they are left out.
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,

@@ -7,7 +7,10 @@ import { currentProfileNameOf, roleNameOf } from '../../model/names.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
 
-/** Functions for the settings of an IAM role that do not follow from the spec of one object alone. */
+/**
+ * Functions that compute settings of an object's IAM role from more than its spec, for example from flags of the
+ * manager.
+ */
 export interface RoleSettings {
   readonly tagsOf: (roleSharer: AWSFargateProfile) => Tags;
   readonly boundaryOf: (roleSharer: AWSFargateProfile) => string | undefined;
@@ -49,9 +52,9 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an object uses IAM roles of this AWS account for an EKS cluster of this region. Objects of one namespace may
- * name EKS clusters of the same name in several accounts and regions, and then do not share a role of the same name. An
- * object that has nothing in AWS yet is judged by its spec.
+ * Whether an AWSFargateProfile, which names the same IAM role as `object`, uses roles of this AWS account for an EKS
+ * cluster of this region. Objects of one namespace may name EKS clusters of the same name in several accounts and
+ * regions, and then do not share the role. For an AWSFargateProfile without resources in AWS, its spec decides.
  */
 export function isInPlace(
   { spec: { eksCluster }, status }: AWSFargateProfile,
