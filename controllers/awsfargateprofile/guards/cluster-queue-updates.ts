@@ -94,8 +94,8 @@ export function updateQueueFromStatus(
 
 /**
  * Returns the names of other objects' Fargate profiles that EKS may be changing although the queue of the EKS cluster
- * does not know it. This process has not read these profiles from EKS, and their objects have no status, because
- * `clusterctl move` or a restore dropped it.
+ * has no record of the change. This process has not read these profiles from EKS, and their objects have no status,
+ * because `clusterctl move` or a restore from a backup dropped it.
  */
 export function unobservedProfiles(
   queue: string,

@@ -6,7 +6,7 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { PassState } from './pass-state.ts';
 
-/** The cause for which a reconcile does not send a change to AWS. */
+/** The reason why a reconcile does not send a change to AWS. */
 export type Obstacle =
   /** The reconcile does not send the change, and stops for `reason`. */
   | { readonly kind: 'stop'; readonly reason: Reason }
@@ -16,8 +16,8 @@ export type Obstacle =
    */
   | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
   /**
-   * The outdated EKS access entry stays for now, and the reconcile continues with its other steps. `by` names the
-   * Fargate profile that uses the role of the entry.
+   * The EKS access entry, which is older than its IAM role, stays for now, and the reconcile continues with its other
+   * steps. `by` names the Fargate profile that uses the role.
    */
   | { readonly kind: 'accessEntryInUse'; readonly principal: RoleArn; readonly by: string }
   | DroppedPass;
@@ -26,8 +26,8 @@ export type Obstacle =
 export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
 /**
- * A preparation before a change in AWS: a write to the API server, or a place in the queue of profile changes of the
- * EKS cluster.
+ * A preparation before a change in AWS. A preparation writes to the API server, or takes a place in the queue of
+ * profile changes of the EKS cluster.
  */
 export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 

@@ -16,7 +16,8 @@ export type RoleUsage =
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
 /**
- * The AWSFargateProfiles of the namespace that other managers reconcile and that name the same IAM role as one object.
+ * The AWSFargateProfiles that share an IAM role with the reconciled object. They are in the namespace of the object,
+ * and other managers reconcile them.
  */
 export interface RoleSharers {
   /**

@@ -28,23 +28,24 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly readRoleSharers: ReadRoleSharers;
   /**
    * Returns the names of other objects' Fargate profiles that EKS may be changing although the queue of the EKS cluster
-   * does not know it.
+   * has no record of the change.
    */
   readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
- * Returns all preparations for a change in AWS, in their order. The status is written last. An object that waits in the
- * queue of profile changes of its EKS cluster therefore writes nothing, and an object at the head keeps its place
- * during the write.
+ * Returns all preparations for a change in AWS, in their order. The status is written last. So an object that waits in
+ * the queue of profile changes of its EKS cluster does not write status, and an object at the head of the queue keeps
+ * its place during the write.
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services, newDeletionChecks(services)),
-    // These two ask the API server. They come after `takeTurn`, so that an object that waits in the queue of its EKS
-    // cluster does not ask in each reconcile, and so that the answers are new when the change is sent.
+    // `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, so that an object that
+    // waits in the queue of its EKS cluster does not ask in each reconcile. Their answers are then also new when the
+    // change is sent.
     confirmFinalizer(services),
     roleShareable(services),
     writeAhead(services),
@@ -109,8 +110,8 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
  * first in the queue of its EKS cluster. EKS creates or deletes one profile of a cluster at a time.
  *
  * The preparation may read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set
- * `deletionPolicy: Retain`. So after such reads, and before the object gets its turn, the preparation runs `recheck`
- * again, the checks of the live object.
+ * `deletionPolicy: Retain`. So after such reads, the preparation runs the checks in `recheck` again before the change
+ * is sent.
  */
 export function takeTurn(
   {
@@ -124,8 +125,8 @@ export function takeTurn(
     if (!isQueuedMutation(mutation)) return undefined;
     const { queueEntry, target } = pass;
     const described: readonly string[] = unobservedProfiles(queueEntry.queue, pass.object);
-    // If EKS does not tell the status of a profile, the change is sent all the same. EKS itself refuses it while EKS
-    // creates or deletes another profile of the cluster.
+    // If EKS does not return the status of another object's profile, the change is sent all the same. EKS itself
+    // refuses the change while EKS creates or deletes another profile of the cluster.
     for (const name of described) await refreshQueue(clusterQueue, pass, name);
     let hasAsked = described.length > 0;
     let turn = clusterQueue.requestTurn(queueEntry);
@@ -148,8 +149,8 @@ export function takeTurn(
 }
 
 /**
- * Asks EKS for the status of a Fargate profile that no reconcile of this process reads, and updates the queue of
- * profile changes of the EKS cluster with the answer.
+ * Asks EKS for the status of a Fargate profile, and updates the queue of profile changes of the EKS cluster with the
+ * answer. No reconcile of this process has observed the present change of this profile.
  */
 async function refreshQueue(
   clusterQueue: ClusterQueue,

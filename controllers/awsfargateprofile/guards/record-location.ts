@@ -15,11 +15,11 @@ import type { PartiallyObserved } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the reconcile has to record the AWS location of the object in the annotation `provisioned-in`. While AWS has
- * nothing of the object and the reconcile creates nothing, the value `nowhere` stays.
+ * Whether the reconcile has to record the AWS location of the object in the annotation `provisioned-in`. The annotation
+ * keeps the value `nowhere` while AWS has nothing of the object and the reconcile creates nothing.
  *
  * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
- * name and without tags then looks like a profile of this object whose tags were removed.
+ * name and without tags then looks like a profile of this object whose tags a user has removed.
  */
 export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
@@ -37,7 +37,7 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
 /**
  * Records account, region and EKS cluster in the annotation `provisioned-in` once EKS has shown that the cluster
  * exists. After `clusterctl move` only this annotation tells where the profile is. For an object that is being deleted,
- * another preparation records the location together with the beginning of the deletion.
+ * the preparation `markDeletion` records the location together with the beginning of the deletion.
  *
  * Returns the written object, or `undefined` if another client wrote it first.
  */

@@ -18,8 +18,8 @@ const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
 describe('newReadRoleSharers', () => {
   /**
-   * Returns the objects of other managers that a manager with this watch filter finds. With `isDeleted` the other
-   * object is being deleted.
+   * Returns the keys and names of objects that a manager with this watch filter finds: first the object whose manager
+   * may be deleting the role, then the objects that share the role. With `isDeleted` the other object is being deleted.
    */
   async function read(other: ObjectParts, { isDeleted = false, filter = 'blue' } = {}): Promise<readonly unknown[]> {
     const api = newApi();

@@ -55,8 +55,8 @@ const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
 /**
- * Whether the manager of `other` may be deleting the IAM role: that manager manages the role for `other`, and `other`
- * does not ask for the role any more.
+ * Whether the manager of the AWSFargateProfile `other` may be deleting the IAM role. This is so if that manager manages
+ * the role for `other`, and `other` does not ask for the role any more.
  */
 function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
@@ -70,12 +70,12 @@ function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, 
 }
 
 /**
- * Returns a check that no other manager is deleting the IAM role, and that no older object of another manager asks for
- * other settings of the role. The locks of this process do not protect against other managers.
+ * Returns a check that stops the reconcile if another manager may be deleting the IAM role, or if an older object of
+ * another manager asks for other settings of the role. The locks of this process do not protect against other managers.
  *
- * Both managers list the objects that use the role. This manager lists them after its object has got the finalizer. The
- * other manager lists them after the deletion of its object has begun. So at least one of the two lists contains the
- * other manager's object, and either the role stays or this object waits.
+ * Both managers list the objects that use the role. This manager lists them after its object has got the finalizer, and
+ * the other manager after the deletion of its object has begun. So at least one manager sees the object of the other
+ * manager, and either the role stays or the object of this manager waits.
  */
 export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
   return async (mutation, pass) => {

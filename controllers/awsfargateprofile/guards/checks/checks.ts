@@ -52,8 +52,9 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * Returns a check that keeps an outdated EKS access entry while another live profile of the EKS cluster uses the role.
- * It applies before the creation of a profile. After the new profile is ACTIVE, the controller replaces the entry.
+ * Returns a check that keeps an EKS access entry, which is older than its IAM role, while another live profile of the
+ * EKS cluster uses the role. The check applies only to a deletion of the entry before a profile is created. After the
+ * new profile is ACTIVE, the controller replaces the entry.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

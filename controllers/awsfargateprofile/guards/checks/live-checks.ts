@@ -40,8 +40,8 @@ export const newDeletionChecks = (services: DeletionCheckServices): readonly Che
 ];
 
 /**
- * Returns a check that holds back deletions in AWS while the object is paused. The check asks the API server, because
- * the cache may not show a new pause yet.
+ * Returns a check that holds back deletions in AWS if the object is paused, changed or gone, or if `clusterctl move` is
+ * moving it. The check asks the API server, because the cache may not show the newest change yet.
  */
 export function notPaused({ live }: Pick<DeletionCheckServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {

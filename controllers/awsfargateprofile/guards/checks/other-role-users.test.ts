@@ -45,13 +45,16 @@ describe('newReadRoleUsers', () => {
   /** The number of list requests for all objects. */
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
-  /** Lets the questions use a cache, and creates more objects than a page of a list has. */
+  /**
+   * Makes the reader of role users use a cache, and creates more objects than a page of a list has, because the reader
+   * does not use a cache that fits on one page.
+   */
   const useCache = (): void => {
     useSources(new TypedStore(store, decodeAWSFargateProfile));
     for (let index = 0; index < 50; index++)
       api.put({ metadata: { name: `unbegun-${index}`, namespace: 'team-c', finalizers: [] } });
   };
-  /** Fills the cache with all objects of the API server, as a list would. */
+  /** Fills the cache with all objects of the API server, as the list request of the cache would. */
   const fillCache = async (): Promise<void> => {
     const { items, resourceVersion } = await api.client.list(PROFILES, { signal });
     store.replaceAll(items, resourceVersion);

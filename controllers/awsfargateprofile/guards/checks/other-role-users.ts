@@ -53,17 +53,19 @@ export interface RoleUserSources {
 }
 
 /**
- * How long a question waits until the watch of the cache has shown the newest changes. While 200 objects were deleted,
- * the median wait was 29 ms. A quarter of the waits was longer than 100 ms, because the watch showed no change.
+ * How long a reader of role users waits until the watch has brought the cache up to date. While 200 objects were
+ * deleted, the median wait was 29 ms. A quarter of the waits was longer than 100 ms, because the watch showed no
+ * change.
  */
 const MAX_WATCH_LAG: Ms = 200;
 
 /**
- * Returns a function that reads the other users of an IAM role. Its answer is never older than the question: it comes
- * from a list of the API server, or from a cache that has caught up with the API server since the question.
+ * Returns a function that reads the other users of an IAM role. Its answer is never older than the call of the
+ * function: it comes from a list of the API server, or from a cache that has caught up with the API server since the
+ * call.
  *
- * When many objects are deleted, many concurrent reconciles ask. Those that ask while a reading is running share the
- * next reading.
+ * When many objects are deleted, many reconciles call the function at the same time. Calls that arrive while the users
+ * are being read share the next read.
  */
 export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
   const readings = new SingleFlight<readonly RoleUser[]>();
@@ -85,11 +87,15 @@ export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
 
 /**
  * Returns a function that takes the role users from the cache, once the cache has every change that the API server had
- * made when the function was called. A list request for one object gives the version up to which the cache has to come.
+ * made when the function was called. A list request for one object returns the resourceVersion that the cache has to
+ * reach.
  *
- * The function returns `undefined` if the cache does not come so far in time, and if a list of all objects takes one
- * request too. It also returns `undefined` after another CRD was installed, because the cache may then have objects
- * without the fields that this CRD lacks, and after etcd was restored from a backup.
+ * The function returns `undefined` in these cases:
+ *
+ * - The cache does not reach this resourceVersion in time.
+ * - A list of all objects takes one request too.
+ * - Another CRD was installed. The cache may then have objects without the fields that this CRD lacks.
+ * - etcd was restored from a backup.
  */
 function newCacheReader({
   client,
@@ -104,7 +110,8 @@ function newCacheReader({
     if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
     const known = profiles.version;
     const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
-    // A version older than the cache's shows that etcd was restored from a backup. The cache has not noticed it yet.
+    // A resourceVersion that is older than the cache shows that etcd was restored from a backup. The cache has not
+    // noticed the restore yet.
     if (known === undefined || !isAtLeast(resourceVersion, known)) return undefined;
     try {
       await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
@@ -129,7 +136,8 @@ function newApiServerReader({
   client,
   schema,
 }: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
-  // The result of the last list. An object that has the same version again is not decoded again.
+  // The result of the last list of all AWSFargateProfiles. An object with the same resourceVersion as in this list is
+  // not decoded again.
   let known: ReadonlyMap<string, RoleUser> = new Map();
   return async (signal) => {
     known = await listRoleUsers(client, schema.isSettled() ? known : new Map(), signal);
@@ -195,9 +203,10 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
 /**
  * Whether the status of an AWSFargateProfile names the EKS cluster for whose profiles an IAM role was created.
  *
- * An object of another namespace counts as a user of the role only by its status. Its spec and annotations may name any
- * role, so another team could keep the role for ever. No user is missed: the trust policy of a managed role admits only
- * profiles of its own EKS cluster, and the controller asks EKS about these profiles.
+ * An object of another namespace counts as a user of the role only by its status. Its spec and annotations do not
+ * count, because another team could name any role there and so prevent the deletion of the role for ever. No user is
+ * missed: the trust policy of a managed role admits only profiles of its own EKS cluster, and the controller asks EKS
+ * about these profiles.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -226,10 +235,9 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * Returns a function that tells whether the Fargate profile of this object certainly uses another role than a given
- * role, and then returns the name of the profile. EKS cannot change the role of a profile, so the role in status is
- * correct as long as status has the ARN of the profile. The status of an object in another namespace is not used,
- * because another team writes it.
+ * Returns a function that returns the name of this object's Fargate profile if the profile certainly uses another role
+ * than the given role. EKS cannot change the role of a profile, so the role in status is correct as long as status has
+ * the ARN of the profile. The status of an object in another namespace is not used, because another team writes it.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
@@ -254,7 +262,8 @@ function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
 
 /** Whether the name of the IAM role occurs anywhere in the value, as a whole string or at the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {
-  // A loop instead of recursion, because an object that cannot be decoded may be nested too deeply for the stack.
+  // This function uses a loop instead of recursion, because an object that cannot be decoded may be nested too deeply
+  // for the stack.
   const unvisited = [object];
   while (unvisited.length > 0) {
     const value = unvisited.pop();
