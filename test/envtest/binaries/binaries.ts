@@ -69,9 +69,9 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * Returns the path of each named test binary. Takes a binary from the folder KUBEBUILDER_ASSETS, or else from the
- * cache. Downloads a missing binary in the official envtest archive, or else builds it with Go, and keeps it in the
- * cache.
+ * Returns the path of each named test binary. Looks for a binary in the folder that KUBEBUILDER_ASSETS names, and then
+ * in the cache. Downloads a missing binary as part of the official envtest archive, or else builds it with Go. Keeps
+ * the binary in the cache.
  * @throws {BinariesMissing} if a binary can be neither found, downloaded nor built
  */
 export async function resolveBinaries<N extends BinaryName>(
@@ -126,7 +126,10 @@ export async function resolveBinaries<N extends BinaryName>(
   );
 }
 
-/** Returns the paths of those binaries that are in the folder KUBEBUILDER_ASSETS or in the cache. */
+/**
+ * Looks for each named binary in the folder that KUBEBUILDER_ASSETS names, and then in the cache. Returns the paths of
+ * the binaries that it has found.
+ */
 async function findInstalled<N extends BinaryName>(
   names: readonly N[],
   env: NodeJS.ProcessEnv,
@@ -168,7 +171,10 @@ function directoryOf(root: string, name: BinaryName): string {
   return join(root, `${cacheKeyOf(name)}-${PLATFORM}`);
 }
 
-/** Returns the part of the name of a binary's cache folder that identifies the version of its sources. */
+/**
+ * Returns the first part of the name of a binary's cache folder. It identifies the version of the sources of the
+ * binary.
+ */
 function cacheKeyOf(name: BinaryName): string {
   if (isIn(CLUSTER_API_BINARIES, name)) return `cluster-api-${CLUSTER_API_VERSION}`;
   if (isIn(OPERATOR_BINARIES, name)) return `cluster-api-operator-${CLUSTER_API_OPERATOR_VERSION}`;
@@ -200,7 +206,7 @@ async function isExecutable(path: string): Promise<boolean> {
 
 /**
  * Removes the temporary folders that killed processes left in the binary cache. The caller must hold the lock of the
- * cache, because otherwise a running process could still use such a folder.
+ * cache. Otherwise this function could remove the temporary folder of a process that still runs.
  */
 async function removeLeftovers(root: string): Promise<void> {
   const entries = await readdir(root);

@@ -29,13 +29,16 @@ interface Recipe {
    * build cache, and later builds take less time because they use that cache.
    */
   readonly duration: string;
-  /** Returns the arguments of `go`, and the name of the file that `go` then writes to the given directory. */
+  /**
+   * Returns the arguments of the `go` command that builds the binary into the given directory, and the name of the
+   * built file.
+   */
   command(directory: string): { readonly args: readonly string[]; readonly product: string };
 }
 
 /**
- * Returns linker flags that set the version in a binary, as in its official release. Without these flags a build from
- * Go modules has no version, but clusterctl and kubectl compare versions.
+ * Returns linker flags that set the version in a binary, as in its official release. Without these flags, a binary that
+ * `go` builds from a module does not know its version. clusterctl and kubectl compare versions.
  */
 function linkerFlags(version: string, packagePath: string): string {
   const [major, minor] = versionParts(version);
@@ -44,8 +47,8 @@ function linkerFlags(version: string, packagePath: string): string {
 }
 
 /**
- * Returns the recipe of a binary whose main package belongs to a Go module below the directory `test`, or to a
- * dependency of that module.
+ * Returns how `go` builds a binary. The main package of the binary belongs to a Go module below the directory `test`,
+ * or to a dependency of that module.
  */
 function fromOwnModule(
   name: BinaryName,

@@ -10,7 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const HEARTBEAT_MS = 5_000;
 /**
  * A lock file that was not modified for this time is stale: its holder is dead. The process id in the lock file does
- * not show that, because a process in a container does not see the processes of other containers.
+ * not always show that the holder is dead, because a process in a container does not see the processes of other
+ * containers.
  */
 const STALE_MS = 60_000;
 const POLL_MS = 500;
@@ -52,8 +53,8 @@ export async function withLock<T>(path: string, work: () => Promise<T>, { onWait
 }
 
 /**
- * Tries to create the lock file, as a hard link to a file that already names the owner. So other processes never read a
- * lock file without an owner.
+ * Tries to create the lock file, as a hard link to a file that already names the owner. With the hard link, other
+ * processes never read a lock file without an owner.
  */
 async function acquire(path: string): Promise<boolean> {
   const own = `${path}.${randomUUID()}`;
@@ -83,8 +84,8 @@ async function isStale(path: string, content: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock file. If another process has already replaced the stale lock file by its own, puts that lock
- * file back.
+ * Removes a stale lock file. If another process has already replaced the stale lock file by a new one, puts the new
+ * lock file back.
  */
 async function discard(path: string, stale: string): Promise<void> {
   const aside = `${path}.stale.${randomUUID()}`;

@@ -37,7 +37,8 @@ export async function cachedFromModule(
   const temporary = await mkdtemp(join(root, `tmp-${name}-`));
   try {
     await write(downloaded, temporary);
-    // Another test process may have put the same files into the cache in the meantime.
+    // If another test process has put the same files into the cache in the meantime, the rename fails and the existing
+    // files are used.
     await rename(temporary, cached).catch(async (error: unknown) => {
       if (!(await exists(cached))) throw error;
     });
@@ -48,8 +49,7 @@ export async function cachedFromModule(
 }
 
 /**
- * Calls {@link cachedFromModule} for the Go module of Cluster API. `name` is the suffix of the name of the cache
- * directory.
+ * Calls {@link cachedFromModule} for the Go module of Cluster API. The name of the cache directory ends with `name`.
  */
 export const cachedFromClusterApi = (
   name: string,

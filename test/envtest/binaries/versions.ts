@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 const GO_ARCH: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', ia32: '386' };
 
-/** Returns a version from a file below the directory `test`: the first group of the pattern. */
+/** Reads a file below the directory `test`, and returns the version that the first group of `pattern` matches in it. */
 function pinned(pattern: RegExp, path: string): string {
   const version = pattern.exec(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))?.[1];
   if (version === undefined) throw new Error(`test/${path} does not match ${String(pattern)}`);
@@ -17,7 +17,10 @@ const pinnedInGoMod = (module: string, directory = 'envtest'): string =>
 /** The Kubernetes version of the binaries that tests use, e.g. `v1.36.3`. It is set in test/envtest/go.mod. */
 export const KUBERNETES_VERSION = pinnedInGoMod('k8s.io/kubernetes');
 
-/** The oldest version of Kubernetes that the tests run. It is set in test/compatibility/go.mod. */
+/**
+ * The oldest version of Kubernetes with which `make test-compatibility` tests the manager. It is set in
+ * test/compatibility/go.mod.
+ */
 export const OLDEST_KUBERNETES_VERSION = pinnedInGoMod('k8s.io/kubernetes', 'compatibility');
 
 /** The version of Flux's kustomize-controller. It is set in test/gitops/go.mod. */
@@ -27,7 +30,8 @@ export const KUSTOMIZE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/kus
 export const SOURCE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/source-controller/api', 'gitops');
 
 /**
- * The version of Argo CD whose CRD the tests apply, and whose own test runs the health script of AWSFargateProfiles.
+ * The version of Argo CD whose CRD the tests apply. Argo CD's own test for health scripts, from the same version, runs
+ * the health script for AWSFargateProfiles.
  */
 export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script.sh');
 

@@ -92,7 +92,8 @@ async function expectWatch(api: ApiClient, path: string): Promise<void> {
   try {
     for await (const _event of api.watch(path, query, signal)) seen.abort();
   } catch (error) {
-    // Kubernetes 1.30 refuses sendInitialEvents with status 422, and offers no other proof that a watch has started.
+    // Kubernetes 1.30 refuses sendInitialEvents with status 422. It has no other way to prove that a watch has started,
+    // so this function does not wait there.
     if (error instanceof ApiError && error.status === 422) return;
     throw error;
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { waitForAccessCaches, type AccessApi } from './access-caches.ts';
 
-/** The kinds that the API server reads from a cache each. */
+/** The kinds that the API server reads from caches, with one cache for each kind. */
 const KINDS = [
   'clusterroles',
   'clusterrolebindings',
@@ -42,7 +42,10 @@ class SlowApi {
     return KINDS.filter((kind) => [...this.#stored.keys()].some((path) => path.includes(`/${kind}/`)));
   }
 
-  /** Updates the caches of these kinds again and again, for a time in which the wait takes all its steps. */
+  /**
+   * Updates the caches of these kinds every 10 ms for 150 ms. In this time, `waitForAccessCaches` can take all its
+   * steps.
+   */
   async updateRepeatedly(kinds: readonly string[]): Promise<string> {
     for (let round = 0; round < 15; round += 1) {
       for (const kind of kinds) this.#update(kind);

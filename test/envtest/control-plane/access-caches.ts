@@ -5,9 +5,12 @@ import { ApiError, type ApiClient } from '../clients/api.ts';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
 const NAMESPACE = 'default';
-/** The group of the kinds that the probes of this module name. The API server serves no kind of this group. */
+/**
+ * The API group in the names that this module uses in roles, webhooks and labels. The API server serves no kind of this
+ * group.
+ */
 const GROUP = 'probe.example.org';
-/** A URL without a server, so that the API server cannot call the webhook. */
+/** The URL of a webhook. No server listens at the URL, so every call of the webhook fails. */
 const UNREACHABLE = 'https://127.0.0.1:1/';
 const TIMEOUT_MS = 20_000;
 
@@ -17,9 +20,9 @@ interface ProbeObject {
 }
 
 interface Probe {
-  /** The objects of the probe, each after the path of its collection. */
+  /** The objects that the probe creates. The path before each object is the URL path of its collection. */
   readonly objects: readonly (readonly [path: string, object: ProbeObject])[];
-  /** Whether the API server acts by the objects of the probe. */
+  /** Whether the API server enforces the objects that the probe has created. */
   readonly isEffective: (api: AccessApi) => Promise<boolean>;
 }
 
@@ -33,7 +36,7 @@ export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
  * these objects, and waits until the API server no longer enforces them.
  */
 export async function waitForAccessCaches(api: AccessApi): Promise<void> {
-  // The names are new each time, because a cache could still have an object of an earlier call.
+  // The objects get new names in each call, because a cache could still contain an object of an earlier call.
   const id = randomUUID();
   const probes = [clusterRoleProbe(id), roleProbe(id), webhookProbe('mutating', id), webhookProbe('validating', id)];
   await Promise.all(probes.map((probe) => runProbe(api, probe)));
@@ -75,7 +78,7 @@ const roleObject = (name: string) => ({
   rules: [{ apiGroups: [GROUP], resources: ['probes'], verbs: ['get'] }],
 });
 
-/** A binding of the role to a user with the same name. */
+/** A binding of the Role or ClusterRole `name` to the user `name`. */
 const bindingObject = (name: string, kind: 'ClusterRole' | 'Role') => ({
   metadata: { name },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
@@ -91,7 +94,10 @@ async function isGranted(api: AccessApi, user: string, namespace?: string): Prom
   return status.allowed;
 }
 
-/** A webhook configuration that refuses the ConfigMaps with a label of its own. */
+/**
+ * A probe with a webhook that fails for each ConfigMap with a certain label, so that the API server refuses these
+ * ConfigMaps. Only this probe uses the label.
+ */
 function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
   const labels = { [`${GROUP}/${phase}`]: id };
   const webhook = {
@@ -109,7 +115,10 @@ function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
   };
 }
 
-/** Whether a webhook refuses a ConfigMap. The ConfigMap is not stored. */
+/**
+ * Whether the API server refuses a ConfigMap because of the webhook of a probe. The request is a dry run, so the
+ * ConfigMap is not stored.
+ */
 async function isRefused(api: AccessApi, metadata: object): Promise<boolean> {
   const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
   const response = await api.request('POST', path, { query: { dryRun: 'All' }, body: { metadata } });

@@ -38,8 +38,8 @@ export interface ApiServer {
 }
 
 /**
- * The path of the self-signed certificate that kube-apiserver creates. The file also has the certificate of the CA that
- * signed the certificate.
+ * The path of the certificate that kube-apiserver generates for itself. The file also has the certificate of the CA
+ * that signed the certificate.
  */
 export function certificatePath(directory: string): string {
   return join(directory, 'certs', 'apiserver.crt');
@@ -110,7 +110,8 @@ async function waitUntilReady(
 
 /**
  * Reads a file with a certificate.
- * @throws if the file is not complete yet. With an empty certificate, Node.js would trust its default CAs instead.
+ * @throws if the file is not complete yet. If a client got an empty certificate, Node.js would trust its default CAs
+ * instead.
  */
 export async function readCertificate(path: string): Promise<string> {
   const text = await readFile(path, 'utf8');

@@ -20,7 +20,10 @@ const RESET_MS = 20_000;
  * internal caches, and `waitForAccessCaches` waits until such a cache is up to date.
  */
 const READ_FROM_CACHES = /^\/registry\/(validatingwebhook|mutatingwebhook|clusterrole|role)/;
-/** The etcd keys of admission policies. The API server reads them from caches too, and no test uses such a policy. */
+/**
+ * The etcd keys of admission policies. The API server reads these policies from caches, too, and `waitForAccessCaches`
+ * does not wait for these caches. No test uses such a policy.
+ */
 const ADMISSION_POLICIES = /^\/registry\/(validating|mutating)admissionpolic/;
 
 /** The user name of the service account that `config/rbac` gives to the manager. */
@@ -61,12 +64,14 @@ export interface Inventory {
 
 type Source = Pick<ControlPlane, 'etcdUrl' | 'api'>;
 
-/** A control plane that belongs to the pool, and the state to which `stop()` restores it after a test file. */
+/** A control plane of the pool, and the contents of etcd that `stop()` restores after a test file. */
 interface Pooled {
   readonly controlPlane: ControlPlane;
   readonly setUp: SetUp;
   readonly inventory: Inventory;
-  /** The inventory that the control plane had after its start, before the objects of the set-up were applied. */
+  /**
+   * The contents of etcd and the served objects after the start of the control plane, before `SetUp.apply` was called.
+   */
   readonly fresh: Inventory;
 }
 
@@ -76,8 +81,9 @@ const idle: Pooled[] = [];
  * Takes a control plane from the pool of this test process, or starts a control plane if the pool is empty. Only one
  * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
  * started, restores all keys of etcd, and returns the control plane to the pool. `stop()` throws an error with a list
- * of the differences if etcd or the API server then differs from the inventory of the set-up. If the API server does not
- * run, or the test file has changed an admission policy, `stop()` stops the control plane instead.
+ * of the differences if the keys of etcd or the served objects are then not those from the start of the test file. If
+ * the API server does not run, or the test file has changed an admission policy, `stop()` stops the control plane
+ * instead.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
@@ -94,8 +100,8 @@ async function takeIdle(setUp: SetUp): Promise<Pooled | undefined> {
     await controlPlane.api.get('/readyz');
     return taken;
   } catch (error) {
-    // The API server stopped answering while no test used the control plane. A message on stderr is enough, because no
-    // test depended on the API server at that time.
+    // The API server has stopped answering while no test used the control plane. A message on stderr is enough, because
+    // no test depended on the API server at that time.
     console.error(`A control plane ended while it was idle: ${String(error)}\n${controlPlane.logs()}`);
     await controlPlane.stop();
     return undefined;
@@ -116,8 +122,8 @@ const INITIAL_OBJECTS = [
   '/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking',
 ];
 /**
- * The path of a ServiceCIDR that a new API server creates shortly after it is ready, and whose condition Ready it then
- * sets to True. API servers before Kubernetes 1.33 do not serve the kind.
+ * The path of a ServiceCIDR. A new API server creates the ServiceCIDR shortly after it is ready, and then sets its
+ * condition Ready to True. API servers before Kubernetes 1.33 do not serve the kind.
  */
 const SERVICE_CIDR = '/apis/networking.k8s.io/v1/servicecidrs/kubernetes';
 
@@ -198,8 +204,8 @@ function use(pooled: Pooled, dir: string): ControlPlane {
 }
 
 /**
- * Resets a control plane, and returns it to the pool. After a restart, the API server forbids requests until it has
- * read the RBAC objects again.
+ * Removes the changes of a test file from a control plane, and returns the control plane to the pool. A restarted API
+ * server forbids requests until it has read the RBAC objects again, so this function waits for that.
  */
 async function giveBack(pooled: Pooled, wasRestarted: boolean): Promise<void> {
   const { controlPlane, inventory, fresh } = pooled;
@@ -236,7 +242,8 @@ export async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> 
 }
 
 /**
- * Restores the keys of etcd to those of an inventory, and waits until the API server serves what the inventory lists.
+ * Restores the keys and values of etcd from an inventory. Then waits until the API server serves exactly the objects
+ * that the inventory lists.
  */
 async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<void> {
   const changes = changesTo(inventory.contents, await readAllKeys(etcdUrl));
@@ -246,7 +253,8 @@ async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<vo
 }
 
 /**
- * Waits until the keys of etcd and the objects that the API server serves are those of an inventory.
+ * Waits until the keys and values of etcd and the served objects are equal to those of an inventory, an earlier
+ * snapshot.
  * @throws {Error} after `timeoutMs`, with a list of the differences
  */
 export async function expectInventory(

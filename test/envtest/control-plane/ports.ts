@@ -10,8 +10,8 @@ import { createServer } from 'node:net';
 const FIRST_PORT = 15_000;
 const LAST_PORT = 32_767;
 /**
- * The highest number of ports that one search for free ports tries. After so many tries, the search fails, because
- * probably another problem than used ports prevents the binding.
+ * The highest number of ports that one search for free ports tries. If none of so many ports can be bound, the reason
+ * is probably not that they are in use, so the search fails.
  */
 const MAX_TRIES = 1_000;
 

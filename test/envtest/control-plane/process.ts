@@ -71,7 +71,10 @@ export class Watchdog {
     this.#shell.stdin?.on('error', () => undefined);
   }
 
-  /** Returns the process ids of the watchdog shell and of the child processes that the shell kills at its end. */
+  /**
+   * Returns the process ids of the watchdog shell, and of the child processes that the shell kills after this test
+   * process has ended.
+   */
   pids(): number[] {
     return this.#shell.pid === undefined ? [...this.#pids] : [...this.#pids, this.#shell.pid];
   }
