@@ -22,8 +22,8 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
 
   /**
    * Waits until the sync engine has seen that these profiles are being deleted. Without this wait, the next step of the
-   * engine would take the profiles for deleted, and would delete the objects of the next wave. Argo CD itself leaves a
-   * second between two steps.
+   * engine would treat the profiles as already deleted, and would delete the objects of the next wave. Argo CD itself
+   * leaves a second between two steps.
    */
   async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
     for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });
@@ -39,7 +39,10 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
       },
       { what: `a profile in status ${status}`, intervalMs: STEP_MS, timeoutMs: 60_000 },
     );
-  /** Waits until the engine finds a state of an object. With `stepping`, the sync operation continues meanwhile. */
+  /**
+   * Waits until the sync engine of Argo CD shows the given state of an object. With `stepping`, each check is preceded
+   * by one step of the sync operation.
+   */
   const waitForState = (object: string, wanted: Partial<ObjectState>, { stepping = false } = {}): Promise<true> =>
     eventually(
       async () => {
@@ -50,7 +53,10 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
       },
       { what: `${object} ${JSON.stringify(wanted)}`, timeoutMs: 30_000, ...(stepping && { intervalMs: STEP_MS }) },
     );
-  /** Expects that the sync operation runs until EKS completes its creations and deletions, and then succeeds. */
+  /**
+   * Expects that the sync operation is still running while EKS completes no creation or deletion, and that the sync
+   * operation succeeds after EKS has completed them.
+   */
   async function expectSyncToWaitForEks(): Promise<void> {
     expect((await argo.step()).phase).to.equal('Running');
     gitops.setEndless(false);

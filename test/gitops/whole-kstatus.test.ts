@@ -22,7 +22,8 @@ interface Computed {
  * object. kstatus has no status for a paused object.
  */
 const SAME: Readonly<Record<Exclude<HealthStatus, 'Suspended'>, readonly Computed['status'][]>> = {
-  // While a Ready profile is being changed, kstatus waits for the end of the change; Argo CD does not.
+  // While EKS changes the Fargate profile of a Ready object, kstatus computes InProgress, but Argo CD's health script
+  // still shows Healthy.
   Healthy: ['Current', 'InProgress'],
   Progressing: ['InProgress'],
   Degraded: ['Failed'],

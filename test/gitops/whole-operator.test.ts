@@ -32,11 +32,14 @@ const CORE_DEPLOYMENT = '/apis/apps/v1/namespaces/capi-system/deployments/capi-c
 const PROVIDER = `${GROUP}/capaf-system/infrastructureproviders/aws-fargate`;
 const NEXT_VERSION = 'v0.1.1';
 const COMPONENTS = 'infrastructure-components.yaml';
-/** The kinds of the objects that the operator may install for this provider. */
+/** The kinds of the objects that the Cluster API Operator may install for this provider. */
 const KINDS =
   'customresourcedefinitions,namespaces,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,deployments,poddisruptionbudgets,services,secrets,configmaps,networkpolicies';
 
-/** All documented inputs of the operator that change the Deployment, with values that a user could set. */
+/**
+ * All documented fields of the Cluster API Operator that change the Deployment of a provider, with values that a user
+ * could set.
+ */
 const INPUTS = parse(`
 configSecret: { name: aws-fargate-variables, namespace: capaf-system }
 additionalManifests: { name: aws-fargate-additional, namespace: capaf-system }
@@ -175,7 +178,7 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
       objects: await installed(),
       annotationsOfServiceAccount: metadata.annotations,
       replicas: spec.replicas,
-      // The operator appends arguments in random order, so the test sorts them.
+      // The Cluster API Operator appends the arguments of the manager in random order, so the test sorts them.
       arguments: (await installedContainer(world)).args.toSorted(),
       pod: { ...spec.template.spec, containers: containers.map((container) => ({ ...container, args: undefined })) },
     };
@@ -215,7 +218,8 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
       timeoutMs: 60_000,
     });
     const left = 'CustomResourceDefinition awsfargateprofiles.infrastructure.cluster.x-k8s.io';
-    // The operator deletes objects of some kinds itself, and leaves the PodDisruptionBudget to the garbage collector.
+    // The Cluster API Operator deletes objects of some kinds itself, and leaves the PodDisruptionBudget to the garbage
+    // collector.
     await eventually(async () => expect(await installed()).to.deep.equal([left]), { what: 'the deletion of the rest' });
     expect(await world.controlPlane.api.exists(pathOf('web', 'default'))).to.equal(true);
   });

@@ -21,7 +21,7 @@ const SYNC_TIMEOUT_MS = 60_000;
 export interface Operation {
   readonly phase: 'Running' | 'Succeeded' | 'Failed' | 'Error';
   readonly message: string;
-  /** The result of each object, by `Kind/name`. */
+  /** The result of the sync operation for each object, by `Kind/name`. */
   readonly results: Readonly<Record<string, string>>;
 }
 

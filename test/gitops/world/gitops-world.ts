@@ -11,8 +11,8 @@ import { startWorld } from '../../world/world.ts';
 import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from './sample.ts';
 
 /**
- * How long creations and deletions take in the emulated EKS while a test holds them, in milliseconds. Every test ends
- * earlier.
+ * How long a creation or deletion of a Fargate profile takes in the emulated EKS while `setEndless(true)` is in effect,
+ * in milliseconds. Every test ends earlier.
  */
 const ENDLESS_MS = 3_600_000;
 const TIMEOUT_MS = 60_000;
@@ -26,22 +26,27 @@ export interface GitopsWorld {
   readonly clusterApi: ClusterApi;
   readonly cluster: ManagedCluster;
   /**
-   * Creates the EKS cluster of the samples in AWS, as Cluster API Provider AWS would for their AWSManagedControlPlane.
+   * Creates the EKS cluster of config/samples/cluster in AWS, as Cluster API Provider AWS would for the
+   * AWSManagedControlPlane in that folder.
    */
   createEksCluster(): void;
   /** Writes what Cluster API Provider AWS writes into the objects of a cluster: network, endpoint, readiness. */
   actAsCapa(): Promise<void>;
   /** Sets whether EKS completes creations and deletions of Fargate profiles. */
   setEndless(isEndless: boolean): void;
-  /** Completes the running creations and deletions of Fargate profiles that {@link setEndless} has held. */
+  /**
+   * Completes the creations and deletions of Fargate profiles that EKS has not completed because of {@link setEndless}.
+   */
   completeChanges(): void;
-  /** `generation` and `resourceVersion` of the objects of the samples. */
+  /** Returns the `generation` and the `resourceVersion` of each object of config/samples/cluster. */
   versions(): Promise<Readonly<Record<string, string>>>;
   /** The names of the AWSFargateProfiles in the API server. */
   profiles(): Promise<readonly string[]>;
   /** Waits until a Fargate profile in AWS has the given value of the tag `team`. */
   waitForTeam(name: string, team: string): Promise<void>;
-  /** Waits until the objects of the samples are gone, and checks that AWS has no resources of these objects. */
+  /**
+   * Waits until the objects of config/samples/cluster are gone, and checks that AWS has no resources of these objects.
+   */
   expectAllGone(): Promise<void>;
 }
 
@@ -122,7 +127,7 @@ export const rolesOfProfiles = ({ aws }: World): readonly string[] =>
     .map(({ name }) => name)
     .filter((name) => name !== 'AWSServiceRoleForAmazonEKSForFargate');
 
-/** Waits until the profiles are Ready and no object of the samples has changed for a second. */
+/** Waits until the AWSFargateProfiles are Ready and no object of config/samples/cluster has changed for a second. */
 export async function waitUntilAtRest(gitops: GitopsWorld): Promise<void> {
   for (const name of SAMPLE_PROFILES) await gitops.world.ready(name, { timeoutMs: TIMEOUT_MS });
   let before = '';

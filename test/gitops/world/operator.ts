@@ -22,8 +22,9 @@ export interface Release {
 }
 
 /**
- * Returns the spec of a provider object of the operator. The spec selects the ConfigMap with the files of the release,
- * and the operator allows only one such ConfigMap.
+ * Returns the spec of a provider object of the Cluster API Operator, e.g. of an InfrastructureProvider. The spec
+ * selects the ConfigMap with the files of the release by its labels. The operator requires that the labels match only
+ * one ConfigMap.
  */
 export const specOf = ({ provider, version }: Release): object => ({
   version,
@@ -33,20 +34,20 @@ export const specOf = ({ provider, version }: Release): object => ({
 /** The real cluster-api-operator. */
 export interface Operator {
   /**
-   * Writes the files of a release to a ConfigMap, from which the operator installs the release. The documentation of
-   * the operator describes this ConfigMap for clusters without access to the Internet. `folder` contains the
-   * metadata.yaml of the release, and `components` is the content of its components file.
+   * Writes the files of a release to a ConfigMap, from which the Cluster API Operator installs the release. The
+   * documentation of the operator describes this ConfigMap for clusters without access to the Internet. `folder`
+   * contains the metadata.yaml of the release, and `components` is the content of its components file.
    */
   publish(release: Release, folder: string, components: string): Promise<void>;
   /**
-   * Waits until the operator has installed a version of a provider. Then reports the Deployment as available, because
-   * no kubelet runs, and waits until the provider is Ready.
+   * Waits until the Cluster API Operator has installed a version of a provider. Then reports the Deployment as
+   * available, because no kubelet runs, and waits until the provider is Ready.
    */
   waitUntilInstalled(provider: string, deployment: string, version: string): Promise<RawObject>;
 }
 
 /**
- * Starts the operator without its admission webhooks, which only set defaults.
+ * Starts the Cluster API Operator without its admission webhooks, which only set defaults.
  * @throws {BinariesMissing} if the program is not in the cache and Go is not installed
  */
 export async function startOperator(world: World): Promise<Operator> {
@@ -105,8 +106,8 @@ const waitFor = ({ controlPlane: { api } }: World, path: string, isIt: (provider
   );
 
 /**
- * Copies the certificate of the API server to the file names that the operator expects. The operator does not start
- * without a certificate for its webhooks.
+ * Copies the certificate of the API server to the file names that the Cluster API Operator expects. The operator does
+ * not start without a certificate for its webhooks.
  */
 async function copyCertificate({ dir, caPath }: World['controlPlane']): Promise<string> {
   const directory = join(dir, 'operator-certificate');

@@ -6,7 +6,7 @@ const SAMPLES = new URL('../../../config/samples/cluster/', import.meta.url);
 
 /** The region of the sample cluster. */
 export const SAMPLE_REGION = 'eu-central-1';
-/** The name of the Cluster, as `managedCluster` of test/world expects it. */
+/** The name of the Cluster in config/samples/cluster. */
 export const SAMPLE_CLUSTER = 'my-cluster';
 export const SAMPLE_PROFILES = ['system', 'web'] as const;
 
@@ -22,11 +22,11 @@ export function sampleObjects(): readonly FolderObject[] {
   );
 }
 
-/** Returns the objects, without the AWSFargateProfile of the given name. */
+/** Returns the given objects except the AWSFargateProfile `name`. */
 export const withoutProfile = (objects: readonly FolderObject[], name: string): readonly FolderObject[] =>
   objects.filter(({ kind, metadata }) => kind !== 'AWSFargateProfile' || metadata.name !== name);
 
-/** Returns the objects, in which the AWSFargateProfile of the given name has the tag `team` with the given value. */
+/** Returns the given objects with one change: the AWSFargateProfile `name` gets the tag `team` with the given value. */
 export const withTeam = (objects: readonly FolderObject[], name: string, team: string): readonly FolderObject[] =>
   objects.map((object) =>
     object.kind === 'AWSFargateProfile' && object.metadata.name === name
