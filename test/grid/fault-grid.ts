@@ -15,7 +15,7 @@ import type { NormalizedState } from './normalized-state.ts';
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
 /**
  * The duration of creations and deletions in the emulated EKS, in milliseconds. The duration is longer than any test,
- * because the class GridSubject finishes creations and deletions itself.
+ * because the test itself completes creations and deletions (see {@link GridSubject}).
  */
 const NEVER = 3_600_000;
 /**
@@ -40,7 +40,8 @@ const QUIET_MS = 1_500;
 /** The result of a test scenario without faults. Each fault case of the scenario must end in the same state. */
 export interface Baseline {
   /**
-   * The AWS operations that the manager called from the trigger to the end of the scenario, in the order of the calls.
+   * The AWS operations that the manager called, in the order of the calls, from the call of the scenario's `trigger` to
+   * the end of the scenario.
    */
   readonly operations: readonly string[];
   readonly end: NormalizedState;
@@ -62,7 +63,10 @@ type Outcome = { readonly kind: 'passed' | 'killedTooEarly' } | { readonly kind:
 export class FaultGrid {
   readonly #world: World;
   #opened = 0;
-  /** The GridSubject of each running fault case, by the name of its namespace. */
+  /**
+   * The test subject (an AWSFargateProfile with its own AWS account) of each running fault case, by the name of its
+   * namespace.
+   */
   readonly #subjects = new Map<string, GridSubject>();
   readonly #byAccessKey = new Map<string, GridSubject>();
   readonly #watching: AbortController;
@@ -90,8 +94,8 @@ export class FaultGrid {
   }
 
   /**
-   * Watches the AWSFargateProfiles. The promise rejects when the watch may have missed a version of an object, and
-   * resolves when the method `finish` has stopped the watch.
+   * Watches the AWSFargateProfiles in the API server. The promise rejects when the watch may have missed a version of
+   * an object, and resolves when the method `finish` has stopped the watch.
    */
   async #watch(): Promise<void> {
     const { signal } = this.#watching;
@@ -345,10 +349,7 @@ function killAfter(subject: GridSubject, call: FaultCase['call'], kill: SharedKi
   return () => wasHeld;
 }
 
-/**
- * Waits until the manager makes no more AWS calls for the AWSFargateProfile of the given GridSubject, and no more
- * changes of this AWSFargateProfile.
- */
+/** Waits until the manager has made no AWS calls for an AWSFargateProfile, and no changes of it, for `QUIET_MS`. */
 async function untilIdle(subject: GridSubject): Promise<void> {
   for (;;) {
     const before = [subject.calls.length, subject.checker.versions.length].join();

@@ -42,7 +42,7 @@ const isActive = (subject: GridSubject): boolean =>
   subject.ownResources().profiles.some(({ status }) => status === 'ACTIVE');
 const isGone = ({ object, checker }: GridSubject): boolean => object === undefined && checker.versions.length > 0;
 
-/** Whether the object is Ready and its status has the id of the role that exists now. */
+/** Whether the AWSFargateProfile is Ready and its status has the id of the role that exists now. */
 const isReadyWithRole = (subject: GridSubject): boolean => {
   const [role] = subject.ownResources().roles;
   return isReady(subject) && role !== undefined && fieldAt(subject.object?.status?.['role'], 'id') === role.id;

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * How long the AWS emulator holds back the answer to an AWS call at most, while the manager makes the AWS calls of the
- * other fault cases. This time is shorter than the manager's timeout for an AWS call, which is 10 s.
+ * The longest time for which the AWS emulator holds back the answer to an AWS call until the manager is killed.
+ * Meanwhile the manager makes the AWS calls of the other fault cases. The time is shorter than the manager's timeout
+ * for an AWS call, which is 10 s.
  */
 const LONGEST_HOLD_MS = 8_000;
 
 /**
- * One `kill -9` of the manager that several fault cases share. The fault cases start at the same time. Each fault case
- * chooses one AWS call, and the AWS emulator holds back the answer to this call until the manager is dead.
+ * One `kill -9` of the manager that several fault cases share. A fault case is one AWS call of a test scenario, in
+ * which the manager is killed. The fault cases start at the same time. The AWS emulator holds back the answer to the
+ * AWS call of each fault case until the manager is dead.
  */
 export class SharedKill {
   readonly #subjects: number;
@@ -26,8 +28,8 @@ export class SharedKill {
   }
 
   /**
-   * Counts one fault case as prepared. The promise resolves when all fault cases that share the kill are prepared or
-   * withdrawn.
+   * Called by each fault case that shares the kill, after its preparation. The promise resolves when all these fault
+   * cases have called `ready` or `giveUp`.
    */
   ready(): Promise<void> {
     this.#prepared += 1;
@@ -36,8 +38,8 @@ export class SharedKill {
   }
 
   /**
-   * Holds back the answer of the AWS emulator to one call, and returns `true` once the manager has been killed. Returns
-   * `false` at once if the kill is over: then the call comes from the next manager, and gets its answer.
+   * Holds back the answer of the AWS emulator to one AWS call, and returns `true` once the manager has been killed.
+   * Returns `false` at once if the manager was killed earlier, because then the AWS call comes from the new manager.
    */
   readonly hold = async (): Promise<boolean> => {
     if (this.#isOver) return false;
@@ -48,8 +50,8 @@ export class SharedKill {
   };
 
   /**
-   * Withdraws a fault case whose preparation failed, so that the other fault cases and the kill do not wait for this
-   * fault case.
+   * Called by a fault case whose preparation failed. The other fault cases and the kill then do not wait for this fault
+   * case.
    */
   giveUp(): void {
     this.#withdrawn += 1;
@@ -62,8 +64,8 @@ export class SharedKill {
   }
 
   /**
-   * Kills the manager when the AWS emulator holds back one answer for each fault case, at the latest after
-   * `LONGEST_HOLD_MS`. Then starts a new manager.
+   * Kills the manager when the AWS emulator holds back one answer for each fault case that shares the kill, at the
+   * latest after `LONGEST_HOLD_MS`. Then starts a new manager.
    */
   async carryOut(killManager: () => Promise<void>, startManager: () => Promise<void>): Promise<void> {
     try {

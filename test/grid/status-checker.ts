@@ -42,8 +42,8 @@ export class StatusChecker {
   }
 
   /**
-   * Returns the reasons that the condition of the given type has had in those versions of the AWSFargateProfile in
-   * which it was True.
+   * Returns the reasons that the condition of the given type has had in all versions of the AWSFargateProfile in which
+   * the condition was True.
    */
   reasonsWhileTrue(type: string): readonly string[] {
     const conditions = this.#versions.map((version) => findCondition(version, type));

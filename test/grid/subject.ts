@@ -38,15 +38,15 @@ export interface AwsResources {
 export type SubjectKind = 'cluster' | 'eksCluster';
 
 /**
- * The highest number of test subjects of the kind `eksCluster` in one test run. The manager needs a flag for each of
- * them at its start.
+ * The highest number of AWSFargateProfiles with spec.eksCluster in one test run. The manager needs a flag
+ * `--allow-eks-cluster` for each of them at its start.
  */
 const MOST_IN_EKS = 2_000;
 const accountInEks = (number: number): string => String(200_000_000_000 + number);
 
 /**
- * Returns the manager's flags that allow the namespace of each test subject of the kind `eksCluster` to use its EKS
- * cluster.
+ * Returns the flags `--allow-eks-cluster` of the manager. Each flag allows one namespace of the tests to use its EKS
+ * cluster in spec.eksCluster.
  */
 export const allowedEksClusters = (): readonly string[] =>
   Array.from({ length: MOST_IN_EKS }, (_, index) => {
@@ -87,8 +87,8 @@ export class GridSubject {
   #held: { readonly call: NthCall; seen: number; readonly hold: () => Promise<void> } | undefined;
   #reconcileCount = 0;
   /**
-   * How often the AWSFargateProfile or AWS may have changed so far. The method `until` checks again only when this
-   * number has grown.
+   * Grows whenever the AWSFargateProfile or AWS may have changed. The method `until` checks its condition again only
+   * when this number has grown.
    */
   #changeCount = 0;
 
@@ -109,7 +109,7 @@ export class GridSubject {
     this.foreignClients = { eks: new EKSClient(config), iam: new IAMClient(config) };
   }
 
-  /** Creates everything that the AWSFargateProfile needs, but not the AWSFargateProfile itself. */
+  /** Creates the objects and AWS resources that the AWSFargateProfile needs, but not the AWSFargateProfile itself. */
   async setUp(): Promise<void> {
     const { account, id } = this;
     await this.#world.createNamespace(id);
@@ -180,8 +180,9 @@ export class GridSubject {
   }
 
   /**
-   * Adds to the EKS cluster a Fargate profile that EKS is creating for another user. The creation ends after EKS has
-   * refused a call of the manager, because EKS changes only one Fargate profile of an EKS cluster at a time.
+   * Adds to the EKS cluster a Fargate profile that EKS is creating for another user. EKS changes only one Fargate
+   * profile of an EKS cluster at a time, so it refuses CreateFargateProfile calls of the manager. The first refusal
+   * ends the creation for the other user.
    */
   putBusySibling(): void {
     const { account } = this;
@@ -195,12 +196,12 @@ export class GridSubject {
     this.#world.aws.admin.setProfile({ account, cluster, name: SIBLING, status });
   }
 
-  /** The profiles and roles of the AWS account that no foreign user created. */
+  /** The profiles, roles and access entries of the AWS account that were not created by another user. */
   ownResources(): AwsResources {
     return this.#resourcesWhere(({ foreign }) => !foreign);
   }
 
-  /** The profiles and roles of the AWS account that foreign users created. */
+  /** The profiles, roles and access entries of the AWS account that another user has created. */
   foreignResources(): AwsResources {
     return this.#resourcesWhere(({ foreign }) => foreign);
   }
@@ -255,8 +256,8 @@ export class GridSubject {
   }
 
   /**
-   * Makes the AWS emulator call `hold` when a later AWS call has taken effect, and send the answer to this AWS call
-   * only when the promise of `hold` has resolved.
+   * Makes the AWS emulator hold back the answer to a later AWS call. The emulator calls `hold` when the AWS call has
+   * taken effect, and sends the answer after the promise of `hold` has resolved.
    */
   holdAfter(call: NthCall, hold: () => Promise<void>): void {
     this.#held = { call, seen: 0, hold };
@@ -284,8 +285,8 @@ export class GridSubject {
     if (this.#isSiblingBusy && isRefused) {
       this.#isSiblingBusy = false;
       this.#setSibling('ACTIVE');
-      // The new annotation makes the manager call EKS again now, and not only after its waiting time for other Fargate
-      // profiles.
+      // The new annotation makes the manager call EKS again now. Otherwise the manager would first wait, because EKS
+      // was busy with another Fargate profile.
       await this.triggerResync();
     }
     const held = this.#held;
@@ -310,8 +311,8 @@ export class GridSubject {
   }
 
   /**
-   * Finishes the creation or deletion of the Fargate profile just before EKS answers the second read of this Fargate
-   * profile.
+   * Called before each read of the Fargate profile from EKS. Before the second read of a Fargate profile that is
+   * CREATING or DELETING, completes the creation or deletion.
    */
   #finishTransition({ nouns }: CallRecord): void {
     const { account, eksCluster: cluster, profileName: name } = this;
@@ -366,11 +367,10 @@ export class GridSubject {
   }
 
   /**
-   * Checks the AWSFargateProfile before AWS carries out a call that changes AWS. First waits until the test has
-   * compared the newest version of the AWSFargateProfile with AWS, because the call replaces the AWS state that this
-   * version describes. The AWSFargateProfile must record a create call (write-ahead), so that a new manager finds the
-   * created resource after a crash. At CreateFargateProfile and DeleteFargateProfile, the Ready condition must not be
-   * True.
+   * Checks the AWSFargateProfile before an AWS call that may change AWS. First waits until the test has compared the
+   * newest version of the AWSFargateProfile with AWS, because the call may replace the AWS state that this version
+   * describes. The AWSFargateProfile must record a create call (write-ahead), so that a new manager finds the created
+   * resource after a crash. At CreateFargateProfile and DeleteFargateProfile, the Ready condition must not be True.
    */
   async #checkBeforeChange({ operation, nouns }: CallRecord): Promise<void> {
     const object = await this.#world.profile(NAME, this.id);
@@ -398,8 +398,8 @@ export class GridSubject {
 }
 
 /**
- * How long the AWS emulator delays an AWS call at most, until the watch of the test has received the newest version of
- * the AWSFargateProfile. This time is shorter than the manager's timeout for an AWS call, which is 10 s.
+ * The longest time for which the AWS emulator delays an AWS call until the watch of the test has received the newest
+ * version of the AWSFargateProfile. It is shorter than the manager's timeout for an AWS call, which is 10 s.
  */
 const LONGEST_LAG_MS = 5_000;
 const CREATE_OPERATIONS: ReadonlySet<string> = new Set(['CreateRole', 'CreateFargateProfile']);
