@@ -7,8 +7,8 @@ import type { ConformanceTarget } from '../../aws/conformance/target.ts';
 const scenarios = [...eksScenarios, ...iamScenarios];
 
 /**
- * Runs the same scenarios on the AWS emulator and on moto, an independent mock of AWS. So an error in this project's
- * picture of AWS is found unless moto has the same error.
+ * Runs the same scenarios on this project's AWS emulator and on moto, an independent mock of AWS. The comparison finds
+ * an error of the emulator unless moto has the same error.
  */
 describe('AWS API conformance', () => {
   describe('the emulator', () => {

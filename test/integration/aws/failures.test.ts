@@ -21,8 +21,8 @@ const WORDS =
   'ClusterUnreachable: The API server does not answer';
 
 /**
- * The time before the controller retries a creation or deletion that EKS has accepted and that failed later; equal to
- * the controller's `FIRST_RECOVERY`.
+ * The time between the failure of a creation or deletion that EKS had accepted, and the retry by the controller; equal
+ * to the controller's `FIRST_RECOVERY`.
  */
 const FIRST_BACKOFF_MS = 10_000;
 
@@ -63,7 +63,7 @@ describe('an asynchronous failure of EKS', () => {
 
   /**
    * Triggers five reconciles of an AWSFargateProfile, and waits until each of them has read the Fargate profile from
-   * AWS. Together they take much less time than the backoff after a failed AWS call.
+   * AWS. The five reconciles take much less time than the backoff after a failed AWS call.
    */
   async function reconcileOften(name: string, calls: Calls): Promise<void> {
     for (let look = 0; look < 5; look++) {

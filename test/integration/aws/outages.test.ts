@@ -127,8 +127,8 @@ describe('an AWS outage', () => {
     const name = 'believed';
     await applyWithCluster(name);
     await world.ready(name);
-    // After this wait, the manager has no watch event of an earlier change left to handle. So only resyncs trigger
-    // reconciles of the AWSFargateProfile.
+    // The test waits until the manager has handled the watch events of all earlier changes. From then on, only resyncs
+    // trigger reconciles of the AWSFargateProfile.
     await waitForCacheSync(world);
     const versions = history.of(name).length;
     const where = { clusterName: eksClusterOf(name) };

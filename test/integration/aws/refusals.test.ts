@@ -62,8 +62,9 @@ describe('refusals by AWS', () => {
     name: string,
     { reason, part, words, event }: { reason: string; part: string; words: string; event: string },
   ): Promise<void> {
-    // The history returns the first version of the object with this reason. In that version a missing permission is not
-    // Stalled yet, because it becomes Stalled only after two minutes.
+    // `waitForCondition` returns the first version of the AWSFargateProfile in which Ready has this reason. If a
+    // permission is missing, Stalled is not True in that version, because the controller sets it only after two
+    // minutes.
     const object = await history.waitForCondition(name, 'Ready', { status: 'False', reason });
     const isStalled = reason !== 'AccessDenied';
     expect(summaryOf(object)).to.deep.equal(isStalled ? stalled(reason) : waiting(reason));
@@ -84,8 +85,8 @@ describe('refusals by AWS', () => {
     await world.ready(`${name}-neighbour`);
   }
 
-  // Starts the cases in which the controller retries a refused AWS call only after 10 s or more. They start before the
-  // first test of this file, so that the time passes while other tests run. Later tests check their results.
+  // Starts the test cases in which the controller retries a refused AWS call only after 10 s or more. They start before
+  // the first test of this file, so that the time passes while other tests run. Later tests check their results.
   async function startRetriedCases(): Promise<void> {
     const { admin } = world.aws;
     const names = ['denied', 'failed', 'stays', 'undeletable', 'updating'];
@@ -379,8 +380,8 @@ describe('refusals by AWS', () => {
     });
   });
 
-  // The tests below deny a permission that every CreateFargateProfile call needs. So they run after the tests in which
-  // the controller retries creations.
+  // The tests in this `describe` deny a permission that every CreateFargateProfile call needs. So they run after the
+  // tests in which the controller retries creations.
   describe('of any create by EKS', () => {
     it('for a missing permission to read the service-linked role of Fargate are reported', async () => {
       await cluster('slr');

@@ -276,8 +276,8 @@ describe('clusterctl move between two management clusters', function () {
     const statusInAws = (name: string): string | undefined => home.awsView.profile(`default_${name}`)?.status;
     let held: Gate[] = [];
     /**
-     * Creates a gate, at which a test holds a request. A hook opens the gate after the test, if the test has failed to
-     * open it.
+     * Creates a gate, at which a test holds a request. If the test fails before it opens the gate, the `afterEach` hook
+     * opens it.
      */
     const gate = (what: string): Gate => {
       const made = new Gate(what);
@@ -351,7 +351,7 @@ describe('clusterctl move between two management clusters', function () {
       await away.apply(inTools('both'));
       await firstCreate.waitForArrival();
       // The manager of the source management cluster is in the middle of a reconcile. It makes its next AWS calls while
-      // the manager of the target makes its own.
+      // the manager of the target management cluster already makes AWS calls too.
       const moving = move(away, home);
       await eventually(async () => (await home.profile('both')) !== undefined);
       firstCreate.open();
@@ -379,9 +379,10 @@ describe('clusterctl move between two management clusters', function () {
       await away.condition('next', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
 
       const arrivals = watchProfiles(home);
-      // The test holds the request with which the target's manager deletes the AWSFargateProfile `slow` again.
-      // Meanwhile this manager reconciles the AWSFargateProfile `next`. It must not call DeleteFargateProfile for
-      // `next`, because EKS is still deleting the Fargate profile of `slow`.
+      // `clusterctl move` drops the deletionTimestamp of the AWSFargateProfile `slow`, so the target's manager deletes
+      // the object again. The test holds the request of this deletion. Meanwhile the target's manager reconciles the
+      // AWSFargateProfile `next`. It must not call DeleteFargateProfile for `next`, because EKS is still deleting the
+      // Fargate profile of `slow`.
       const resumed = gate('the deletion of slow at the target');
       proxy.holdRequests(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);
@@ -458,9 +459,9 @@ describe('clusterctl move between two management clusters', function () {
         await api.patch(path, [annotations], 'json');
         await api.delete(path);
       }
-      // The manager gets the watch events of each kind in order. When it has reconciled the new AWSFargateProfile
-      // `meanwhile` with its new control plane, it has also seen the earlier deletions of the AWSFargateProfile `taken`
-      // and of the old control plane.
+      // The manager gets the watch events of each kind in order. The test now creates the AWSFargateProfile `meanwhile`
+      // with a new control plane. When the manager has reconciled `meanwhile`, it has also seen the earlier deletions
+      // of the AWSFargateProfile `taken` and of the old control plane.
       await home.createEksCluster('other');
       await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
       await home.ready('meanwhile');

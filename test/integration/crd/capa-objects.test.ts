@@ -17,8 +17,8 @@ const CRDS =
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
 /**
- * The storage versions of the CRD in the order in which the tests use them. So objects that are stored as v1beta1 still
- * exist when v1beta2 becomes the storage version.
+ * The storage versions of the CRD in the order in which the tests set them. The API server stores objects as v1beta1
+ * first, so such objects exist when v1beta2 becomes the storage version.
  */
 const STORAGE_VERSIONS = ['v1beta1', 'v1beta2'];
 
@@ -53,9 +53,9 @@ interface OldObject {
   readonly what: string;
   readonly name: string;
   readonly spec?: Fields;
-  /** The fields with which a user corrects the invalid object. */
+  /** The fields of the spec with which a user corrects the invalid object. */
   readonly fix: Fields;
-  /** The fields of a change that leaves the object invalid; undefined: the change adds a tag. */
+  /** The fields of a change of the spec after which the object is still invalid. Default: the change adds a tag. */
   readonly other?: Fields;
 }
 

@@ -323,8 +323,8 @@ export const CREATIONS: readonly Case[] = [
 ];
 
 /**
- * The cause that the API server adds to a refusal for a violation of the structural schema. It means that the API
- * server has not run the validation rules of the CRD.
+ * The API server adds this cause when it refuses an object that violates the structural schema of the CRD. The cause
+ * means that the API server has not run the validation rules of the CRD.
  */
 export const UNCHECKED =
   '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the ' +

@@ -48,8 +48,8 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     return found;
   };
   /**
-   * Waits until the API server serves the CRD's schema of this project, or that of Cluster API Provider AWS if `ours`
-   * is false. The API server serves a changed schema only some time after it has accepted the CRD.
+   * Waits until the API server serves this project's schema of AWSFargateProfile, or that of Cluster API Provider AWS
+   * if `ours` is false. The API server serves a changed schema only some time after it has accepted the CRD.
    */
   const waitForSchema = (ours: boolean): Promise<boolean> =>
     eventually(async () => ((await object('living')).spec?.['roleARN'] !== undefined) === ours);
@@ -83,7 +83,8 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     );
     expect((await object('ending')).metadata.deletionTimestamp).to.equal(undefined);
     expect(calls.mutations()).to.deep.equal([]);
-    // Any write of the AWSFargateProfile would lose the fields that the schema of Cluster API Provider AWS lacks.
+    // The manager must not write the AWSFargateProfile, because any write would lose the fields that the schema of
+    // Cluster API Provider AWS lacks.
     expect((await object('living')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
   });
 

@@ -23,8 +23,8 @@ const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
 /**
- * How long a test waits until the manager reacts to a changed CRD or webhook. The manager looks at them every 15 s, so
- * the default time limit of the tests is too short.
+ * How long a test waits until the manager reacts to a changed CRD or webhook. The manager looks at the CRD and the
+ * webhooks every 15 s, so the default time limit of the tests is too short.
  */
 const WITHIN_POLL = { timeoutMs: 40_000 };
 

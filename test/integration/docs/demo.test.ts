@@ -63,7 +63,7 @@ async function linuxProcesses(): Promise<readonly Process[]> {
   return Promise.all(
     pids.map(async (pid) => ({
       pid: Number(pid),
-      // A process that has exited meanwhile has no file /proc/<pid>/cmdline.
+      // A process that has exited since the list of process ids was read has no file /proc/<pid>/cmdline.
       command: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
     })),
   );
@@ -77,9 +77,9 @@ async function posixProcesses(): Promise<readonly Process[]> {
 const urlsIn = (text: string): readonly string[] => text.match(/https?:\/\/127\.0\.0\.1:\d+/g) ?? [];
 
 /**
- * Expects that no process and no file of the demo is left. The test finds the processes of the demo by the demo's
- * folder in their command lines. The AWS emulator's command line lacks it, so the test checks that the emulator's URL
- * no longer answers.
+ * Expects that no process and no file of the demo is left. The test finds processes of the demo by the demo's folder in
+ * their command lines. The command line of the AWS emulator does not contain the folder, so the test checks that the
+ * emulator's URL no longer answers.
  */
 async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   await eventually(async () => expect(await processesWith(folder)).to.deep.equal([]));

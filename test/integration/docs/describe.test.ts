@@ -14,11 +14,11 @@ interface Phase {
   readonly arrange: (world: World, name: string) => Promise<void>;
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
-   * A part of the Event that the controller writes last in this situation. The test waits for this Event before it runs
-   * `kubectl describe`.
+   * A part of the last Event that the controller writes for the AWSFargateProfile in this test case. The test waits for
+   * this Event before it runs `kubectl describe`.
    */
   readonly event?: string;
-  /** Called after all tests, to remove the obstacle to the deletion of the AWSFargateProfile. */
+  /** Called after all tests. Removes what blocks the deletion of the AWSFargateProfile, e.g. a pause. */
   readonly release?: (world: World, name: string) => Promise<unknown>;
 }
 
@@ -208,7 +208,7 @@ describe('kubectl describe', () => {
   let world: World;
   before(async () => {
     // The AWS emulator completes the creation or deletion of a Fargate profile only when a test says so. So an
-    // AWSFargateProfile stays in a situation such as Creating.
+    // AWSFargateProfile keeps a condition reason such as Creating until the test has run `kubectl describe`.
     world = await startWorld({ config: { eks: { createMs: HELD_MS, deleteMs: HELD_MS } } });
     await world.startManager();
   });

@@ -112,8 +112,8 @@ describe('the guides', () => {
   const keyOf = ({ from, label, to }: Edge): string => `${from} → ${to}: ${label}`;
 
   /**
-   * Returns a check for each arrow of the diagram: whether the label of the arrow is true for the AWSFargateProfile
-   * `shop` and the objects and AWS resources around it.
+   * Returns a check for each arrow of the flowchart in docs/concepts.md. The check returns whether the label of the
+   * arrow is true for the AWSFargateProfile `shop` and the objects and AWS resources around it.
    */
   async function checksOfEdges(): Promise<ReadonlyMap<string, () => boolean>> {
     const { api } = world.controlPlane;

@@ -39,8 +39,9 @@ interface Deployment {
   };
 }
 
-// The test follows the pages in this order, as a reader would, with the real make, clusterctl and kubectl. No kubelet
-// runs the Deployment. So the test starts the manager itself, with the arguments and the ServiceAccount of the Deployment.
+// The test follows the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
+// this order, as a reader would, with the real make, clusterctl and kubectl. No kubelet runs the Deployment. So the
+// test starts the manager itself, with the arguments and the ServiceAccount of the Deployment.
 describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', function () {
   this.timeout(180_000);
   let world: World;
@@ -55,8 +56,8 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     // Each `clusterctl init` creates and deletes a namespace, and `clusterctl delete` waits until the deleted objects
     // are gone. Both need the controllers of kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
-    // The test does not build the image, because that takes minutes and needs Debian packages. The tests in test/image
-    // build it.
+    // The test does not build the container image of the manager, because that takes minutes and needs Debian packages.
+    // The tests in test/image build the image.
     const env = { RELEASE_FLAGS: '--no-container-image' };
     terminal = await openTerminalInClone(world.controlPlane, { programs: { clusterctl }, env });
     cpSync(core, join(terminal.home, CORE), { recursive: true });
@@ -109,8 +110,8 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
   });
 
   it('lead to a profile that becomes Ready, and show it', async () => {
-    // Cluster API Provider AWS, which does not run in this test, would create the EKS cluster for the control plane of
-    // the cluster template. So the test creates it.
+    // The cluster template contains a control plane, for which Cluster API Provider AWS would create the EKS cluster.
+    // Cluster API Provider AWS does not run in this test, so the test creates the EKS cluster.
     await world.createEksCluster('my-cluster', { region: 'eu-west-1' });
     expect(await terminal.run(quickStart.next('kubectl apply'))).to.match(/awsfargateprofile\S*\/web condition met/);
     expect(world.awsView.profile('default_web')?.status).to.equal('ACTIVE');
@@ -194,8 +195,9 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
   });
 
   /**
-   * Does what CAPA does at the end of the creation of the cluster. So Cluster API's core finds the Cluster available,
-   * except for the condition of this provider. The API server of the test stands in for that of the EKS cluster.
+   * Writes what Cluster API Provider AWS writes at the end of the creation of the cluster. Cluster API's core then
+   * finds that only the condition of this provider is missing for an available Cluster. The API server of the test
+   * stands in for that of the EKS cluster.
    */
   async function completeCluster(): Promise<void> {
     const { api, kubeconfigPath } = world.controlPlane;
@@ -211,8 +213,8 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
   }
 
   /**
-   * Repeats a command until its output equals `text`, the output that the page shows. The comparison ignores the number
-   * of spaces and the age of a condition.
+   * Repeats a command until its output equals `text`, the output that the documentation shows. The comparison ignores
+   * the number of spaces and the age of a condition.
    */
   async function expectOutput(command: string, text: string): Promise<void> {
     const normalize = (output: string): string =>

@@ -114,7 +114,10 @@ describe('docs/keiko.md', function () {
     roles,
   });
 
-  /** Creates an InstanceGroup, and in AWS the role and the Fargate profile that keiko would create for it. */
+  /**
+   * Creates an InstanceGroup, and in AWS the role and the Fargate profile that keiko's instance-manager would create
+   * for it.
+   */
   async function createAsKeiko(name: string, profileName: string): Promise<void> {
     const { admin } = world.aws;
     const roleName = `${profileName}-role`;

@@ -92,7 +92,7 @@ describe('docs/migration-from-capa.md', function () {
     writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
     const { code, stderr } = await world.kubectl(['apply', '--server-side', '--force-conflicts', '-k', overlay]);
     expect(code, stderr).to.equal(0);
-    // No kubelet runs the Deployment, so the test starts the manager itself.
+    // No kubelet runs the manager's Deployment, so the test starts the manager itself.
     await world.startManager({
       flags: ['--manage-crd=true'],
     });
@@ -159,8 +159,8 @@ describe('docs/migration-from-capa.md', function () {
     expect((await capa.webhooks()).filter((name) => OURS.test(name))).to.have.length(2);
     const roles = await world.controlPlane.api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);
-    // Cluster API Provider AWS can take the AWSFargateProfile over again. Its webhooks accept an update of the object.
-    // The Fargate profile and the role have the tag by which its controller recognizes its resources.
+    // Cluster API Provider AWS can manage the AWSFargateProfile again: its webhooks accept an update of the object, and
+    // the Fargate profile and the role have the tag by which its controller recognizes its resources.
     const web = (await world.profile('web')) ?? expect.fail('the profile is gone');
     expect(web.metadata.finalizers).to.deep.equal([FINALIZER]);
     expect(web.spec).to.deep.include({ clusterName: CLUSTER, profileName: 'default_web', roleName: ROLE });
@@ -170,8 +170,8 @@ describe('docs/migration-from-capa.md', function () {
       expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
     expect(operationsOf(calls)).to.deep.equal([]);
 
-    // Cluster API Provider AWS would now delete the Fargate profile and the role of the AWSFargateProfile. Its
-    // simulator does not, so the test deletes them.
+    // The real Cluster API Provider AWS would now delete the Fargate profile and the role of the AWSFargateProfile. Its
+    // simulator in this test does not, so the test deletes them.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
     world.aws.admin.removeRole({ name: ROLE });

@@ -55,7 +55,7 @@ describe('the README and docs/install.md', () => {
   it('have commands that run a manager from source, and a manifest that becomes Ready unchanged', async () => {
     await world.createEksCluster('my-cluster');
     const [healthPort, diagnosticsPort] = await freePorts(2);
-    // The default ports may be in use by another test on the same machine, so the test takes free ports.
+    // Another test on the same machine may use the default ports of the manager, so the test takes free ports.
     const ports = `--health-addr 127.0.0.1:${healthPort} --diagnostics-address 127.0.0.1:${diagnosticsPort}`;
     const stop = terminal.start(`${install.next('make build').trimEnd()} ${ports}`);
     try {

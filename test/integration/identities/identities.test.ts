@@ -52,8 +52,8 @@ describe('identities', () => {
   const sessionsOf = (roleArn: string) =>
     world.aws.admin.principals().filter(({ session }) => session?.roleArn === roleArn);
 
-  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. The tests
-  // below wait long for these retries, so they run at the same time.
+  // The controller polls a missing Secret, and retries a refused AssumeRole call with increasing delays. The tests in
+  // this `describe` wait long for the polls and retries, so they run at the same time.
   describe('whose correction is noticed after a delay', () => {
     const alongside = sideBySide();
 
@@ -106,8 +106,8 @@ describe('identities', () => {
       });
       const third = world.aws.admin.putRole({ name: 'third', account: THIRD, trustPolicy: trustPolicyFor(second.arn) });
       await world.apply(
-        // AWS allows at most one hour for the session of a role that another role assumes. The durationSeconds of 7,200
-        // exceed it, and the controller must cope with that.
+        // If a role assumes another role, AWS allows a session of at most one hour for the second role. The
+        // durationSeconds of 7,200 is longer, and the controller must still get a session.
         identity(ROLE_IDENTITY, 'third', {
           roleARN: third.arn,
           durationSeconds: 7_200,
@@ -353,8 +353,8 @@ describe('identities', () => {
           /^AWSClusterControllerIdentity "default" does not allow namespace "default": /,
         );
       }
-      // Cluster API Provider AWS creates the AWSClusterControllerIdentity `default` with the same null list and empty
-      // selector in spec.allowedNamespaces.
+      // Cluster API Provider AWS creates the AWSClusterControllerIdentity `default` with the spec.allowedNamespaces of
+      // this test: a null list and an empty selector.
       await world.apply(identity(CONTROLLER_IDENTITY, 'default', { allowedNamespaces: { list: null, selector: {} } }));
       await world.ready('inner');
       await world.ready('bare');

@@ -55,7 +55,7 @@ const GROUP = {
   },
 };
 
-/** The variables that turn on all optional parts. */
+/** The clusterctl variables that turn on all optional features of this provider. */
 const OPTIONAL_PARTS = {
   CAPAF_MANAGE_CRD: 'true',
   CAPAF_INSTANCE_GROUPS: 'true',
@@ -84,7 +84,10 @@ const OPTIONAL_RULES = rulesInFiles(
 const BASE_PERMISSIONS = permissionsOf(rulesInFiles('rbac/role.yaml'));
 const OPTIONAL_PERMISSIONS = permissionsOf(OPTIONAL_RULES).filter((each) => !BASE_PERMISSIONS.includes(each));
 
-/** The rules whose API groups and resources can exist. The name of an API group does not begin with a dot. */
+/**
+ * Returns the RBAC rules that have an effect. A variable that is off turns the API group or the resource of its rules
+ * into an invalid name, e.g. the API group `.k8s.io` or the resource `falsemaps`.
+ */
 const effectiveRules = (text: string): readonly Rule[] =>
   rulesIn(text).filter(
     ({ apiGroups = [], resources = [] }) =>
@@ -317,8 +320,8 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await eventually(async () => (await clusterScoped()).length === 0, { what: 'the deletion of the CRD' });
       const { admin } = world.aws;
       const left = [...admin.profiles(), ...admin.roles()].map(({ name }) => name);
-      // EKS creates this service-linked role of Fargate with the first Fargate profile of an account, and does not
-      // delete it.
+      // EKS creates the service-linked role AWSServiceRoleForAmazonEKSForFargate with the first Fargate profile of an
+      // account, and does not delete it.
       expect(left).to.deep.equal(['AWSServiceRoleForAmazonEKSForFargate']);
       await eventually(async () => !(await world.controlPlane.api.exists('/api/v1/namespaces/capaf-system')), {
         what: 'the deletion of the namespace and of everything in it',

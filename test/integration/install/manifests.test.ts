@@ -18,8 +18,8 @@ const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
 );
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /**
- * Cluster-scoped kinds whose objects `clusterctl delete` and `clusterctl upgrade` delete whatever their names are.
- * Objects of other cluster-scoped kinds are deleted only if their names begin with the namespace of the provider.
+ * The cluster-scoped kinds whose objects `clusterctl delete` and `clusterctl upgrade` always delete. They delete
+ * objects of other cluster-scoped kinds only if the name of the object begins with the namespace of the provider.
  */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 

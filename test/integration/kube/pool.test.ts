@@ -45,7 +45,10 @@ async function mayListPods({ api }: ControlPlane, user: string): Promise<boolean
   return status.allowed;
 }
 
-/** Creates a webhook for all Secrets whose URL has no server, so that the API server refuses each new Secret. */
+/**
+ * Creates a webhook for all new Secrets. No server listens at the URL of the webhook, so the API server refuses each
+ * new Secret.
+ */
 async function refuseSecrets({ api }: ControlPlane, phase: (typeof PHASES)[number], name: string): Promise<void> {
   const webhook = {
     name: 'left.example.org',

@@ -115,7 +115,8 @@ describe('a Reflector with a real API server', function () {
     const { store, shows, changes } = startReflector('widgets');
     await store.whenSynced(AbortSignal.timeout(30_000));
     await shows('a');
-    // When the store contains an object that the test creates now, the watch of the reflector is open.
+    // When the reflector's store contains an object that was created after the first list, the watch of the reflector
+    // is open.
     await create('widgets', 'seen');
     await shows('a', 'seen');
     const comparison = holdComparison();

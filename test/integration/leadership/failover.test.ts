@@ -18,7 +18,7 @@ const FLAGS = [
   '2500ms',
   '--leader-elect-retry-period',
   '250ms',
-  // With the short sync period, the leader calls AWS all the time.
+  // With a sync period of 500 ms, the leader calls AWS continuously.
   '--sync-period',
   '500ms',
 ];
@@ -183,8 +183,8 @@ describe('leader election of two managers', function () {
 
     await eventually(() => leader.calls().every(({ status }) => status !== undefined), { what: 'no call under way' });
     await suspendManager(leader.manager);
-    // From now on, no answer of the API server reaches the suspended manager, not even an answer that is already on its
-    // way.
+    // From now on, the suspended manager receives no answer of the API server, not even an answer that is already on
+    // its way.
     leader.proxy.refuse();
     const since = lastSeq();
     const thawed = leader;
@@ -192,16 +192,16 @@ describe('leader election of two managers', function () {
     await world.patch('stale', { spec: { additionalTags: { team: 'after' } } });
     await eventually(() => world.awsView.profile('default_stale')?.tags['team'] === 'after', { what: 'the other tag' });
 
-    // Until its renew deadline, the thawed manager relies on its own clock and on an outdated version of the
-    // AWSFargateProfile.
+    // From SIGCONT until its renew deadline, the former leader relies on its own clock and on an outdated version of
+    // the AWSFargateProfile.
     thawed.manager.kill('SIGCONT');
     const { code } = await world.waitForManagerExit(thawed.manager);
     expect(code).to.equal(1);
     expect(thawed.manager.tail()).to.contain(
       '"Manager failed" err="leader election lost: the lease could not be renewed in time',
     );
-    // The thawed manager may still read from AWS before it exits, depending on which of its timers fires first. So the
-    // test checks only that it changes nothing.
+    // After SIGCONT, the former leader may still read from AWS before it exits, depending on which of its timers fires
+    // first. So the test checks only that it changes nothing.
     expect(mutations(thawed.calls(since))).to.deep.equal([]);
     expect(world.awsView.profile('default_stale')?.tags).to.include({ team: 'after' });
   });

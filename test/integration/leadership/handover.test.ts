@@ -8,13 +8,13 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /**
- * The longest allowed time in a rollout from the SIGTERM to the old leader until the first AWS change of the new
- * leader, in milliseconds.
+ * The limit for the time from the SIGTERM to the old leader until the first AWS change of the new leader, in a rollout,
+ * in milliseconds.
  */
 const HANDOVER_MS = 2_000;
 /**
- * How many times the test replaces the leader. Without a watch of the Lease, a follower polls it every 2 to 4.4 s and
- * keeps the time limit of one takeover by chance in about half of the cases, but hardly of all takeovers.
+ * How many times the test replaces the leader. A follower that did not watch the Lease would poll it every 2 to 4.4 s.
+ * It would keep the time limit by chance in about half of the replacements, but hardly in all of them.
  */
 const ROUNDS = 4;
 

@@ -8,9 +8,9 @@ import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /**
- * How long EKS takes for a creation or deletion, in milliseconds. IAM gives times in whole seconds. So only a deletion
- * of more than a second gives a role that is created again a later creation time than the access entry of the former
- * role.
+ * How long EKS takes for a creation or deletion, in milliseconds. IAM gives the creation time of a role in whole
+ * seconds. If the deletion takes more than a second, a role that is created again has a later creation time than the
+ * access entry of the deleted role.
  */
 const SLOW = { createMs: 300, deleteMs: 1_300 };
 

@@ -100,8 +100,8 @@ describe('retention, tags and eventual consistency', () => {
       await applyWithCluster('mirrored', { deletionPolicy: 'Retain' });
       const retained = await world.ready('mirrored');
       expect(retained.metadata.annotations).to.have.property(RETAIN);
-      // A CRD without the field spec.deletionPolicy makes the API server drop this field from the object. The patch has
-      // the same effect.
+      // If the API server has a CRD without the field spec.deletionPolicy, it drops the field from the object. This
+      // patch has the same effect on the object.
       await world.patch('mirrored', { spec: { deletionPolicy: null } });
       await triggerReconcile(world, 'mirrored');
       const calls = callsFromNow(world.aws);
@@ -259,7 +259,7 @@ describe('credentials of another account', () => {
     const { name: cluster } = await world.createEksCluster('prod');
     await world.apply(fargateProfile('web'), fargateProfile('leaving'));
     await Promise.all([world.ready('web'), world.ready('leaving')]);
-    // The other AWS account has an EKS cluster and a Fargate profile with the same names and tags.
+    // The other AWS account has an EKS cluster and a Fargate profile with the same names and tags as those of `web`.
     const [original] = world.aws.admin.profiles().filter(({ name }) => name === 'default_web');
     world.aws.admin.createCluster({ name: cluster, account: OTHER_ACCOUNT });
     const theirs = world.aws.admin.putProfile({

@@ -23,8 +23,8 @@ const lifecycle = (calls: Calls): readonly string[] =>
     .map(({ operation, nouns, errorCode = '' }) => `${operation} ${nouns['fargateProfileName']}${errorCode}`);
 
 /**
- * EKS cannot change an existing Fargate profile. So the fields of the spec that define it are immutable as soon as the
- * Fargate profile has been ACTIVE with the current spec. Before that, users can change them.
+ * EKS cannot change an existing Fargate profile. So the spec fields that define the Fargate profile become immutable
+ * when the Fargate profile has been ACTIVE with the current spec. Before that, users can change these fields.
  */
 describe('changes of the spec', () => {
   let world: World;

@@ -257,8 +257,8 @@ describe('the manager in a bad environment', () => {
   });
 
   describe('before CRDs are installed', () => {
-    // One of these tests restarts the API server. Until a restarted API server has read the RBAC roles, it forbids
-    // requests of the manager, so the test allows that.
+    // One of the tests in this `describe` restarts the API server. A restarted API server forbids requests of the
+    // manager until it has read the RBAC roles. `mayBeForbidden` lets the test pass in spite of that.
     before(() => world.startManager({ waitUntilReady: false, mayBeForbidden: true }));
 
     it('runs, is not ready, and reports that AWSFargateProfiles are not served', async () => {

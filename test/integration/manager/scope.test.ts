@@ -60,8 +60,9 @@ describe('the scope of a manager', () => {
     it('keeps a role that an object of another namespace uses, although its cache has no objects of other namespaces', async () => {
       const share = { roleName: 'team-pods' };
       await world.apply(fargateProfile('theirs', share, { namespace: 'team-b', finalizers: [FINALIZER] }));
-      // If a control plane in the namespace team-b named the same EKS cluster, a manager of team-b would record its
-      // account, region and EKS cluster in the status. No such manager runs, so the test writes this status.
+      // If the namespace team-b had a control plane for the same EKS cluster, a manager of team-b would record the
+      // account, region and name of the EKS cluster in the status. No such manager runs, so the test writes this
+      // status.
       const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: 'team-a_prod-control-plane' };
       await world.controlPlane.api.patch(`${pathOf('theirs', 'team-b')}/status`, { status });
       await world.apply(fargateProfile('ours', share, { namespace: 'team-a' }));

@@ -48,8 +48,8 @@ describe('the two managers of config/sharding', () => {
   before(async () => {
     world = await startWorld({ config: QUICK_EKS });
     terminal = await openTerminal(world.controlPlane, { directory: ROOT });
-    // These AWSFargateProfiles exist before the managers start, because a manager must also handle objects that are
-    // older than itself.
+    // These AWSFargateProfiles are older than the managers and have no watch-filter label. A later test checks that the
+    // managers ignore them until a user adds the label.
     await world.createNamespace('team-a');
     await world.apply(fargateProfile('orphan'), fargateProfile('old', {}, { namespace: 'team-a' }));
     await terminal.run(page.next('kubectl apply'));
@@ -89,8 +89,8 @@ describe('the two managers of config/sharding', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members(
       SHARDS.map((shard) => `capaf-leader-election.filter-${shard}`),
     );
-    // EKS accepts each creation once. It may refuse a creation while it is creating a Fargate profile for the other
-    // manager.
+    // EKS accepts one CreateFargateProfile call for each AWSFargateProfile. EKS may refuse earlier calls while it is
+    // creating a Fargate profile for the other manager.
     const creations = profileMutations(calls);
     expect(creations.filter((creation) => !creation.endsWith('ResourceInUseException'))).to.have.members(
       names.map((name) => `Create default_${name}`),

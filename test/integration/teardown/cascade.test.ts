@@ -213,7 +213,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     await clusterApi.delete(cluster.clusterPath);
     await waitUntilDeleting(world, machine);
     await waitForCacheSync(world, { controlPlanes: false });
-    // The condition of a new AWSFargateProfile shows that the controller has seen the deletion of the Cluster.
+    // The reason ClusterDeleting of a new AWSFargateProfile shows that the controller has seen the deletion of the
+    // Cluster.
     await world.apply(fargateProfile('too-late', { clusterName: 'drained' }));
     const late = await world.condition('too-late', 'Ready', { status: 'False', reason: 'ClusterDeleting' });
     expect(messageOf(late, 'Ready')).to.equal(
@@ -225,9 +226,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');
     expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
 
-    // During the drain of the nodes, a GitOps tool or the deletion of the namespace may delete an AWSFargateProfile. If
-    // the controller removed the finalizer now, no object would say later which Fargate profile blocks the deletion of
-    // the EKS cluster.
+    // While Cluster API drains the nodes, a GitOps tool or the deletion of the namespace may delete an
+    // AWSFargateProfile. The controller must keep the finalizer then. Without the AWSFargateProfile, no object would
+    // say later which Fargate profile blocks the deletion of the EKS cluster.
     await world.delete('pruned');
     await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
     expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');

@@ -30,8 +30,8 @@ import { operationsOf } from '../operations.ts';
 const TEST_FINALIZER = 'test.example/kept';
 
 /**
- * A creation of a Fargate profile and the deletion of its whole cluster happen at the same time. Each test delays a
- * step of the one until the other has reached a certain step.
+ * A user creates an AWSFargateProfile and deletes its Cluster at the same time. Each test holds a request of the
+ * controller or an AWS call until the other operation has reached a certain state.
  */
 describe('a create that coincides with a cluster teardown', function () {
   let world: World;
@@ -90,14 +90,14 @@ describe('a create that coincides with a cluster teardown', function () {
   describe('before the control plane finalizer is set', () => {
     it('is not made for a control plane that is being deleted', async () => {
       const cluster = await createManagedCluster(world, 'leaving');
-      // The simulator of Cluster API Provider AWS adds its finalizer with a patch of the whole list of finalizers. If
-      // the test added its finalizer earlier, this patch could remove it again.
+      // The simulator of Cluster API Provider AWS adds its own finalizer with a patch of the whole list of finalizers.
+      // If the test had added its finalizer before, this patch could remove it.
       await eventually(async () => (await finalizersOf(world, cluster.controlPlanePath)).includes(CAPA_FINALIZER), {
         what: 'the finalizer of Cluster API Provider AWS',
       });
       await addFinalizer(world, cluster.controlPlanePath, TEST_FINALIZER);
-      // The test holds the DeleteCluster call, so that EKS itself would still accept the creation. Then only the
-      // controller's check of the control plane can prevent it.
+      // The test holds the DeleteCluster call, so that EKS itself would still accept the creation of the Fargate
+      // profile. Only the controller's check of the control plane can then prevent the creation.
       const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
       await expectNoCreate(cluster, 'too-late', () => waitUntilDeleting(world, cluster.controlPlanePath)).finally(() =>
         end.open(),
@@ -111,7 +111,8 @@ describe('a create that coincides with a cluster teardown', function () {
 
     it('is not made for a missing control plane', async () => {
       const cluster = await createManagedCluster(world, 'left');
-      // The finalizer keeps the Cluster. Without the Cluster, the garbage collector would delete the AWSFargateProfile.
+      // The finalizer of the test keeps the Cluster. Without the Cluster, the garbage collector would delete the
+      // AWSFargateProfile.
       await addFinalizer(world, cluster.clusterPath, TEST_FINALIZER);
       await expectNoCreate(cluster, 'much-too-late', () => clusterApi.gone(cluster.controlPlanePath));
       await removeFinalizers(world, cluster.clusterPath, TEST_FINALIZER);

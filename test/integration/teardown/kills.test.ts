@@ -2,8 +2,8 @@ import { sampleKillPoints } from '../../teardown/kill-points.ts';
 import { describeTeardownKills } from '../../teardown/kill-tests.ts';
 
 /**
- * The number of moments for a kill of the manager that the test adds to those before and after each AWS call that
- * changes AWS. They are spread evenly over all AWS calls.
+ * The test kills the manager before and after each AWS call that changes AWS. It also kills the manager after this
+ * number of further AWS calls, which are spread evenly over all AWS calls of the teardown.
  */
 const READS = 4;
 

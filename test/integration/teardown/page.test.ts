@@ -31,9 +31,9 @@ const RECORDED = {
 };
 
 /**
- * Returns the names that the diagram of docs/teardown.md gives to the API clients and objects of the test. EKS deletes
- * the Fargate profile of the AWSFargateProfile `first` before that of `second`. The diagram calls `first` `api`, and
- * `second` `web`.
+ * Returns the names that the diagram of docs/teardown.md uses for the API clients and the objects of the test. In the
+ * diagram, EKS deletes the Fargate profile `api` before the Fargate profile `web`. In the test, EKS deletes the Fargate
+ * profile of the AWSFargateProfile `first` before that of `second`.
  */
 const castOf = (first: string, second: string): DiagramParticipants => ({
   agents: {
@@ -107,7 +107,7 @@ describe('docs/teardown.md', function () {
 
   it('has a diagram of the recorded requests, with their clients and in their order', () => {
     const deviation = findDeviation(recorded, parseSequence(diagram));
-    // The message of `expect` would be cut after some characters.
+    // `expect.fail` shows the whole deviation. An assertion such as `equal` would truncate it.
     if (deviation !== undefined) expect.fail(deviation);
   });
 
@@ -124,8 +124,8 @@ describe('docs/teardown.md', function () {
     const rows = tableBelow('What the objects say meanwhile');
     expect(rows).to.have.length(3);
     for (const [kind, type, reason, message = ''] of rows) {
-      // docs/teardown.md calls the Fargate profile that EKS deletes first `api`. A `…` in a message stands for any
-      // text.
+      // In docs/teardown.md, the name of the Fargate profile that EKS deletes first is `api`. A `…` in a message stands
+      // for any text.
       const parts = message.replace('default_api', `default_${order[0]}`).split('…');
       const isIt = (words = ''): boolean => words.startsWith(parts[0] ?? '') && words.endsWith(parts.at(-1) ?? '');
       const isSaid = audit.some(
