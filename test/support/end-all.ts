@@ -1,6 +1,6 @@
 /**
- * Calls the cleanup functions one after the other, and continues when one of them fails, because a handle that stays
- * open fails the whole test run.
+ * Calls the cleanup functions one after the other. Continues when one of them fails, because a handle that a skipped
+ * cleanup function leaves open fails the whole test run.
  * @throws the first error of a cleanup function, after all functions have been called
  */
 export async function endAll(...cleanups: readonly (() => Promise<unknown>)[]): Promise<void> {

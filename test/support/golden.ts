@@ -33,8 +33,8 @@ export function normalizeDescription(described: string): string {
 }
 
 /**
- * Compares a text with a golden file. With UPDATE_GOLDEN=1, the text first replaces the content of the golden file.
- * Review the new content from the view of an operator who is woken at night.
+ * Compares a text with a golden file. With UPDATE_GOLDEN=1, first writes the text to the golden file. A developer then
+ * reviews the new content from the view of an operator who is woken at night.
  */
 export function expectGolden(file: URL, text: string): void {
   const path = fileURLToPath(file);

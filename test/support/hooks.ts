@@ -9,7 +9,7 @@ import type { Context, RootHookObject } from 'mocha';
 const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
 /** How long the reporter of Mocha has to print its output before a test run with open handles exits. */
 const REPORTER_MS = 500;
-/** Mocha sets this variable in the worker processes of `--parallel`. */
+/** Whether this process is a worker of Mocha's option `--parallel`: Mocha sets MOCHA_WORKER_ID only in its workers. */
 const IS_PARALLEL_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined;
 
 /** Mocha ignores an unhandled rejection of a promise. The error that this listener throws fails the running test. */
@@ -39,7 +39,8 @@ function openSince(before: ReadonlyMap<string, number>): readonly string[] {
  * them.
  */
 function openConnections(): readonly string[] {
-  // Node.js has no public list of open handles. Only this error message depends on the private list.
+  // Node.js has a list of open handles, but only under a private name. If a later version of Node.js lacks the list,
+  // the error message about open handles only lacks the connections.
   const handles = (process as { _getActiveHandles?: () => readonly unknown[] })._getActiveHandles?.() ?? [];
   return handles.flatMap((handle) =>
     handle instanceof Socket && handle.remotePort !== undefined
@@ -51,7 +52,7 @@ function openConnections(): readonly string[] {
 async function stillOpenAfterGrace(before: ReadonlyMap<string, number>): Promise<readonly string[]> {
   const deadline = performance.now() + GRACE_MS;
   for (;;) {
-    // A handle that is closed in the current turn of the event loop counts as open until the next turn.
+    // If a handle is closed in the current turn of the event loop, Node.js counts it as open until the next turn.
     await nextEventLoopTurn();
     const open = openSince(before);
     if (open.length === 0 || performance.now() >= deadline) return open;
@@ -74,8 +75,8 @@ export const mochaHooks: RootHookObject = {
     // they must be open before the handles are counted.
     void process.stdout;
     void process.stderr;
-    // After the first await in a hook, the timer of Mocha for the hook counts as an open handle. This await makes
-    // `beforeAll` count the timer as `afterAll` does.
+    // After the first await in a hook, Mocha's timer for the hook counts as an open handle. Because of this await, both
+    // `beforeAll` and `afterAll` count the timer.
     await nextEventLoopTurn();
     before = countByType(process.getActiveResourcesInfo());
   },
@@ -83,7 +84,7 @@ export const mochaHooks: RootHookObject = {
     const open = await stillOpenAfterGrace(before);
     if (open.length === 0) return;
     // The open handles keep the event loop running, so Mocha alone would not exit. In a parallel run, Mocha ends its
-    // worker processes itself. A worker that exits would fail the file that it runs next.
+    // worker processes itself. If a worker exited on its own, the test file that it runs next would fail.
     if (!IS_PARALLEL_WORKER) setTimeout(() => process.exit(), REPORTER_MS).unref();
     const { suites = [], tests = [] } = this.test?.parent ?? {};
     const files = new Set([...suites, ...tests].map(({ file }) => file));

@@ -7,7 +7,7 @@ class ConcurrentCase {
     this.#run = run;
   }
 
-  /** Starts the test case at the first call. Later calls return the same promise. */
+  /** Starts the test case at the first call. Each later call returns the promise of the first call. */
   result(): Promise<void> {
     this.#result ??= this.#run();
     return this.#result;
@@ -21,8 +21,8 @@ class ConcurrentCase {
 /**
  * Returns an `it` for independent test cases that spend most of their time waiting. All test cases start when Mocha
  * runs the first one, so together they take as long as the longest one. Each test case is a Mocha test with its own
- * result. The test cases share one World, so each one uses its own objects, checks only its own AWS calls, and changes
- * no settings that affect other test cases.
+ * result. The test cases share one API server, manager and AWS emulator. So each test case uses its own objects, checks
+ * only its own AWS calls, and changes no settings that affect other test cases.
  *
  * Call `sideBySide` in the `describe` of the test cases, before the other `after` hooks of this `describe`.
  */

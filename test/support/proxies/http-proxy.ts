@@ -37,7 +37,8 @@ export async function startHttpProxy(target: { readonly url: string; readonly ca
     const { method = '', url = '', headers } = request;
     const proxied = { method, path: url.replace(/\?.*$/, '') };
     for (const { gate, isWanted } of holds) if (isWanted(proxied)) await gate.pass();
-    // The client may have closed its connection while its request waited at the gate.
+    // If the client has closed its connection while its request waited at the gate, the proxy does not send the
+    // request.
     if (response.destroyed) return;
     const document = method === 'GET' ? answers.get(proxied.path) : undefined;
     if (document !== undefined) {
