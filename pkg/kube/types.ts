@@ -58,7 +58,10 @@ export interface WatchOptions {
 
 export interface PatchOptions {
   readonly subresource?: 'status';
-  /** Whether the API server only answers as if it had written: admission and validation run, and nothing is stored. */
+  /**
+   * Whether the write is a dry run: the API server runs admission and validation, and answers as if it had stored the
+   * object, but stores nothing.
+   */
   readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }
@@ -107,8 +110,8 @@ export interface KubeClient {
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject>;
   /**
-   * Creates an object that the API server answers and does not store, such as a TokenReview. Returns the answer as it
-   * is.
+   * Creates an object that the API server answers but does not store, such as a TokenReview. Returns the answer
+   * unchanged.
    */
   review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
   /**

@@ -15,13 +15,13 @@ export const HEALTHY_AFTER: Ms = 120_000;
  * client-go.
  */
 export const SHORTEST_SILENT_WATCH: Ms = 1_000;
-/** The upper limit for a Retry-After: the reflector shortens a longer delay to this one. */
+/** The upper limit for the Retry-After of a response. The reflector waits this time if the Retry-After is longer. */
 const LONGEST_RETRY_AFTER: Ms = 60_000;
 
 /** Returns the delay after `attempts` failed operations in a row. */
 export function backoffDelay(attempts: number, random: Random): Ms {
   const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), LAST_BACKOFF);
-  // The delay is random in the upper half of its range, so that managers that lost the same API server do not
+  // The delay is random between half of its maximum and its maximum. So managers that lost the same API server do not
   // reconnect at the same time.
   return ceiling * (0.5 + 0.5 * random.next());
 }

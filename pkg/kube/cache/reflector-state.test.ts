@@ -42,7 +42,10 @@ const comparing: ReflectorState = {
   misses: 0,
 };
 
-/** Describes a state of the reflector as text, e.g. `backingOff#4 → comparing(10)`. */
+/**
+ * Describes a state of the reflector as text. For example, `backingOff#4 → comparing(10)` is the backoff after four
+ * failures, followed by a comparison with resourceVersion 10.
+ */
 function textOf(state: ReflectorState): string {
   switch (state.kind) {
     case 'backingOff':

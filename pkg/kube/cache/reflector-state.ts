@@ -5,8 +5,9 @@ import { mustRelist, mustRestartList } from './relist-after-410.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 
-// The states of a reflector. Each state stands for one operation: the Reflector in reflector.ts carries it out, and
-// passes its result to `step` as an input. `step` is a pure function, without clock, randomness or I/O.
+// The states of a reflector, which keeps a store equal to the objects of one kind in the API server. Each state stands
+// for one operation. The class Reflector carries the operation out, and passes the result to `step` as an input. `step`
+// is a pure function, without clock, randomness or I/O.
 //
 //   resolving ──▶ listing ──▶ watching ──▶ watching …
 //    ▲  │            │  ▲        │  ▲
@@ -101,7 +102,10 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /** The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm it. */
+  /**
+   * The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm that the
+   * kind is not served.
+   */
   | { readonly kind: 'markUnknown' }
   /** Discovery has shown that the API server does not serve the kind. */
   | { readonly kind: 'markUnserved' };

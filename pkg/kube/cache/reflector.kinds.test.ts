@@ -73,7 +73,7 @@ describe('Reflector for a kind that is installed, removed or served in another v
     running.server.serve({ ...widgetKind, versions: ['v2'] });
     await running.clock.advance(2_000);
     expect(running.store.synced).to.equal(true);
-    // The object has its old resourceVersion, but the apiVersion and the fields of the new API version.
+    // The reflector reports an update: the object has its old resourceVersion, but now the apiVersion `v2`.
     expect(running.changes).to.deep.equal(['~a']);
     expect(running.store.lookup(keyFor('a'))).to.have.nested.property('object.apiVersion', 'example.org/v2');
     expect(running.server.requests.at(-1)?.path).to.match(/^\/apis\/example.org\/v2\/widgets\?watch=true/);

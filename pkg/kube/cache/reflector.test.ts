@@ -226,7 +226,8 @@ describe('Reflector', () => {
         : undefined;
     const { reflector, clock, logger, store, stop } = startReflector(environment);
     expect(reflector.hindrance()).to.equal(undefined);
-    // `hindrance` returns the error also while the reflector tries to list again.
+    // After the first failure `hindrance()` returns the error, also while the reflector tries to list the objects
+    // again.
     await clock.advance(20_000);
     expect(reflector.hindrance()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
     expect(logger.said('The reflector failed and will try again')[0]?.keys).to.include({ remedy });

@@ -72,24 +72,24 @@ export class Reflector {
   }
 
   /**
-   * Like {@link started}, but resolves also when the first attempt to list has failed, for callers that can begin
-   * without a list.
+   * Resolves when the first attempt to list the objects has succeeded or failed, whereas {@link started} does not
+   * resolve after a failure. Callers that can begin without a list use this method.
    */
   tried(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstAttempt.promise);
   }
 
   /**
-   * Returns the reason why the store is not kept up to date, with a remedy for the user; `undefined` while the watch is
-   * open, and until the first attempt to list has ended.
+   * Returns the reason why the store is not kept up to date, with a remedy for the user if there is one. Returns
+   * `undefined` before the first failure, and when the reflector watches again after a failure.
    */
   hindrance(): string | undefined {
     return this.problem;
   }
 
   /**
-   * Returns the reason why the store is outdated, once the watch has failed for minutes; `undefined` otherwise, and
-   * while the API server does not serve the kind.
+   * Returns the reason why the store is outdated if the watch has failed for at least {@link REPORTED_OUTAGE} ms.
+   * Otherwise, and while the API server does not serve the kind, returns `undefined`.
    */
   outage(): string | undefined {
     const span = this.outdatedFor();
@@ -190,7 +190,8 @@ export class Reflector {
       hasTimedOut: () => limit.signal.aborted && !signal.aborted,
       close: () => {
         limit.dispose();
-        // `return` makes the generator of watch events run its `finally` block, which closes the connection.
+        // The call of `return` makes the generator of watch events run its `finally` block, which closes the
+        // connection.
         void Promise.resolve(events.return?.()).catch(() => {});
       },
     };
@@ -202,7 +203,7 @@ export class Reflector {
   }
 
   private async sleepUnlessAborted(span: Ms, signal: AbortSignal): Promise<void> {
-    // An aborted sleep is no failure: `run` checks the signal after each step.
+    // The error of an aborted sleep is ignored, because `run` checks the signal after each step.
     await sleep(this.options.clock, span, signal).catch(() => {});
   }
 

@@ -1,12 +1,13 @@
 import { isExpired, isNoAnswer, isUndecodable } from '../errors.ts';
 
 /**
- * Whether the reflector must list all objects again after a watch has failed. The API server answers 410 if its history
- * no longer reaches back to the resourceVersion of the watch.
+ * Whether the reflector must list all objects again after a watch has failed. Three failures require a new list:
  *
- * If the manager cannot decode a watch event, a new watch from the same resourceVersion would send that event again and
- * again. A list returns the current objects and never that event. If the API server did not answer at all, etcd may have
- * been restored from a backup: reflector-state.ts.
+ * - The API server answers 410, because its history no longer reaches back to the resourceVersion of the watch.
+ * - The manager cannot decode a watch event. A new watch from the same resourceVersion would send that event again and
+ *   again. A list returns the current objects and never that event.
+ * - The API server did not answer at all. An administrator may have restored etcd from a backup meanwhile, so that the
+ *   store has changes that etcd has lost.
  */
 export const mustRelist = (error: unknown): boolean => isExpired(error) || isUndecodable(error) || isNoAnswer(error);
 

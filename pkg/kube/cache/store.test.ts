@@ -16,7 +16,7 @@ function painted(name: string, version: string, colour: string) {
   return { ...object, metadata: { ...object.metadata, labels: { colour } } };
 }
 
-/** An object whose copy fails with an error. */
+/** An object that the store cannot store: reading its `spec` throws an error. */
 const unstorable = (name: string, version: string) =>
   Object.defineProperty(widget(name, version), 'spec', {
     enumerable: true,

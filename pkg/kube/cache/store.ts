@@ -28,7 +28,7 @@ export type Change =
    */
   | { readonly type: 'deleted'; readonly object: KubeObject };
 
-/** Returns the values under which `byIndex` finds an object. */
+/** Returns the values of an index for an object. `byIndex` finds the object under each of these values. */
 export type IndexFunc = (object: KubeObject) => readonly string[];
 
 export interface StoreReader {
@@ -95,7 +95,7 @@ export class Store implements StoreReader {
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
-  /** The functions of callers that wait for a resourceVersion. */
+  /** The functions that the store calls at each new resourceVersion, for callers that wait for a resourceVersion. */
   private readonly versionHandlers = new Set<() => void>();
   /**
    * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
@@ -122,8 +122,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Whether the API server serves the kind. Only discovery shows that it does not: a 404 for the collection may come
-   * from a load balancer.
+   * Whether the API server serves the kind. The value is false only if discovery has shown it, because a 404 for the
+   * collection may come from a load balancer.
    */
   get served(): boolean {
     return this.isKindServed;
@@ -161,8 +161,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Calls `handler` with `true` whenever the answers of the store stop being `unknown`, because the store has a
-   * complete list, and with `false` whenever they become `unknown` again.
+   * Calls `handler` with `true` when the store gets a complete list after its answers were `unknown`. Calls `handler`
+   * with `false` when the answers of the store become `unknown` again.
    */
   onSync(handler: (synced: boolean) => void): Unsubscribe {
     this.syncHandlers.add(handler);
@@ -203,9 +203,10 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Replaces the content of the store with a complete list from the API server. Objects that are not in the list are
-   * removed, unless they are newer than the list. The content of the list counts even for an object of the same
-   * version: after etcd was restored from a backup, another object can have that version.
+   * Replaces the content of the store with a complete list from the API server. Stored objects that are newer than the
+   * list stay. If the list itself is older than an earlier list or watch event, these objects are replaced or removed
+   * too. A listed object also replaces a stored object of the same resourceVersion: after etcd was restored from a
+   * backup, their contents can differ.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
@@ -219,8 +220,9 @@ export class Store implements StoreReader {
     }
     for (const key of this.failed.keys()) if (!listed.has(key)) this.failed.delete(key);
     for (const item of items) {
-      // A stored version that is older than the list, but newer than the listed version, was lost when etcd was restored
-      // from a backup with a higher revision (etcdutl snapshot restore --bump-revision).
+      // The stored version of an object can be newer than the listed version although the list is newer than both. Then
+      // etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision), and lost the
+      // stored version.
       const stored = this.objects.get(keyText(keyOf(item)));
       const isLost = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
       this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isLost });
@@ -294,7 +296,10 @@ export class Store implements StoreReader {
     this.setUnknown(reason);
   }
 
-  /** Like {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
+  /**
+   * Records that, according to discovery, the API server does not serve the kind. As after {@link markUnknown}, every
+   * answer of the store is `unknown` until the next complete list.
+   */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);
@@ -320,9 +325,9 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Stores an object. If that fails with an error, `lookup` answers `unknown` for this one object, and lists have its
-   * last good version. The store goes on with the other objects, because an object that one user wrote must not end the
-   * watch of all objects.
+   * Stores an object. If the object cannot be stored, `lookup` answers `unknown` for this one object, and lists contain
+   * its last good version. The store goes on with the other objects, because an object that one user wrote must not end
+   * the watch of all objects.
    */
   private tryPut(object: KubeObject, options?: PutOptions): void {
     const text = keyText(keyOf(object));

@@ -185,8 +185,8 @@ describe('TypedStore', () => {
 });
 
 /**
- * Runs the garbage collector in a new turn of the event loop: a weak reference holds its object until the current turn
- * ends.
+ * Runs the garbage collector in a new turn of the event loop: a weak reference keeps its object in memory until the
+ * current turn ends.
  */
 async function collectGarbage(): Promise<void> {
   await new Promise<void>((resolve) => systemClock.after(0, resolve));

@@ -16,13 +16,19 @@ export interface TypedEntry<A> {
   readonly decoded: Decoded<A>;
 }
 
-/** Like {@link Lookup}, with the decoded object. An object that cannot be decoded is `found`, not `absent`. */
+/**
+ * The answer of a typed store for one object: a {@link Lookup} with the decoded object. An object that cannot be
+ * decoded is `found`, not `absent`.
+ */
 export type TypedLookup<A> =
   | ({ readonly kind: 'found' } & TypedEntry<A>)
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Like {@link Listing}, with the decoded objects. Objects that cannot be decoded are listed too. */
+/**
+ * The answer of a typed store for several objects: a {@link Listing} with the decoded objects. Objects that cannot be
+ * decoded are listed too.
+ */
 export type TypedListing<A> =
   | { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -35,7 +41,7 @@ export interface TypedStoreReader<A> {
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
-  /** See {@link StoreReader}, like `whenIncludes`. */
+  /** `version`, `whenIncludes` and `synced` are the same as in the {@link StoreReader} of the store. */
   readonly version: string | undefined;
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
@@ -44,9 +50,8 @@ export interface TypedStoreReader<A> {
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
  *
- * - The view remembers the result of the decoder per object of the store (by identity): the store replaces the object
- *   with each new version, so a new version is decoded anew. The view remembers decoding problems like a decoded
- *   object.
+ * - The view remembers the result of the decoder for each JavaScript object in the store: a decoded object or decoding
+ *   problems. For a new version the store gets another JavaScript object, so the view decodes the new version.
  * - All readers of one version get the same `decoded`. It is deeply frozen, as `object` is.
  * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can
  *   free the decoded object too.

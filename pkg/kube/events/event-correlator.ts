@@ -7,7 +7,7 @@ import { Lru } from '../../collections/lru.ts';
 
 /**
  * From this number of different messages on, Events of one object, type and reason are combined into one Event. The
- * messages are counted anew when AGGREGATE_INTERVAL has passed since the last of them. Both values are client-go's.
+ * count starts anew when AGGREGATE_INTERVAL has passed since the last such Event. Both values are client-go's.
  */
 const AGGREGATE_MAX_EVENTS = 10;
 const AGGREGATE_INTERVAL: Ms = 600_000;
@@ -66,7 +66,7 @@ export class EventCorrelator {
   private readonly similar = new Lru<SimilarEvents>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly recorded = new Lru<RecordedEvent>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly buckets = new Lru<TokenBucket>({ maxEntries: MAX_CACHE_ENTRIES });
-  /** The digests of objects that no longer exist, until their entries are removed. */
+  /** The digests of the ids of deleted objects whose entries are still in the caches. */
   private readonly gone = new Set<string>();
 
   constructor(clock: Clock) {
@@ -88,7 +88,10 @@ export class EventCorrelator {
     this.recorded.set(id, recorded);
   }
 
-  /** Forgets what is remembered about an object that no longer exists: soon, not at once. */
+  /**
+   * Removes the entries of a deleted object from the caches, as soon as {@link REMOVAL_BATCH} objects have been
+   * deleted.
+   */
   forget(objectId: string): void {
     this.gone.add(digestOf(objectId).toString('base64'));
     if (this.gone.size < REMOVAL_BATCH) return;
@@ -111,7 +114,7 @@ export class EventCorrelator {
       this.similar.set(id, { messages, lastAt: now });
       return { id: idOf(objectId, type, reason, message), message };
     }
-    // Only the number of different messages matters. So any digest may be removed to limit the memory.
+    // The correlator needs only the number of different messages. So it may remove any digest to limit the memory.
     this.similar.set(id, { messages: messages.slice(1), lastAt: now });
     return { id, message: `(combined from similar events): ${message}` };
   }
@@ -127,8 +130,8 @@ export class EventCorrelator {
 }
 
 /**
- * The length of a digest, in bytes, and in base64 characters. The digest is short, because thousands of ids with whole
- * messages would take megabytes.
+ * The length of a digest (a hash), in bytes and in base64 characters. The keys of the caches consist of digests,
+ * because thousands of keys with whole messages would take megabytes.
  */
 const DIGEST_LENGTH = 12;
 const ENCODED_DIGEST_LENGTH = 16;
@@ -136,6 +139,6 @@ const ENCODED_DIGEST_LENGTH = 16;
 const digestOf = (text: string): Buffer =>
   createHash('shake256', { outputLength: DIGEST_LENGTH }).update(text).digest();
 
-/** Returns an id that begins with the digest of the object. */
+/** Returns the key of a cache entry. The key begins with the digest of the id of the object. */
 const idOf = (objectId: string, ...parts: readonly string[]): string =>
   Buffer.concat([digestOf(objectId), digestOf(JSON.stringify(parts))]).toString('base64');

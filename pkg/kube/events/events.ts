@@ -101,7 +101,7 @@ export class EventWriter implements EventRecorder {
     this.wake?.();
   }
 
-  /** Forgets what is remembered about the Events of an object that no longer exists. */
+  /** Removes the cached data about the Events of an object that was deleted. */
   forget(object: InvolvedObject): void {
     this.correlator.forget(idOf(object));
   }
@@ -269,6 +269,6 @@ function truncateMessage(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   const ellipsis = '…';
   const kept = Buffer.from(message).subarray(0, MAX_MESSAGE - Buffer.byteLength(ellipsis));
-  // A character that the limit cut in half decodes to a replacement character, which is removed.
+  // If the limit cuts a character in half, the half is decoded to a replacement character (U+FFFD), which is removed.
   return kept.toString('utf8').replace(/\uFFFD$/, '') + ellipsis;
 }

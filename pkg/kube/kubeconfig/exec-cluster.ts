@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
 
-/** The name of an extension of a cluster in a kubeconfig. Exec plugins get the content of this extension. */
+/** The name of the extension of a kubeconfig cluster that contains settings for exec plugins. */
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**

@@ -18,7 +18,7 @@ const PLUGIN_DEADLINE: Ms = 20_000;
  */
 const RENEW_BEFORE: Ms = 60_000;
 /**
- * A request waits for the renewal of a credential that expires within this time. The time is necessary because
+ * A request waits for the renewal of a credential that expires within this time. This margin is necessary because
  * CredentialSource caches a credential for ten seconds, a request takes time, and clocks differ. If the renewal fails,
  * the old credential is used until it expires.
  */
@@ -26,7 +26,7 @@ const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
 const MAX_STDERR = 500;
 
-/** Returns why the manager cannot use an exec plugin with these settings in the kubeconfig; `undefined` if it can. */
+/** Returns why the manager cannot use the exec plugin of a kubeconfig user; `undefined` if the manager can use it. */
 export const refusalOfExecPlugin = (exec: unknown): string | undefined =>
   textAt(exec, 'interactiveMode') === 'Always'
     ? 'the exec plugin has interactiveMode Always, but the manager has no terminal'
@@ -41,7 +41,10 @@ interface Plugin {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string;
-  /** The cluster for `spec.cluster`; undefined unless the kubeconfig has `provideClusterInfo: true`. */
+  /**
+   * The cluster that the plugin gets in `spec.cluster` of its ExecCredential; undefined unless the kubeconfig has
+   * `provideClusterInfo: true`.
+   */
   readonly cluster: unknown;
 }
 
@@ -99,7 +102,7 @@ export class ExecPlugin implements Authenticator {
     }
   }
 
-  /** Runs the plugin and caches its credential; joins a renewal that already runs. */
+  /** Runs the plugin and caches its credential. While the plugin runs, further calls of this method share the run. */
   private renew(plugin: Plugin): Promise<Credential> {
     this.renewal ??= this.requestCredential(plugin)
       .then((credential) => (this.cached = credential))

@@ -55,7 +55,8 @@ describe('loadKubeconfig', () => {
     const path = write('config', twoContexts);
     const { config, server, podNamespace, source } = load({ path });
     expect(server.href).to.equal('https://prod:6443/base');
-    // The namespace of the context is for kubectl's user, not for the objects of the manager.
+    // The namespace of the kubeconfig's context is the default of kubectl. It is not the namespace of the manager's
+    // pod.
     expect(podNamespace).to.equal(undefined);
     expect(source).to.equal(`kubeconfig ${path}`);
     expect(config.getCurrentCluster()?.caFile).to.equal(ca);

@@ -77,8 +77,8 @@ export class FakeApiServer implements Transport {
   }
 
   /**
-   * Returns the kind whose plural is `plural`. Tests pass it to the methods of {@link storage}, to write as another
-   * client would.
+   * Returns the kind whose plural is `plural`. Tests pass the kind to the methods of {@link storage}, to write objects
+   * as another client would.
    */
   kind(plural: string): FakeKind {
     const found = this.kinds.find((kind) => kind.plural === plural);

@@ -25,11 +25,11 @@ export interface FakeApiEnvironment {
   readonly client: KubeClient;
   /** A signal that is never aborted. */
   readonly signal: AbortSignal;
-  /** Creates a widget as another client would. */
+  /** Creates a Widget (an object of the test kind) in the fake API server, as another client would. */
   readonly make: (name: string, fields?: Readonly<Record<string, unknown>>) => KubeObject;
 }
 
-/** Makes a FakeApiServer that serves widgets, a client for it, and a VirtualClock. */
+/** Makes a FakeApiServer that serves the test kind Widget, a client of this server, and a VirtualClock. */
 export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
   const clock = new VirtualClock();
   const random = new SeededRandom(seed);

@@ -9,8 +9,8 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Whether the caller reads the whole response body anyway. Then `send` may resolve only when the body has arrived,
-   * which takes less processor time.
+   * Whether the caller reads the whole response body anyway. If so, `send` may wait for the whole body before it
+   * resolves, because this takes less processor time.
    */
   readonly isReadWhole?: boolean;
   readonly signal: AbortSignal;

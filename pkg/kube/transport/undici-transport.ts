@@ -6,7 +6,10 @@ import { CredentialSource, type KubeCredentials } from '../kubeconfig/credential
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
 
-/** The maximum number of connections to the API server. Each watch keeps one; the rest is for workers and Events. */
+/**
+ * The maximum number of connections to the API server. Each watch occupies one connection; workers and the writer of
+ * Events use the others.
+ */
 const MAX_CONNECTIONS = 64;
 /**
  * The maximum number of connections for the Lease: one for the watch, one for a renewal, and two in place of
