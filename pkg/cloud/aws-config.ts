@@ -4,7 +4,7 @@ import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/** The dependencies that the sessions, the assumed roles and the account lookups of a manager share. */
+/** The dependencies that the AWS sessions, the assumed roles and the account lookups of one manager share. */
 export interface AwsConfig extends CallEnv {
   readonly logger: Logger;
   readonly transport: AwsTransport;

@@ -25,9 +25,7 @@ export interface WaitedCall {
   readonly waited: Ms;
 }
 
-/**
- * The source and the expiry of credentials in use: the manager has its own credentials, and each identity has others.
- */
+/** The source and the expiry of credentials in use: those of the manager itself, or those of one AWS identity. */
 export interface CredentialsInUse {
   readonly source: 'manager' | 'identity';
   /** When the credentials expire, in ms since 1970; undefined: never. */

@@ -43,7 +43,7 @@ describe('Sessions', () => {
   let stop: AbortController;
   let sessions: Sessions;
   let find: AwsCredentialSources['find'];
-  /** Service and region of each SDK client that was made, in order. */
+  /** The service and the region of each SDK client that was made, in the order of creation. */
   let madeClients: string[];
 
   beforeEach(() => {

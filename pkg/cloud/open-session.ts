@@ -39,8 +39,8 @@ export interface SessionsConfig extends AwsConfig {
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 /**
- * The maximum number of regions and accounts whose SDK clients are cached per identity: more than AWS has regions. The
- * clients of one region take 80 KiB, and the region is a text that a user writes.
+ * The maximum number of regions and accounts whose SDK clients are cached per identity. AWS has fewer regions, but a
+ * user can write any text as the region, and the clients of one region take 80 KiB.
  */
 const MAX_CLIENTS = 64;
 
@@ -141,9 +141,9 @@ class IdentitySessions {
   }
 
   /**
-   * Completes the failure of an AWS call. If AWS rejected the credentials, STS verifies them. If AWS accepts them in
-   * another region, the failure names that region: then the problem is the region of the call, and the credentials stay
-   * in use for all other regions.
+   * Returns the failure of an AWS call. If AWS rejected the credentials, STS verifies them first. If AWS accepts them
+   * in another region, the returned failure also names that region: the region of the call is then the problem, and the
+   * credentials stay in use for all other regions.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
@@ -161,9 +161,9 @@ class IdentitySessions {
   }
 
   /**
-   * Returns the current credentials. Throws when these credentials do not belong to `account`. The credentials in a
-   * file can be replaced by those of another account during a reconcile, and the reconcile must not apply to one
-   * account the data that it has read in another account.
+   * Returns the current credentials. Throws {@link NoCredentials} if they do not belong to `account`. During a
+   * reconcile, a user may replace the credentials in a file by those of another account. The reconcile must not change
+   * that account because of data that it has read in `account`.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

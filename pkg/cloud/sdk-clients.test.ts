@@ -116,8 +116,8 @@ describe('The SDK clients', () => {
     await harness.clock.settle();
     const hook = createHook({
       init: (_id, type) => {
-        // The SDK may use promises and microtasks. It may also use random bytes, but only for the invocation ID in a
-        // header.
+        // The test ignores promises and microtasks. It also ignores random bytes, because the SDK uses them only for
+        // the invocation ID in a header.
         if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
       },
     }).enable();

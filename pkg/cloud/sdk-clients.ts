@@ -33,13 +33,13 @@ export function newClients({ region, credentials, transport, endpoints, version 
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);
     return {
-      // With a configured endpoint, the SDK would sign IAM requests for the client's own region instead of IAM's
-      // region.
+      // The IAM client needs the region of IAM: if an endpoint is configured, the SDK signs requests for the region of
+      // the client and not for the region of IAM.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Without the mark `memoized`, the SDK caches the first credentials: for ever, if they do not expire.
+      // Without the mark `memoized`, the SDK would cache the first credentials, even for ever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
-      // The SDK builds the chain of middleware of each operation once.
+      // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.
       cacheMiddleware: true,
       // The SDK must not retry, so that each AWS call has one metric, one log line and one outcome. Only the workqueue
       // retries.

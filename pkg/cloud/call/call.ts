@@ -52,7 +52,10 @@ export interface CallContext {
 export interface CallRequest<A> {
   readonly operation: string;
   readonly kind: CallKind;
-  /** Sends the command of the AWS SDK. Its request handler gets the options of the call. */
+  /**
+   * Sends a command with a client of the AWS SDK. `send` runs inside `withDispatchOptions`, so that the request handler
+   * of the client can read the options of the call.
+   */
   readonly send: () => Promise<unknown>;
   readonly response: t.Decoder<unknown, A>;
 }
@@ -132,8 +135,8 @@ function acquirePermit(
 }
 
 /**
- * After an AWS call has settled, it aborts its own AbortController with this constant as reason. Without a reason,
- * `abort` would create an exception with a stack trace for each call.
+ * The reason with which each AWS call aborts its own AbortController at its end. Without a reason, `abort` would create
+ * an exception with a stack trace for each call.
  */
 const CALL_ENDED = new Error('the call of AWS is over');
 
@@ -143,7 +146,7 @@ const CALL_ENDED = new Error('the call of AWS is over');
  */
 class CallAttempt {
   /**
-   * The monotonic time at which the transport got the HTTP request. `undefined` until then, and again when the check
+   * The monotonic time at which the transport got the HTTP request. `undefined` before that time, and also if the check
    * right before the first byte has prevented the request.
    */
   sentAt: Ms | undefined;
@@ -200,8 +203,8 @@ class CallAttempt {
 
   /**
    * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. The process
-   * may have been suspended while the transport connected. Timers of deadlines that expired meanwhile fire only after
-   * this check.
+   * may have been suspended while the transport connected. The timer of a deadline that passed during the suspension
+   * fires only after this check.
    */
   private beforeSend(): void {
     try {

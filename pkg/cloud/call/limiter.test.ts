@@ -158,8 +158,8 @@ describe('The limiter', () => {
       let next = 0;
       void acquire().then(() => (next = clock.monotonic()));
       await clock.advance(1000);
-      // The rate limiter has permitted ten calls in the last second. Ten times 0.7 is a new rate of seven calls per
-      // second.
+      // The rate limiter has permitted ten calls in the last second. After the throttling its rate is 0.7 times that:
+      // seven calls per second.
       expect(next).to.be.closeTo(20 + 1000 / 7, 1);
     });
 

@@ -30,10 +30,10 @@ export interface Limiter {
 }
 
 /**
- * The factor by which the token bucket reduces its rate when AWS throttles a call. The bucket multiplies this factor
- * by its old rate or by its real rate around the throttled call, whichever is lower. To find the real rate, the bucket
- * counts the calls that it permitted in the second before the throttled call, and those in the second after it. The
- * higher count is the real rate.
+ * The factor by which a token bucket reduces its rate when AWS throttles a call. The new rate is this factor times the
+ * lower of two rates: the bucket's old rate, and the rate at which the bucket really permitted calls around the
+ * throttled call. For the real rate the bucket counts the calls in the second before the throttled call and in the
+ * second after it, and takes the higher count.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /**
@@ -45,8 +45,8 @@ const RECOVERY_PER_SECOND = 1;
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
 /**
- * How long a token bucket remembers when it permitted each call. AWS answers a call in less time, so the bucket still
- * knows the rate around a throttled call.
+ * How long a token bucket remembers the time at which it permitted each call. AWS answers a call sooner than that. So
+ * when AWS has throttled a call, the bucket can still count the calls around this call.
  */
 const KEPT_TIMES: Ms = 60_000;
 /**
@@ -179,8 +179,8 @@ class Bucket {
   }
 
   private reduceRate(sentAt: Ms): void {
-    // AWS has throttled a call that was sent before the latest cut of the rate. So the throttling does not show that
-    // the new rate is too high.
+    // The throttled call was sent before the latest cut of the rate. So the throttling does not show that the new rate
+    // is too high.
     if (sentAt <= this.slowedAt) {
       return;
     }
@@ -193,8 +193,8 @@ class Bucket {
   }
 
   /**
-   * Returns how many calls were permitted in the second that ends, or in the second that begins, with a call. The
-   * second that begins with the call matters for the first call of a burst.
+   * Returns how many calls the bucket permitted in the second before or in the second after a call, whichever number is
+   * higher. For the first call of a burst, only the second after the call shows the rate of the burst.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);

@@ -43,14 +43,15 @@ export interface AssumedRoleRequest {
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
 /**
- * How long assuming a role may take. The time is longer than the time limit for the base credentials, and longer than
- * all deadlines of an AWS call together. So a step that hangs fails first, with an error that names the step.
+ * How long it may take to assume a role. This time is longer than the default time limit for fetching the credentials
+ * that assume the role. It is also longer than all deadlines of the STS call together. So a step that hangs fails
+ * first, with an error that names the step.
  */
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Creates a source of credentials that assumes a role with the credentials of a base source. The error messages of the
- * new source name the role and the owner of the base credentials.
+ * Creates a source of credentials that assumes a role with the credentials of the source `base`. The error messages of
+ * the new source name the role and the owner of the credentials that assume the role.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,

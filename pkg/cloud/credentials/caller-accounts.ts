@@ -31,7 +31,7 @@ export type Verdict =
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
   | { readonly kind: 'unknown' };
 
-/** A failed call: in which region AWS has rejected the credentials, and with which failure. */
+/** The region in which AWS has rejected the credentials, and the failure of the rejected call. */
 export interface Rejection {
   readonly region: string;
   readonly failure: AwsFailure;
@@ -65,8 +65,8 @@ interface SourceFacts {
  * Asks AWS STS to which account credentials belong, and whether they are valid.
  *
  * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
- * region. So the failure of one region is no statement about the credentials: they are verified in a region of their
- * own partition, and are dropped only if AWS rejects them there too.
+ * region in a spec. So after a rejection the credentials are verified in a region that is enabled in every account of
+ * their partition. The credentials are removed from the pool only if AWS rejects them there too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -94,8 +94,9 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in a region, and drops them from the pool if AWS rejects them in a
-   * region of their own partition too. Concurrent callers share one STS call.
+   * Verifies credentials that AWS has rejected in one region: asks STS in a region that is enabled in every account of
+   * their partition. Removes the credentials from the pool if AWS rejects them there too. Concurrent callers share one
+   * STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<Verdict> {
     const { accessKeyId } = credentials;
@@ -145,8 +146,8 @@ export class CallerAccounts {
   }
 
   /**
-   * A region that is enabled in every account of the partition of the credentials: the region of the manager, or else
-   * the default region of that partition. `failed`: the region in which AWS has rejected the credentials.
+   * Returns a region that is enabled in every account of the partition of the credentials: the region of the manager,
+   * or else the default region of that partition. `failed` is the region in which AWS has rejected the credentials.
    */
   private homeRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
@@ -154,8 +155,8 @@ export class CallerAccounts {
   }
 
   /**
-   * The region in which STS is asked for the account: preferably the region of the manager, because it is enabled and a
-   * private network may reach no other STS endpoint.
+   * Returns the region whose STS endpoint is asked for the account of credentials that are used in `region`. Prefers
+   * the region of the manager: it is enabled, and a private network may reach no other STS endpoint.
    */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;

@@ -165,8 +165,8 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
   );
 
 /**
- * Credentials that were not used for this long are removed from the cache. The time is longer if the resync interval is
- * so long that objects use their credentials less often.
+ * Credentials that were not used for this long are removed from the cache. If the resync interval is so long that the
+ * reconciles of an object can be further apart, the credentials are kept for that longer time.
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
@@ -180,8 +180,8 @@ export class CredentialPool {
   private readonly cached: Lru<CachedCredentials>;
 
   /**
-   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: an object uses its
-   * credentials at least once in this time.
+   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: reconciles of an
+   * unchanged object, which use its credentials, are about this far apart.
    */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;

@@ -34,8 +34,9 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
                 clusterName,
                 principalArn,
                 type: 'FARGATE_LINUX',
-                // Every call has a new client request token, because the ARN of the role already makes the call
-                // idempotent. For a token that EKS remembers, EKS could return an entry that has been deleted since.
+                // Every CreateAccessEntry has a new client request token, because the ARN of the role already makes the
+                // call idempotent. For a token that was used before, EKS could return an entry that has been deleted
+                // since.
                 clientRequestToken: random.uuid(),
               }),
             ),

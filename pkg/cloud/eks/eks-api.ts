@@ -54,7 +54,7 @@ export interface NewFargateProfile {
 /** EKS's API for Fargate profiles. */
 export interface FargateProfiles {
   describe(cluster: EksClusterName, name: ProfileName): Call<ProfileLookup>;
-  /** Reads all pages of the cluster's list of profiles. */
+  /** Reads all pages of the list of the cluster's Fargate profiles. */
   list(cluster: EksClusterName): Call<ProfileListing>;
   create(profile: NewFargateProfile): Call<FargateProfile>;
   delete(cluster: EksClusterName, name: ProfileName): Call<void>;
@@ -82,7 +82,7 @@ export interface EksClusters {
  */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
-  /** The type: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
+  /** The type of the entry: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
   readonly type: string;
   /** When the entry was created, in milliseconds since 1970. */
   readonly createdAt: Ms;

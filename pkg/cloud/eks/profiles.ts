@@ -63,7 +63,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
               selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
               tags: { ...tags },
               // Every CreateFargateProfile has a new client request token, because the profile's name already makes the
-              // call idempotent. For a token that EKS remembers, EKS would return the earlier response even if the
+              // call idempotent. For a token that was used before, EKS would return the earlier response, even if the
               // profile has been deleted since.
               clientRequestToken: random.uuid(),
             }),

@@ -46,7 +46,7 @@ export const isEntryExisting = allOf(hasCode('ResourceInUse'), hasMessage(/alrea
 
 /**
  * True if EKS does not find the role of a new access entry: "The specified principalArn is invalid: invalid principal".
- * IAM may not have shown a new role to EKS yet.
+ * The role may be so new that it has not propagated from IAM to EKS yet.
  */
 export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal/i));
 

@@ -7,8 +7,8 @@ export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 
 export const NamedResponse = s.object({ name: s.string() });
 
 /**
- * Returns a request for a call factory. Its `send` skips the signing of the SDK, and runs `work` in place of the HTTP
- * request to AWS.
+ * Returns a request for a `CallFactory` (a function that creates AWS calls). The `send` of the request skips the
+ * signing of the SDK, and runs `work` in place of the HTTP request to AWS.
  */
 export function requestOf(
   kind: CallKind,
@@ -26,6 +26,6 @@ export function requestOf(
   };
 }
 
-/** Returns a response that the decoder of `requestOf` accepts. */
+/** Returns a response that the decoder of the requests of {@link requestOf} accepts. */
 export const respondNamed = async (): Promise<unknown> => ({ name: 'x', ...RESPONSE_METADATA });
 export const neverSettle = (): Promise<unknown> => new Promise(() => {});

@@ -16,7 +16,7 @@ export interface DispatchOptions extends Required<SendOptions> {
  */
 const dispatchOptions = new AsyncLocalStorage<DispatchOptions>();
 
-/** Runs a call of an SDK client with these options. */
+/** Runs a call of an SDK client. The request handler of the client gets `options`. */
 export const withDispatchOptions = <A>(options: DispatchOptions, call: () => A): A =>
   dispatchOptions.run(options, call);
 

@@ -34,9 +34,9 @@ export interface AwsTransport {
 export interface SendOptions {
   readonly abortSignal: AbortSignal;
   /**
-   * Called synchronously on an established connection, right before the first byte of the request is sent. If this
-   * function throws, the request is not sent. DNS, TCP, TLS or a suspension of the process may have taken any time
-   * before this call.
+   * Called synchronously on an established connection, right before the first byte of the request is sent. Before this
+   * moment, DNS, TCP, TLS or a suspension of the process may have taken any time. If this function throws, the request
+   * is not sent.
    */
   readonly beforeSend?: () => void;
 }
