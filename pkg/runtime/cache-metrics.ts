@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Runnable } from './runnable.ts';
 
 export interface CacheMetrics {
-  /** Makes the metric report, from now on, for how long the watch of each of these caches has not worked. */
+  /** Adds caches to the metric, which reports for how long the watch of each cache has not worked. */
   watch(caches: readonly Runnable[]): void;
 }
 

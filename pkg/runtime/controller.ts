@@ -27,8 +27,9 @@ export interface ControllerOptions {
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
   /**
-   * The number of workers, i.e. how many keys are reconciled at the same time. A workqueue that divides its workers
-   * between AWS regions reconciles more keys for a moment, when one region occupies more workers than its share.
+   * The number of workers, i.e. how many keys are reconciled at the same time. If the workqueue divides the workers
+   * between AWS regions, more keys may be reconciled for a moment: while one region occupies more workers than its
+   * share, the other regions get additional workers.
    */
   readonly concurrency: number;
   readonly queue: Workqueue;
@@ -43,18 +44,18 @@ type ReconcileOutcome =
   Requeue | { readonly kind: 'error' | 'panic'; readonly error: unknown } | { readonly kind: 'stopped' };
 
 /**
- * Reconciles the keys of a queue with several workers, to the contract of controller-runtime. A key is never in two
- * workers at the same time.
+ * Reconciles the keys of a queue with several workers, as a controller of controller-runtime does. A key is never in
+ * two workers at the same time.
  *
- * | the reconciler      | the key                    | counted as             |
- * |---------------------|----------------------------|------------------------|
- * | `done`              | loses its backoff          | success                |
- * | `after`             | loses backoff, added later | requeue_after          |
- * | `backoff`           | added with backoff         | requeue                |
- * | `conflict`          | added with backoff         | requeue                |
- * | `terminal`          | waits for a change         | error, terminal        |
- * | throws              | added with backoff         | error                  |
- * | throws a panic      | added with backoff         | error, panic           |
+ * | the reconciler          | the key                                       | counted as      |
+ * |-------------------------|-----------------------------------------------|-----------------|
+ * | returns `done`          | loses its backoff                             | success         |
+ * | returns `after`         | loses its backoff, is added after the delay   | requeue_after   |
+ * | returns `backoff`       | is added with backoff                         | requeue         |
+ * | returns `conflict`      | is added with backoff                         | requeue         |
+ * | returns `terminal`      | is not added before its object changes        | error, terminal |
+ * | throws an error         | is added with backoff                         | error           |
+ * | throws a panic          | is added with backoff                         | error, panic    |
  *
  * The method `run` resolves when the signal has aborted and every running reconcile has returned. Keys that are still
  * queued are not reconciled.

@@ -26,7 +26,8 @@ export function registerEventLoopMetrics(registry: Registry, monitor: EventLoopM
       name: nameOf(statistic),
       help: `${what} delay of a timer in the event loop since the last scrape, in seconds.`,
       registers: [registry],
-      // The registry collects the metrics in the order of their registration, so the first gauge sets all others.
+      // The registry collects the metrics in the order of their registration. So only the first gauge has `collect`,
+      // which sets the values of all gauges.
       ...(gauges.size === 0 && { collect: () => setAll(gauges, monitor.takeDelays()) }),
     });
     gauges.set(statistic, gauge);

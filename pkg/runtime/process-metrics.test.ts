@@ -26,7 +26,8 @@ describe('collectProcessMetrics', () => {
     ])
       expect(text).to.match(new RegExp(`^${name} [0-9.e+-]+$`, 'm'));
     const [, delay] = /^nodejs_eventloop_lag_min_seconds (\S+)$/m.exec(text) ?? [];
-    // prom-client's own metric would count the 0.1 s between two measurements as delay. This metric does not.
+    // prom-client's own metric would add the 0.1 s between two measurements to the delay, so its value would be at
+    // least 0.1 s.
     expect(Number(delay)).to.be.greaterThan(0).and.lessThan(0.1);
   });
 });

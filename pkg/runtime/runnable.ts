@@ -20,8 +20,8 @@ export interface Runnable {
    */
   hindrance?(): string | undefined;
   /**
-   * Returns the error because of which this part has not worked for minutes, in words for an operator; `undefined` while
-   * the part works, and in the first minutes of an error. With such an error the manager is not ready.
+   * Returns the error because of which this part has not worked for minutes, in words for an operator; `undefined`
+   * while the part works, and in the first minutes of an error. With such an error the manager is not ready.
    */
   outage?(): string | undefined;
   /**

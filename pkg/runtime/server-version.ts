@@ -13,7 +13,7 @@ import type { KubeClient } from '../kube/types.ts';
  * from 1.30.
  */
 export const OLDEST_MINOR = 30;
-/** How long the check waits before it asks an API server again that did not answer. */
+/** How long the check waits before it asks the API server again, if the API server did not answer. */
 const RETRY_DELAY: Ms = 5_000;
 /**
  * If the API server is too old, the manager asks for its version again after this time. So the manager needs no restart
@@ -22,8 +22,8 @@ const RETRY_DELAY: Ms = 5_000;
 const UPGRADE_POLL: Ms = 60_000;
 
 /**
- * Returns why a version is too old, as `/version` of the API server reports it; `undefined` when it is supported or
- * unknown.
+ * Returns the problem if the version that `/version` of the API server reports is too old; `undefined` if the version
+ * is supported or unknown.
  */
 export function tooOld(version: unknown): string | undefined {
   // Some distributions report a minor version such as "30+", of which only the number counts.

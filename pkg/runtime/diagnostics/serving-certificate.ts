@@ -57,7 +57,7 @@ export class ServingCertificate implements TlsSource {
   async watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void> {
     const { clock, logger, files } = this.options;
     while (!isAborted(signal)) {
-      // An aborted sleep is no failure: the condition of the loop checks the signal.
+      // A sleep that the signal aborts is not a failure, so its error is ignored.
       await sleep(clock, CHECK_INTERVAL, signal).catch(() => {});
       if (isAborted(signal)) return;
       try {

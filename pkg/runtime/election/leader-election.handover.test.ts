@@ -104,8 +104,8 @@ describe('A candidate that watches the Lease', () => {
       environment.write(heldLease('pod-0'));
       environment.server.latency = 100;
       const next = environment.candidate().start();
-      // The candidate has read the Lease after 100 ms, has listed the Leases after 200 ms, and opens its watch by 500
-      // ms.
+      // The fake API server answers after 100 ms. So the candidate has read the Lease after 100 ms, has listed the
+      // Leases after 200 ms, and opens its watch by 500 ms.
       next.intercept = async ({ path, signal }) => {
         if (path.includes('watch=true')) await sleep(environment.clock, 200, signal);
         return undefined;

@@ -31,7 +31,7 @@ export interface LeaderElectionOptions {
   readonly recorder?: EventRecorder;
 }
 
-/** This process has lost the lease: another process holds the lease or may soon hold it. */
+/** The error of a process that has lost the lease: another process holds the lease or may soon hold it. */
 export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 
@@ -92,16 +92,16 @@ export class LeaderElection implements Leadership {
     if (this.state.kind !== 'leading') return 0;
     const { clock } = this.options;
     const { sentAt } = this.state;
-    // The age of the lease is measured with the monotonic clock and with the wall clock, and the larger age counts:
-    // Linux's monotonic clock stops while a machine is suspended. A wall clock that is set ahead only costs leadership
-    // until the next renewal.
+    // The age of the lease is measured with the monotonic clock and with the wall clock, and the larger age counts,
+    // because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set ahead, this process
+    // only counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 
   /**
    * The health check for `/healthz`. It fails when this process led, its lease expired long ago, and the process still
-   * runs. A process exits when it has lost its lease; if a deadlock or an endless loop prevents this, the kubelet
-   * must restart the process. The rule is that of client-go's HealthzAdaptor.
+   * runs. A process exits when it has lost its lease; if a deadlock or an endless loop prevents this, the kubelet must
+   * restart the process. The rule is that of client-go's HealthzAdaptor.
    */
   readonly healthCheck: HealthCheck = {
     name: 'leaderElection',
@@ -254,8 +254,8 @@ export class LeaderElection implements Leadership {
   }
 
   /**
-   * Stores and returns the version of the Lease that was read. If the spec of the Lease is unchanged, the version keeps
-   * the time at which this process first read this spec.
+   * Stores and returns the Lease that was read, with the time at which this process first read this spec of the Lease.
+   * The time stays the same until the spec changes.
    */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);

@@ -112,7 +112,8 @@ export class LeaseLock {
     const now = formatMicroTime(this.options.clock.now());
     return {
       holderIdentity: this.options.identity,
-      // The lease duration is rounded up, so that no other candidate waits for less time than this process counts on.
+      // The Lease stores whole seconds. The lease duration is rounded up, so that no other candidate takes the lease
+      // before it expires for this process.
       leaseDurationSeconds: Math.ceil(this.options.leaseDuration / 1000),
       acquireTime: now,
       renewTime: now,

@@ -65,7 +65,8 @@ const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
 
 /**
- * The reason with which the signal of a request aborts. An abort without a reason would create an exception each time.
+ * The reason with which the signal of a request aborts. Without this constant, Node.js would create an exception for
+ * each abort.
  */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 

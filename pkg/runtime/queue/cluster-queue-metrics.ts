@@ -3,8 +3,8 @@ import type { Registry } from 'prom-client';
 import type { ClusterQueueMetrics } from './cluster-queue.ts';
 
 /**
- * The buckets for the time, in seconds, that a change of a Fargate profile waits. They reach up to eight hours, because
- * EKS takes some minutes for each change that goes first.
+ * The buckets for the time, in seconds, that a change of a Fargate profile waits in the queue of its EKS cluster. They
+ * reach up to eight hours, because EKS takes some minutes for each change that is ahead in the queue.
  */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 

@@ -64,8 +64,8 @@ interface RunResult {
 }
 
 /**
- * Carries out the planned changes of all objects against a simulated EKS. This EKS makes one change at a time, and names
- * that change when it rejects another one.
+ * Carries out the planned changes of all objects against a simulated EKS. This EKS makes one change at a time, and
+ * names that change when it rejects another one.
  */
 async function runPlans(plans: readonly Plan[]): Promise<RunResult> {
   const clock = new VirtualClock();

@@ -7,8 +7,7 @@ export interface QueueEntry {
   /** The ID of this entry, which is unique across the queues of all EKS clusters. The function `wake` gets this ID. */
   readonly id: string;
   /**
-   * The name of the Fargate profile to change. While its change is under way, the queue gives this name to the entries
-   * that wait for it.
+   * The name of the Fargate profile to change. The queue tells this name to the entries that must wait for the change.
    */
   readonly name: string;
   /** Whether this entry goes before all entries that are not urgent. */
@@ -99,7 +98,7 @@ const RESERVATION_TTL: Ms = 5_000;
 const UNUSED_QUEUE_TTL: Ms = 600_000;
 /**
  * A waiting entry asks every 30 s for the permission to start its change. An entry that has not asked for this long is
- * no longer woken.
+ * passed over when the queue chooses the next entry.
  */
 const WAITING_ENTRY_TTL: Ms = 40_000;
 
@@ -107,9 +106,9 @@ const WAITING_ENTRY_TTL: Ms = 40_000;
  * Keeps one queue of profile changes for each EKS cluster, because EKS creates or deletes only one Fargate profile of a
  * cluster at a time. An entry of a queue may start its change in EKS only while the entry holds the turn.
  *
- * A queue is not a lock, because EKS itself rejects a second change at the same time. {@link markInFlight} and
- * {@link close} record what EKS has answered. If the manager loses these records, EKS rejects the call of an entry that
- * should have waited. The entry then waits.
+ * The queues only save rejected calls: EKS itself rejects a second change at the same time. {@link markInFlight} and
+ * {@link close} record what EKS has answered. If the manager loses these records, for example in a restart, EKS rejects
+ * the call of an entry that should have waited. The entry then waits.
  */
 export class ClusterQueue {
   private readonly clock: Clock;
@@ -243,8 +242,8 @@ export class ClusterQueue {
   }
 
   /**
-   * Ends the wait of the entry with this ID. A change that this entry observes stays verified, because this process goes
-   * on to reconcile its object.
+   * Ends the wait of the entry with this ID. A change that this entry observes stays verified, because this process
+   * goes on to reconcile its object.
    */
   endWait(id: string): void {
     for (const queue of this.queues.values()) {
@@ -310,8 +309,8 @@ export class ClusterQueue {
 }
 
 /**
- * Whether the queue of an EKS cluster can be removed. A recorded change in EKS does not prevent this: after
- * UNUSED_QUEUE_TTL the latest observation of the change is older than IN_FLIGHT_TTL.
+ * Whether the queue of an EKS cluster can be removed. A recorded change in EKS does not keep the queue: the change was
+ * last observed before UNUSED_QUEUE_TTL (10 minutes), and is ignored after IN_FLIGHT_TTL (35 seconds).
  */
 function isUnused({ turnHolder, waiting, closedUntil, lastUsedAt }: Queue, now: Ms): boolean {
   return turnHolder === undefined && waiting.size === 0 && closedUntil <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;

@@ -7,14 +7,14 @@ interface WaitingEntry {
 }
 
 /**
- * An entry that has not asked for the lock again for this long loses its place in the queue. An entry asks again when
- * it is woken, and at the latest after about a second.
+ * An entry that has not asked for the lock again for this long loses its place in the queue. A waiting entry asks again
+ * when the queue wakes it, and at the latest after about a second.
  */
 const WAITING_ENTRY_TTL: Ms = 5_000;
 
 /**
- * A lock per name, for which no worker waits. A caller that does not get the lock keeps a place in the queue, and is
- * woken when it can get the lock. The entries get the lock in the order of their first requests.
+ * Locks on names. An entry that does not get its lock keeps a place in the queue and occupies no worker. It is woken
+ * when it can get the lock. The entries get the lock in the order of their first requests.
  */
 export class LockQueue {
   private readonly clock: Clock;

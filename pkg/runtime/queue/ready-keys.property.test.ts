@@ -37,7 +37,7 @@ interface Counted {
   readonly running: readonly ReadyItem[];
 }
 
-/** Runs the steps and calls `look` for each attempt to take a key. */
+/** Runs the steps, and calls `look` with the result of each attempt to take a key. */
 function run(steps: readonly Step[], look: (counted: Counted) => void): void {
   const keys = new ReadyKeys<ReadyItem>({ workers: WORKERS, isHead: ({ order }) => order === '1' });
   let [now, added] = [0, 0];
@@ -124,8 +124,8 @@ describe('ReadyKeys with random keys', () => {
 
 describe('ReadyKeys under a flood of one namespace', () => {
   /**
-   * Adds one key among floods of keys of the namespace `flood`, which take a tenth of a second each and are renewed at
-   * once. Returns how many keys are handed out before the one key.
+   * Adds one key among many keys of the namespace `flood`. The reconcile of each `flood` key takes a tenth of a second,
+   * and then the key is added again at once. Returns how many keys are handed out before the one key.
    */
   function countBefore(one: ReadyFields, floods: readonly ReadyFields[]): number {
     const keys = new ReadyKeys<ReadyItem>({ workers: 1 });
@@ -164,7 +164,8 @@ describe('ReadyKeys under a flood of one namespace', () => {
   it('hands out a low key when it is old, after the keys that are older', () => {
     fc.assert(
       fc.property(someFlood, (floods) => {
-        // One hand-out of four is for old keys, and 100 hand-outs take the ten seconds until the key is old.
+        // A key is old after ten seconds, in which 100 keys are handed out. Then every fourth hand-out is for the
+        // oldest key.
         expect(countBefore({ priority: 'low' }, floods)).to.be.at.most(100 + 4 * (floods.length + 1));
       }),
       RUNS,

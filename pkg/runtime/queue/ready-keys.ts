@@ -9,8 +9,8 @@ import { WorkerShares } from './worker-shares.ts';
  *
  * - `low` is for the objects of a watch's initial list and for resyncs, so that changed objects are reconciled before
  *   them, as in controller-runtime.
- * - `head` is for a key that may be the first of its cluster. When the key could be handed out and is not the first, it
- *   gets the priority `normal`. An earlier check would be wrong if an object with a lower order comes later.
+ * - `head` is for a key that may be the first of its cluster. This is checked only when a worker could take the key,
+ *   because until then another object may become the first. A key that is not the first gets the priority `normal`.
  * - `high` is for a key whose reconcile other keys wait for.
  */
 export type QueuePriority = 'low' | 'normal' | 'head' | 'high';
@@ -20,13 +20,13 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
 /**
- * Of this number of keys that the workqueue hands out, one is the key that has been ready for the longest time,
- * whatever its priority. It must have been ready for more than ten seconds.
+ * The workqueue hands out one key in this number of keys by waiting time: the key that has been ready for the longest
+ * time, whatever its priority. The key must have been ready for at least ten seconds.
  */
 const HAND_OUTS_PER_OLD_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {
-  /** {@link ReadyKeys} changes `head` to `normal`, see {@link QueuePriority}. */
+  /** {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first of its cluster. */
   priority: QueuePriority;
   readonly backend: Backend;
 }
@@ -34,7 +34,7 @@ export interface ReadyItem extends RoundRobinItem {
 export interface ReadyKeysOptions<Item> {
   /** The number of workers; undefined: any number of keys may be processed at the same time. */
   readonly workers: number | undefined;
-  /** Whether the item is now the first of its cluster. Undefined: every item is. */
+  /** Whether the item is now the first of its cluster. Without this function, every item counts as the first. */
   readonly isHead?: ((item: Item) => boolean) | undefined;
 }
 
@@ -42,10 +42,11 @@ export interface ReadyKeysOptions<Item> {
  * The keys that are ready for a worker, and the choice of the next one:
  *
  * 1. A key whose region and identity use less than their share of the workers goes before all others.
- * 2. Higher priorities go first, and keys with priority `high` may use additional workers. Of four hand-outs, one is for
- *    the key that has been ready for the longest time, if that is longer than ten seconds.
+ * 2. Higher priorities go first, and keys with priority `high` may use additional workers. Every fourth hand-out is for
+ *    the key that has been ready for the longest time, if that is at least ten seconds.
  * 3. Within a priority, the namespaces take turns, and the clusters of a namespace take turns.
- * 4. Within a cluster, old keys go first, then the keys are sorted by their `order`.
+ * 4. Within a cluster, a key that has been ready for at least ten seconds goes first. The other keys are sorted by
+ *    their `order`.
  */
 export class ReadyKeys<Item extends ReadyItem> {
   private readonly levels: readonly { readonly priority: QueuePriority; readonly items: RoundRobin<Item> }[];
@@ -102,8 +103,8 @@ export class ReadyKeys<Item extends ReadyItem> {
   }
 
   /**
-   * Returns the item that has been ready for the longest time, if it has been ready for more than ten seconds and if
-   * the latest three items were chosen by priority; otherwise undefined.
+   * Returns the item that has been ready for the longest time, if it has been ready for at least ten seconds and if the
+   * latest three items were chosen by priority; otherwise undefined.
    */
   private oldItem(now: Ms): Item | undefined {
     if (this.handOutsSinceOldKey < HAND_OUTS_PER_OLD_KEY - 1) return undefined;

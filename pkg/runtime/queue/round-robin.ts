@@ -2,8 +2,8 @@ import type { Ms } from '../../env/clock.ts';
 import type { Claim } from './worker-shares.ts';
 
 /**
- * An item that has been ready for this long is old, and goes before the other items of its group. A reconcile takes
- * well under a second, and a reconcile that waits for AWS ends after about ten seconds.
+ * An item that has been ready for this long is old, and goes before the other items of its group. A reconcile that
+ * waits for AWS ends after about this time, any other reconcile in well under a second.
  */
 const OLD_AFTER: Ms = 10_000;
 
@@ -67,9 +67,10 @@ export class RoundRobin<Item extends RoundRobinItem> {
 
   /**
    * Yields the first item of each group, in the round-robin order of the namespaces and of their groups. If the caller
-   * deletes the item, the next item of the same group follows. An item that
-   * has been ready for long is the first of its group, whatever its `order`. Otherwise objects that fail again and
-   * again would keep objects with a later `order` waiting.
+   * deletes the item, the next item of the same group follows.
+   *
+   * An item that has been ready for ten seconds is the first of its group, whatever its `order`. Otherwise objects that
+   * fail again and again would keep objects with a later `order` waiting.
    */
   *inTurn(now: Ms): Generator<Item> {
     for (const groups of this.namespaces.values()) {
@@ -84,7 +85,10 @@ export class RoundRobin<Item extends RoundRobinItem> {
     }
   }
 
-  /** Returns the item that has been ready for the longest time, among the items for which `claim` returns `share`. */
+  /**
+   * Returns the item that has been ready for the longest time, among the items whose region and identity use less than
+   * their share of the workers. For such an item, `claim` returns `share`.
+   */
   oldest(claim: (item: Item) => Claim): Item | undefined {
     let oldest: Item | undefined;
     for (const groups of this.namespaces.values()) {

@@ -4,7 +4,7 @@ import { WorkerShares } from './worker-shares.ts';
 
 const at = (region: string, identity = 'default'): Backend => ({ region, identity });
 
-/** Starts as many ready keys of the backend as the shares allow, and returns their number. */
+/** Starts as many ready keys of one region and identity as the shares allow, and returns their number. */
 function startAll(shares: WorkerShares, backend: Backend, claims: readonly string[] = ['share', 'spare']): number {
   let started = 0;
   shares.addReady(backend);

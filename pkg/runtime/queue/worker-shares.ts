@@ -5,9 +5,11 @@ export interface Backend {
 }
 
 /**
- * Whether a key may be processed now. `share`: the region and the identity of the key use less than their shares of the
- * workers. `spare`: they use their shares, but a worker is idle, or an urgent key gets an additional worker. `none`: all
- * workers are busy.
+ * Whether a key may be processed now.
+ *
+ * - `share`: the region and the identity of the key use less than their shares of the workers.
+ * - `spare`: the shares are used up, but a worker is idle, or an urgent key gets an additional worker.
+ * - `none`: all workers are busy.
  */
 export type Claim = 'share' | 'spare' | 'none';
 
@@ -19,8 +21,8 @@ const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
 
 /**
- * Up to how many keys in process an urgent key gets an additional worker, as a multiple of the number of workers. The
- * difference to {@link MOST_IN_TOTAL} stays for the shares of the regions.
+ * An urgent key gets an additional worker while fewer keys than this are processed, as a multiple of the number of
+ * workers. The workers between this limit and {@link MOST_IN_TOTAL} are kept for regions below their shares.
  */
 const MOST_WITH_URGENT = 2;
 
@@ -33,7 +35,10 @@ interface Use {
 interface RegionShares {
   readonly perIdentity: number;
   readonly running: number;
-  /** The number of the region's running keys, without the keys beyond the share of their identity or of the region. */
+  /**
+   * The number of the region's running keys that the division of the workers counts. Running keys beyond the share of
+   * their identity or of the region are not counted.
+   */
   readonly counted: number;
 }
 

@@ -25,7 +25,9 @@ export interface WorkqueueMetrics {
 /** The values by which the workqueue divides its workers between the keys. */
 export interface Placement extends Backend {
   readonly cluster: string;
-  /** The place of the key among the keys of its cluster: the key with the lowest text goes first. */
+  /**
+   * The place of the key among the keys of its cluster. The key with the lowest `order`, compared as text, goes first.
+   */
   readonly order: string;
 }
 
@@ -203,7 +205,8 @@ export class Workqueue {
       state.timer.cancel();
       this.items.delete(id);
     }
-    // A worker is idle only while no key can be handed out. So the `get` of an idle worker returns `undefined` now.
+    // A worker waits in `get` only while no key can be handed out. So each `get` that still waits returns `undefined`
+    // now.
     for (const worker of this.idleWorkers.splice(0)) worker(undefined);
   }
 
@@ -289,5 +292,8 @@ function raisePriority(item: Item, priority: QueuePriority): void {
   item.priority = isHigher(priority, current) ? priority : current;
 }
 
-/** The text of a key is unique, because Kubernetes namespaces and names contain no slash. */
+/**
+ * Returns the ID of a key: `namespace/name`. The ID is unique, because Kubernetes namespaces and names contain no
+ * slash.
+ */
 const idOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;

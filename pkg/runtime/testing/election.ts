@@ -173,6 +173,6 @@ export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSp
   ...more,
 });
 
-/** Faults of the API server, for a candidate's `intercept`. */
+/** Faults of the API server, which a test assigns to `intercept` of a candidate. */
 export const unavailable = (): ReturnType<Intercept> => text(503, 'unavailable');
 export const hang = (): Promise<never> => new Promise(() => {});
