@@ -6,7 +6,10 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 /** The type of the condition that this controller sets on Clusters. Users write it into spec.availabilityGates. */
 export const FARGATE_PROFILES_READY = 'FargateProfilesReady';
 
-/** The part of a condition that says something. A condition with the same value is not written again. */
+/**
+ * The fields that the controller compares with the existing condition: it writes the condition only if one of them
+ * differs.
+ */
 export interface ConditionValue {
   readonly status: ConditionStatus;
   readonly reason: string;
@@ -19,7 +22,7 @@ export interface ClusterCondition extends ConditionValue {
   readonly lastTransitionTime: string;
 }
 
-/** The condition of this type in the status of an object, as the API server sent it; `undefined` if there is none. */
+/** Returns the condition of the given type from the status of an object, not decoded; `undefined` if there is none. */
 export function findCondition({ status }: KubeObject, type: string): UnknownRecord | undefined {
   return itemsAt(status, 'conditions').find((each) => each['type'] === type);
 }

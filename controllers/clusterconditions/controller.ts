@@ -12,7 +12,7 @@ import type { ClusterConditionOptions } from './reconcile.ts';
 import { ClusterConditionReconciler } from './reconcile.ts';
 
 const NAME = 'clusterconditions';
-/** How many Clusters are reconciled at the same time. A pass is at most one request to the API server. */
+/** How many Clusters are reconciled at the same time. A reconcile sends at most one request to the API server. */
 const CONCURRENCY = 2;
 
 export interface ClusterConditionControllerOptions extends Omit<ClusterConditionOptions, 'profiles' | 'clusters'> {
@@ -25,7 +25,7 @@ export interface ClusterConditionControllerOptions extends Omit<ClusterCondition
 /**
  * The controller that summarizes the AWSFargateProfiles of a Cluster in the condition FargateProfilesReady of the
  * Cluster, if the Cluster lists the condition in spec.availabilityGates. The flag --cluster-conditions adds the
- * controller to the manager. A pass with nothing to do reads caches only.
+ * controller to the manager. A reconcile with nothing to do reads caches only.
  */
 export function clusterConditionController(options: ClusterConditionControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
@@ -35,7 +35,8 @@ export function clusterConditionController(options: ClusterConditionControllerOp
     for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
   });
   clusters.onChange(({ object }) => queue.add(keyOf(object)));
-  // While the API server does not serve Clusters, a pass does nothing.
+  // While the API server does not serve Clusters, a reconcile does nothing. So all Clusters are enqueued once they are
+  // listed.
   clusters.onSync((isSynced) => {
     const listing = clusters.list();
     if (isSynced && listing.kind === 'listed') for (const cluster of listing.objects) queue.add(keyOf(cluster));

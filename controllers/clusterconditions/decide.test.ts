@@ -43,7 +43,10 @@ function action(inputs: Partial<ClusterInputs> = {}): Action {
   return decide({ cluster: clusterWith(), profiles: [], watchFilter: undefined, timestamp: NOW, ...inputs });
 }
 
-/** The condition without its type and time, which `decide` sets. */
+/**
+ * Returns status, reason and message of the condition that `decide` sets. Checks the type and the time of the
+ * condition.
+ */
 function valueFor(profiles: readonly KubeObject[]): object {
   const decided = action({ profiles });
   if (decided.kind !== 'set') return expect.fail(decided.kind);

@@ -7,17 +7,19 @@ import type { ClusterCondition, ConditionValue } from './condition.ts';
 import { FARGATE_PROFILES_READY, findCondition, hasAvailabilityGate } from './condition.ts';
 import { summarizeProfiles } from './summarize.ts';
 
-/** The version of Clusters whose conditions are in `status.conditions` and are summarized by Cluster API's core. */
+/**
+ * The API version in which `status.conditions` of a Cluster holds the conditions that Cluster API's core summarizes.
+ */
 const VERSION_WITH_CONDITIONS = `${CLUSTER_GROUP}/v1beta2`;
 
-/** The facts on which a pass decides. */
+/** The facts on which one reconcile of a Cluster decides. */
 export interface ClusterInputs {
   readonly cluster: KubeObject;
   /** The AWSFargateProfiles whose spec.clusterName names the Cluster, sorted by name. */
   readonly profiles: readonly KubeObject[];
   /** The value of the watch-filter label that the Cluster must have; `undefined`: each Cluster is reconciled. */
   readonly watchFilter: string | undefined;
-  /** The current time, as conditions have it. */
+  /** The current time in RFC 3339, the format of the times in conditions. */
   readonly timestamp: string;
 }
 
@@ -29,9 +31,9 @@ export type Action =
 const NONE: Action = { kind: 'none' };
 
 /**
- * Decides what to do with the condition of a Cluster. Only a Cluster whose spec lists the condition among its
- * availability gates gets the condition: this is the consent of the user. A Cluster that is paused or being moved stays
- * as it is.
+ * Decides whether to set or to remove the condition FargateProfilesReady of a Cluster. A Cluster has the condition only
+ * with the consent of its user, who lists the condition in `spec.availabilityGates`. The condition does not change
+ * while the Cluster is paused or being moved to another management cluster.
  */
 export function decide({ cluster, profiles, watchFilter, timestamp }: ClusterInputs): Action {
   if (cluster.apiVersion !== VERSION_WITH_CONDITIONS || !isSelected(cluster, watchFilter) || isPaused(cluster))

@@ -19,12 +19,14 @@ class Fixture {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
   readonly events: string[] = [];
-  /** The applied configurations, with the options of each. */
+  /**
+   * The configurations that the reconciler has applied with server-side apply, each with the options of its request.
+   */
   readonly writes: object[] = [];
   remaining = 15_000;
   /** Replaces the answer of the API server. */
   error: KubeError | undefined;
-  /** Another field manager has set the condition too, so this one cannot remove it. */
+  /** Whether another field manager has set the condition too, so that this controller cannot remove the condition. */
   isShared = false;
   private version = 1;
   private readonly profiles = new Store({

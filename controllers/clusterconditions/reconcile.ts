@@ -17,7 +17,7 @@ import { decide } from './decide.ts';
 import { DONE, MIN_INTERVAL, REFUSAL_INTERVAL } from './requeue.ts';
 import { writeCondition } from './write.ts';
 
-/** What a user can do about a missing permission, without the closing full stop. */
+/** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */
 const GRANT =
   'Apply the ClusterRole and the ClusterRoleBinding capaf-system-cluster-conditions (config/components/cluster-conditions)';
 
@@ -32,12 +32,15 @@ export interface ClusterConditionOptions {
   readonly clock: Clock;
 }
 
-/** Reconciles the condition FargateProfilesReady of one Cluster: caches → at most one write of the Cluster's status. */
+/**
+ * Reconciles the condition FargateProfilesReady of one Cluster. A reconcile reads caches, and writes the status of the
+ * Cluster at most once.
+ */
 export class ClusterConditionReconciler {
   private readonly options: ClusterConditionOptions;
   /** Key of a Cluster → the monotonic time before which its status is not written again. */
   private readonly notBefore = new Map<string, Ms>();
-  /** The uids of Clusters whose condition another client has set, so that this controller cannot remove it. */
+  /** Key → uid of each Cluster whose condition another client has set too, so that this controller cannot remove it. */
   private readonly foreign = new Map<string, string>();
 
   constructor(options: ClusterConditionOptions) {
@@ -48,7 +51,7 @@ export class ClusterConditionReconciler {
     const { clusters, profiles, watchFilter, clock, leadership } = this.options;
     const found = clusters.lookup(key);
     if (found.kind === 'absent') return this.forget(key);
-    // As soon as the API server serves Clusters, all of them are reconciled.
+    // Once the API server serves Clusters, all of them are enqueued, so no requeue is needed.
     if (found.kind === 'unknown') return DONE;
     const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
     if (listing.kind === 'unknown') return { kind: 'backoff', reason: listing.reason };
@@ -63,7 +66,7 @@ export class ClusterConditionReconciler {
       return await this.carryOut(key, cluster, action, context);
     } catch (error) {
       if (isConflict(error)) return { kind: 'conflict' };
-      // The Cluster is gone, and the watch is about to say so.
+      // The Cluster has been deleted, and the watch event of its deletion starts the next reconcile.
       if (isNotFound(error)) return DONE;
       return this.reportRefusal(key, cluster, error, context);
     }
@@ -93,7 +96,10 @@ export class ClusterConditionReconciler {
     return kind === 'remove' && this.foreign.get(keyText(key)) === metadata.uid;
   }
 
-  /** Reports a refusal that only a user can end. Throws other errors again: the controller retries after a backoff. */
+  /**
+   * Reports a rejection by the API server that only a user can end, in the log and in an Event. Throws any other error
+   * again, so that the controller retries with backoff.
+   */
   private reportRefusal(key: ObjectKey, cluster: KubeObject, error: unknown, { logger }: ReconcileContext): Requeue {
     const { recorder, clock } = this.options;
     const rejection = apiRejectionFrom(error);

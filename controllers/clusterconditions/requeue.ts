@@ -1,7 +1,10 @@
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 
-/** The minimum time between two writes of one Cluster. A burst of changes of its profiles is written as one. */
+/**
+ * The minimum time between two writes of one Cluster. Changes of its AWSFargateProfiles in this time are written
+ * together.
+ */
 export const MIN_INTERVAL: Ms = 5_000;
 /** The time until the next attempt after the API server has refused a write. */
 export const REFUSAL_INTERVAL: Ms = 5 * 60_000;

@@ -9,13 +9,13 @@ export const FIELD_MANAGER = 'capaf-cluster-conditions';
 const CLUSTERS: Resource = { group: CLUSTER_GROUP, version: 'v1beta2', plural: CLUSTER_PLURAL };
 
 /**
- * Writes the condition of this controller into the status of a Cluster, or removes it, if `condition` is undefined.
- * Returns the Cluster as the API server has stored it.
+ * Writes the condition of this controller into the status of a Cluster, or removes the condition if `condition` is
+ * undefined. Returns the Cluster as the API server has stored it.
  *
  * The conditions of a Cluster are a list with the key `type`. A server-side apply changes only the element of this
  * controller and needs no resourceVersion, so it never conflicts with the writes of Cluster API's core. The API server
- * removes the element only if no other field manager has set it. The uid keeps the write from reaching a new Cluster
- * with the same name.
+ * removes the element only if no other field manager has set it. The request contains the uid, so the API server
+ * rejects the write if a new Cluster has the same name.
  */
 export async function writeCondition(
   client: Pick<KubeClient, 'apply'>,
