@@ -8,7 +8,7 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import { isDeleting } from '../shared/object-state.ts';
 
-/** An AWSFargateProfile because of which a control plane keeps its finalizer. */
+/** An AWSFargateProfile because of which a control plane keeps this controller's finalizer. */
 interface AwaitedProfile {
   readonly uid: string | undefined;
   /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
@@ -27,9 +27,9 @@ const DELETION_PATIENCE: Ms = 15 * 60_000;
 const PATIENCE: Ms = 25_000;
 
 /**
- * The AWSFargateProfiles for whose end control planes wait, although this manager does not reconcile them. Either the
- * manager cannot decode the object, or a manager with another watch filter reconciles it. If such an object keeps its
- * finalizer for unusually long, an event on the control plane names the object.
+ * The AWSFargateProfiles whose deletion control planes wait for, although this manager does not reconcile them. Either
+ * this manager cannot decode the AWSFargateProfile, or a manager with another watch filter reconciles it. If a control
+ * plane waits for unusually long, an event on the control plane names the AWSFargateProfile.
  */
 export class AwaitedProfiles {
   private readonly clock: Clock;
@@ -45,7 +45,10 @@ export class AwaitedProfiles {
     this.recorder = recorder;
   }
 
-  /** Notes that the control plane waits for the AWSFargateProfile, and records the event if it waits for too long. */
+  /**
+   * Remembers that the control plane waits for the deletion of the AWSFargateProfile. If the wait has lasted too long,
+   * records an event on the control plane.
+   */
   wait(controlPlane: KubeObject, profile: KubeObject, logger: Logger): void {
     const key = keyText(keyOf(controlPlane));
     const now = this.clock.monotonic();

@@ -20,7 +20,7 @@ import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
 /**
- * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile is a few
+ * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile sends only a few
  * requests to the API server.
  */
 const CONCURRENCY = 2;

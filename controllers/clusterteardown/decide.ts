@@ -48,9 +48,11 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Returns the AWSFargateProfiles to delete when their cluster is deleted: those with this controller's finalizer. An
- * AWSFargateProfile without the finalizer has nothing in AWS. A GitOps tool has created it again during the deletion of
- * the cluster, and would create it again after a deletion.
+ * Returns the AWSFargateProfiles to delete because their cluster is being deleted. AWSFargateProfiles that are already
+ * being deleted, paused, being moved or retained are left out.
+ *
+ * AWSFargateProfiles without the finalizer of their own controller are left out too, because they have nothing in AWS.
+ * A GitOps tool may have created them during the deletion of the cluster, and would create them again.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -80,10 +82,10 @@ export interface FinalizerTask {
 }
 
 /**
- * Decides which control planes need this controller's finalizer. The current control plane needs it exactly while an
- * AWSFargateProfile of the cluster has the finalizer of AWSFargateProfiles. Former control planes do not get the
- * finalizer, and lose it when no such AWSFargateProfile is left. While the Cluster is paused, all finalizers stay as
- * they are.
+ * Decides which control planes need this controller's finalizer. The control plane that the Cluster names needs it
+ * exactly while an AWSFargateProfile of the cluster still has the finalizer of AWSFargateProfiles. Other control planes
+ * that the Cluster owns do not get it, and lose it when no AWSFargateProfile with a finalizer is left. While the
+ * Cluster is paused, all finalizers stay as they are.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -48,7 +48,9 @@ const BATCH = 50;
 interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
   readonly last: string;
-  /** The requeue after the round. A failed deletion sets it, so that the next round starts soon. */
+  /**
+   * The requeue after the round. A failed deletion sets a requeue after seconds, so that the next round starts soon.
+   */
   readonly requeue: Requeue;
 }
 
@@ -60,7 +62,10 @@ export class ProfileDeleter {
    * uids are forgotten when the Cluster has no AWSFargateProfile left to delete.
    */
   private readonly recorded = new Map<string, Set<string>>();
-  /** For each Cluster key: the unfinished round over its AWSFargateProfiles. */
+  /**
+   * For each Cluster key: the progress of an unfinished round, which tries to delete each of its AWSFargateProfiles
+   * once.
+   */
   private readonly rounds = new Map<string, Round>();
 
   constructor(options: ProfileDeleterOptions) {
@@ -69,8 +74,8 @@ export class ProfileDeleter {
 
   /**
    * Deletes the AWSFargateProfiles in the order of their names, one batch for each reconcile. If the API server rejects
-   * the deletion of one, the others are still deleted. Returns Left with the requeue if the reconcile must end. `cause`
-   * is the control plane or Cluster because of whose deletion they are deleted.
+   * the deletion of one AWSFargateProfile, the others are still deleted. `cause` names the control plane or Cluster
+   * whose deletion is the reason. A result of type Left is the requeue with which the reconcile must end.
    */
   async deleteProfiles(
     cluster: ObjectKey,
@@ -83,9 +88,8 @@ export class ProfileDeleter {
       this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
-    // Under the CRD of another provider, the API server removes spec.deletionPolicy, so an AWSFargateProfile with
-    // deletionPolicy Retain may look as if it could be deleted. A CRD that cannot be read may come from another
-    // provider.
+    // If the installed CRD comes from another provider, the API server drops spec.deletionPolicy. An AWSFargateProfile
+    // with deletionPolicy Retain would then be deleted. A CRD that cannot be read may come from another provider too.
     const schema = await this.options.schema.check(context.signal);
     if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
@@ -106,8 +110,8 @@ export class ProfileDeleter {
     const next = left[BATCH];
     if (next === undefined) {
       this.rounds.delete(keyText(cluster));
-      // This reconcile has skipped the AWSFargateProfiles of earlier batches. Some of them may have become deletable
-      // since, for example after a pause.
+      // The AWSFargateProfiles of earlier batches were not tried again in this reconcile. Some of them may have become
+      // deletable since, for example after a pause, so a new round starts.
       return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
     }
     this.rounds.set(keyText(cluster), { last: left[BATCH - 1]?.metadata.name ?? '', requeue });

@@ -71,9 +71,9 @@ export class TeardownReconciler {
   };
 
   /**
-   * Finds the AWS account of the control plane if this account decides whether an AWSFargateProfile is in its EKS
-   * cluster. That is so if spec.eksCluster has the same name and another identity. Returns whether the inputs must be
-   * read again.
+   * Looks up the AWS account of the control plane if the account is needed to tell whether an AWSFargateProfile is in
+   * the control plane's EKS cluster. It is needed if spec.eksCluster names the EKS cluster and another identity than
+   * the control plane. Returns whether the account was looked up, so that the caller reads the caches again.
    */
   private async learnAccount({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -140,9 +140,9 @@ export class TeardownReconciler {
   }
 
   /**
-   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache cannot tell. An unknown control
-   * plane must not count as absent, because then the AWSFargateProfiles would be deleted before the workers are
-   * drained.
+   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them yet. An
+   * unknown control plane must not count as absent, because then the AWSFargateProfiles would be deleted before the
+   * workers are drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -162,8 +162,8 @@ export class TeardownReconciler {
 }
 
 /**
- * Whether the AWSFargateProfile is in the control plane's EKS cluster only if both have the same AWS account. An
- * AWSFargateProfile without account in status has nothing in AWS, so the question does not matter for it.
+ * Whether AWS accounts must be compared to tell if the AWSFargateProfile is in the control plane's EKS cluster. An
+ * AWSFargateProfile without an account in its status has nothing in AWS, so its account is not compared.
  */
 const joinsInOneAccount: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);

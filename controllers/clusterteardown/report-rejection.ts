@@ -5,8 +5,8 @@ import type { ApiRejection } from '../shared/api-rejections.ts';
 import { describeApiRejection } from '../shared/api-rejections.ts';
 
 /**
- * Logs a request that the API server rejected, and records a Warning Event on the object of the request. The user sees
- * no other report: the AWSFargateProfiles, which have conditions, may be gone.
+ * Logs a request that the API server rejected, and records a Warning Event on the object of the request. The Event is
+ * the only report that the user sees, because the AWSFargateProfiles with their conditions may be gone.
  */
 export function reportRejection(
   recorder: EventRecorder,

@@ -13,8 +13,8 @@ export const API_REJECTED: Requeue = {
 };
 
 /**
- * The requeue after the API server has shown a pause or a change that the caches do not show yet. Usually a watch event
- * starts the next reconcile earlier.
+ * The requeue after a deletion that was skipped, because the API server shows a pause or a change that the caches do
+ * not show yet. Usually a watch event starts the next reconcile earlier.
  */
 export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profile may not be deleted now' };
 

@@ -80,7 +80,8 @@ export class FinalizerSync {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
-    // A leftover finalizer does no harm until the control plane is deleted, and that deletion starts a reconcile.
+    // As long as the control plane is not being deleted, its finalizer does no harm. The deletion starts another
+    // reconcile.
     if (user !== undefined && isDeleting(controlPlane)) {
       this.awaited.wait(controlPlane, user, context.logger);
       return PROFILE_LEFT;
@@ -101,8 +102,8 @@ export class FinalizerSync {
 
   /**
    * Removes this controller's finalizer from the control plane if the API server has no AWSFargateProfile of the
-   * cluster. A cache may be outdated, and with a watch filter it has only a part of the objects. Returns the
-   * AWSFargateProfile that needs the finalizer; `undefined` if there is none.
+   * cluster. The API server is asked, because a cache may be outdated, and with a watch filter it has only some of the
+   * objects. Returns the AWSFargateProfile that needs the finalizer; `undefined` if there is none.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,
@@ -144,8 +145,8 @@ export class FinalizerSync {
 }
 
 /**
- * Whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is no text,
- * it may belong to any cluster of its namespace.
+ * Whether an AWSFargateProfile may belong to the cluster. If the AWSFargateProfile cannot be decoded and its
+ * spec.clusterName is not a string, it may belong to any cluster of its namespace.
  */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');

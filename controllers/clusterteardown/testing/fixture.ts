@@ -89,7 +89,9 @@ export class TeardownFixture {
       this.stores[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
   }
 
-  /** Makes the cache of control planes fail to store the control plane, which the fake API server still has. */
+  /**
+   * Makes the cache of control planes fail to store the control plane. The fake API server still has the control plane.
+   */
   failToStoreControlPlane(): void {
     const controlPlane = this.list(CONTROL_PLANE).find(({ metadata }) => metadata.name === CONTROL_PLANE_KEY.name);
     if (controlPlane === undefined) throw new Error('there is no control plane');
