@@ -7,8 +7,8 @@ import { isRight } from 'fp-ts/lib/Either.js';
 type Allowed = AllowedNamespaces | null | undefined;
 
 /**
- * The results of `isClusterPermittedToUsePrincipal` of Cluster API Provider AWS for the namespace `team-a` with the
- * label `team: a`.
+ * For each `allowedNamespaces` of an identity: whether `isClusterPermittedToUsePrincipal` of Cluster API Provider AWS
+ * permits the namespace `team-a`, whose label is `team: a`.
  */
 const TABLE: readonly (readonly [allowed: Allowed, permitted: boolean, reason: string])[] = [
   [undefined, false, 'nil matches no namespace'],

@@ -32,6 +32,8 @@ export function checkAllowedNamespaces(
     : { kind: 'dependsOnLabels', selector };
 }
 
-/** Whether the selector would be the zero value in Go. A selector with `matchLabels: {}` is not the zero value. */
+/**
+ * Whether Go would decode the selector as the zero value, i.e. it has no field. `matchLabels: {}` counts as a field.
+ */
 const isZeroValue = (selector: LabelSelector | undefined): boolean =>
   selector?.matchLabels === undefined && selector?.matchExpressions === undefined;

@@ -28,11 +28,11 @@ interface NamedSource {
 }
 
 /**
- * Returns a function that finds the source of AWS credentials for an identity of Cluster API Provider AWS.
+ * Returns an object that finds the source of AWS credentials for an identity of Cluster API Provider AWS.
  *
- * The key of a source contains the version of the Secret, and uid and generation of each AWSClusterRoleIdentity. After
- * a change of the Secret or of such an identity the key differs, so credentials from before the change are not used
- * again.
+ * Each source has a key, which contains the version of the Secret, and uid and generation of each
+ * AWSClusterRoleIdentity. After a change of the Secret or of such an identity the key differs, so credentials from
+ * before the change are not used again.
  */
 export function newCredentialSources({
   own,

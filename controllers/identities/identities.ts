@@ -152,8 +152,8 @@ function notifyOfChanges(
 }
 
 /**
- * Returns a cache that counts as started after its first attempt to list, even a failed one, because most
- * AWSFargateProfiles need no identity. Whenever the cache has listed its objects later, it reports a change that
+ * Returns a cache that counts as started after its first attempt to list its objects, even if the attempt failed,
+ * because most AWSFargateProfiles need no identity. When the cache later gets a complete list, it reports a change that
  * affects all identities.
  */
 function newCache(
@@ -180,8 +180,8 @@ function newCache(
 }
 
 /**
- * Whether the part of an object that `view` returns has changed. The objects of an initial list count as unchanged,
- * because `onSync` reports the list as a whole.
+ * Whether a change of an object changes the part of the object that `view` returns. An object in the first list of the
+ * cache counts as unchanged, because one change is reported for the whole list.
  */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'

@@ -52,9 +52,9 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
  * the namespace, and no identity may occur twice.
  *
- * Without a reference to an identity, the result stands for the credentials of the manager. Then the identity
- * `MANAGER_IDENTITY` must allow the namespace, if it exists. So a client that removes the reference from the status of
- * an object gains no credentials.
+ * If `reference` is undefined, the result stands for the credentials of the manager. If the identity `MANAGER_IDENTITY`
+ * exists, it must allow the namespace. So a client gains no credentials when it removes the reference from the status
+ * of an object.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,

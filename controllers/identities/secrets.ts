@@ -55,7 +55,10 @@ class CachedSecret {
   freshUntil: Ms = 0;
   /** The monotonic time of the last answer of the API server about the Secret. */
   answeredAt: Ms = 0;
-  /** A fingerprint of the last content of the Secret, to detect a change. It stays when `state` becomes `undefined`. */
+  /**
+   * A fingerprint of the last content of the Secret, to detect a change. It is kept when the content itself is
+   * forgotten.
+   */
   lastFingerprint: string | undefined;
 }
 

@@ -153,8 +153,8 @@ export class IdentitiesFixture {
 }
 
 /**
- * Returns the identities of the tests that the change affects, for each of the two namespaces, as `kind/name from
- * namespace`.
+ * Returns which identities of the tests a change affects, and for objects of which of the two namespaces. Each element
+ * is `kind/name from namespace`.
  */
 const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
   [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
