@@ -21,7 +21,10 @@ const KIND: FakeKind = {
   versions: [INSTANCE_GROUP_VERSION],
 };
 
-/** Creates a deleted InstanceGroup with its AWSFargateProfile in a fake API server and in the caches. */
+/**
+ * Creates an InstanceGroup that is being deleted, and its AWSFargateProfile, in a fake API server. Returns both objects
+ * as the caches would have them.
+ */
 function newFixture() {
   const { server, client } = newApi();
   server.serve(KIND);

@@ -32,12 +32,14 @@ export interface ActionsOptions {
   readonly profileStore: Store;
 }
 
-/** An error for an object that has changed since the caches have read it, so that nothing is deleted. */
+/** The error of an action that was not carried out, because the API server has newer objects than the caches. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** An error for an AWSFargateProfile of another owner that already has the name of the InstanceGroup. */
+/**
+ * The error of a creation that failed, because an AWSFargateProfile of another owner has the name of the InstanceGroup.
+ */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
   readonly state: GroupState;
@@ -95,7 +97,8 @@ export class Actions {
     const metadata = {
       namespace,
       name,
-      // Without this label, a manager with --watch-filter does not cache the AWSFargateProfile.
+      // A manager with --watch-filter caches only objects with the watch-filter label, so the InstanceGroup's label is
+      // copied.
       ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
       ownerReferences: [ownerReference(group)],
     };
@@ -105,8 +108,8 @@ export class Actions {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The AWSFargateProfile was not in the cache, because the cache is behind the API server or --watch-filter hides
-      // it.
+      // The AWSFargateProfile exists, but was not in the cache: the cache is behind the API server, or --watch-filter
+      // hides the AWSFargateProfile.
       const found = await client.get(PROFILES, keyOf(group), { signal });
       throw found === undefined || isOwnedBy(found, group) ? new Conflict() : new NameTaken(found);
     }

@@ -68,8 +68,9 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
-    // The finalizer of keiko keeps the InstanceGroup too, so a group that has it can get its AWSFargateProfile first.
-    // The finalizer of this controller shows later that this controller has taken over the InstanceGroup.
+    // keiko's finalizer keeps the InstanceGroup too, so with that finalizer the AWSFargateProfile is created at once. A
+    // later reconcile adds this controller's finalizer, which shows that this controller has taken over the
+    // InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -122,8 +123,9 @@ function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullab
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };
   }
-  // AWS may still have a Fargate profile that keiko created. So this controller removes its own finalizer first. The
-  // finalizer of keiko then keeps the InstanceGroup even after the AWSFargateProfile is gone.
+  // AWS may still have a Fargate profile that keiko created and that this controller has not taken over. So this
+  // controller removes its own finalizer first. The finalizer of keiko then keeps the InstanceGroup even after the
+  // AWSFargateProfile is gone.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
   return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };

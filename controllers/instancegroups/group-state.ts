@@ -5,10 +5,7 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
-/**
- * The values of `status.currentState` of an InstanceGroup that this controller uses. The comments give their meaning in
- * keiko.
- */
+/** The values of `status.currentState` of an InstanceGroup that this controller sets, with their meaning in keiko. */
 export type KeikoState =
   /** keiko's `Init`: the state of the Fargate profile in AWS is not known. */
   | 'Init'
@@ -80,8 +77,9 @@ function messageOf(
 }
 
 /**
- * A hint for users about a bug of keiko, which stored the address of a loop variable. Since Go 1.22, each iteration of
- * a loop has its own variable: https://go.dev/blog/loopvar-preview
+ * A hint for users about a bug of keiko: all selectors got the namespace of the last one, because keiko stored the
+ * address of a loop variable. Since Go 1.22, each iteration of a loop has its own variable:
+ * https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =
   'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +

@@ -7,9 +7,9 @@ import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 
 /**
- * Returns the spec of the AWSFargateProfile for an InstanceGroup. Profile and role have the names that keiko gives
- * them, so the AWSFargateProfile takes over resources that keiko created. If AWS does not allow such a name, keiko
- * cannot have created a resource with it, and the AWSFargateProfile has its default names.
+ * Returns the spec of the AWSFargateProfile for an InstanceGroup. The Fargate profile and the role in the spec have the
+ * names that keiko gives them, so the AWSFargateProfile takes over resources that keiko created. If AWS does not allow
+ * such a name, keiko cannot have created the resource, and the AWSFargateProfile uses its default name.
  */
 export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;

@@ -59,8 +59,8 @@ export class InstanceGroupReconciler {
       return state.state === 'Error' ? RETRY_REFUSED : DONE;
     } catch (error) {
       if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
-      // The InstanceGroup or the AWSFargateProfile is gone, and the watch event of its deletion starts the next
-      // reconcile.
+      // The InstanceGroup or the AWSFargateProfile is gone, but the cache still has it. The watch or the backoff starts
+      // the next reconcile.
       if (isNotFound(error)) return backOff('an object is gone that the cache still has');
       throw error;
     }
@@ -118,7 +118,7 @@ export class InstanceGroupReconciler {
 const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
 
 /**
- * Returns the state of an InstanceGroup after the API server has refused an action; `undefined` if the error is no
+ * Returns the state of an InstanceGroup after the API server has refused an action; `undefined` if the error is not a
  * refusal.
  */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {

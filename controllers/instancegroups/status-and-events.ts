@@ -33,7 +33,7 @@ interface ReportedError {
 /** Writes the status of InstanceGroups and records events about them. */
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
-  /** For each key of an InstanceGroup with an error: the last event about it. */
+  /** For each key of an InstanceGroup with an error: the message of the last event about this error, and its time. */
   private readonly reported = new Map<string, ReportedError>();
   /** Whether the API server has dropped `status.message`, because the CRD of keiko does not have this field. */
   private isMessageDropped = false;
