@@ -213,8 +213,8 @@ function deleteProfile(input: Input, context: Context): Output {
     throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
   }
   const cannot = `Cannot Delete Fargate Profile ${profile.name} because cluster ${cluster.name} currently has`;
-  // The request can name the Fargate profile that is CREATING or DELETING. The error message of EKS then contains the
-  // name of this profile twice.
+  // A DeleteFargateProfile request can name the profile that is CREATING or DELETING. The error message of EKS then
+  // contains the name of this profile twice.
   const busy = busySibling(cluster);
   if (busy !== undefined) {
     throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
