@@ -3,7 +3,7 @@ import { runDemo, Interrupted } from './demo.ts';
 import { Printer } from './output/printer.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** When a signal ends a process, a shell reports this number plus the signal number as its exit code. */
+/** When a signal ends a process, a shell reports 128 plus the number of the signal as the exit code. */
 const SIGNAL_EXIT = 128;
 
 /**

@@ -28,7 +28,7 @@ export class CommandTimer {
   }
 
   /**
-   * Prints by calling the given function: at once or, while a command runs, after the command has ended. The function
+   * Calls the given function, which prints, at once or, while a command runs, after the command has ended. The function
    * gets the seconds from the start of the last command to this call.
    */
   show(show: (seconds: string) => void): void {
