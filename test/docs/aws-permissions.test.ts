@@ -90,8 +90,8 @@ async function runUnder(policy: readonly PolicyStatement[], ...flags: readonly s
   world.patch(PLURAL, 'web', { spec: { additionalTags: { team: null, stage: 'b' }, roleAdditionalPolicies: null } });
   changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { trustPolicy: CAPA_TRUST });
   admin.removeRole({ name: `${CLUSTER}-default_adopted_fargate` });
-  // EKS binds the access entry of a role to the role's id. After the removal, the manager must therefore create both
-  // the role and the access entry again.
+  // EKS binds the access entry of a role to the role's id. After the removal of the role, the manager must therefore
+  // create both the role and the access entry again.
   admin.removeRole({ name: 'shared_fargate' });
   for (const name of ['adopted', 'shared']) world.triggerReconcile(name);
   await world.clock.advance(20 * MINUTE);
