@@ -11,9 +11,11 @@ import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from '.
 import { MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
-/** Argo CD reads YAML 1.1, in which an unquoted time is not a text, so the test writes times with quotes. */
+/**
+ * Argo CD reads YAML 1.1, in which an unquoted timestamp is not a string, so the test writes timestamps with quotes.
+ */
 const YAML = { version: '1.1', lineWidth: 0 } as const;
-/** The time after which the manager reports a problem that only a user can solve in the condition Stalled. */
+/** The longest time until the manager sets the condition Stalled for a problem that only a user can solve. */
 const ENOUGH = 5 * MINUTE;
 
 /**
@@ -36,8 +38,8 @@ const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
 };
 
 /**
- * Reduces an object to the fields that Argo CD's health script reads, and to its name. The other fields and the times
- * are left out, because they change whenever the manager writes or calls AWS at another time.
+ * Returns the YAML of an object with only its name and the fields that Argo CD's health script reads. A constant
+ * replaces every timestamp, because timestamps change whenever the manager writes or calls AWS at another moment.
  */
 function essentialsOf({ apiVersion, kind, metadata, ...object }: KubeObject): string {
   const { name, namespace, generation } = metadata;

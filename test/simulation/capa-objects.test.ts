@@ -9,9 +9,9 @@ const ROLE = `${CLUSTER}-${WEB}_fargate`;
 const OURS = 'sigs.k8s.io/cluster-api-provider-aws-fargate';
 
 /**
- * Creates an AWSFargateProfile that Cluster API Provider AWS has reconciled, and that a user deletes before the manager
- * has seen it. The manager cannot be sure that the Fargate profile belongs to this object: the control plane is not
- * ready, and an AWSFargateProfile of another namespace could name the same Fargate profile in its spec.
+ * Creates an AWSFargateProfile that Cluster API Provider AWS has reconciled, deletes it, and then starts the manager.
+ * The manager cannot be sure that the Fargate profile belongs to this object: the control plane is not ready, and an
+ * AWSFargateProfile of another namespace could name the same Fargate profile in its spec.
  */
 function deletedObjectOfCapa(): SimulatedWorld {
   const world = new SimulatedWorld();

@@ -185,7 +185,8 @@ describe('an object that names the EKS cluster of a control plane of its namespa
 
   /**
    * Returns a simulation with a Ready AWSFargateProfile that names its EKS cluster in spec.eksCluster. Afterwards the
-   * control plane of the same EKS cluster became ready.
+   * control plane of the same EKS cluster has become ready, and the manager has added its finalizer to the control
+   * plane.
    */
   async function joinedWorld(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();

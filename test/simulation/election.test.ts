@@ -8,13 +8,13 @@ import { MINUTE, SECOND } from './world/cluster.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /**
- * LEASE is the default of --leader-elect-lease-duration. LONGEST_RETRY is the default of --leader-elect-retry-period (2
- * s) with the longest jitter.
+ * LEASE is the default of --leader-elect-lease-duration. LONGEST_RETRY is 2 s, the default of
+ * --leader-elect-retry-period, plus the largest random addition, 1.2 times this period.
  */
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
 const HOUR: Ms = 60 * MINUTE;
-/** The leader changes AWS only while its Lease is valid for at least this further time. */
+/** The minimum time between the end of the leader's change in AWS and the expiry of its Lease. */
 const MARGIN: Ms = 2 * SECOND;
 
 const LEASE_PATH = '/leases/capaf-leader-election';
@@ -32,8 +32,8 @@ const renewals = (world: SimulatedWorld, { name }: SimulatedManager): readonly M
     .map(({ at }) => at);
 
 /**
- * Creates nine IAM policies, because attaching them keeps the leader busy in AWS for a while. Together with the policy
- * for pod execution roles, a role then has ten policies, the maximum in IAM.
+ * Creates nine IAM policies. Attaching them to a role keeps the leader busy in AWS for a while. With the policy that
+ * every pod execution role has, the role then has ten policies, the maximum in IAM.
  */
 const policies = (world: SimulatedWorld): readonly string[] =>
   Array.from({ length: 9 }, (_, index) => world.aws.admin.putPolicy({ name: `policy-${index}` }));
@@ -56,8 +56,8 @@ describe('leader election', () => {
     expect(countActions(world, other), 'actions of the other manager').to.equal(0);
     world.delete('a');
     await world.clock.advance(5 * SECOND);
-    // A manager that stops aborts its open requests, and the check at the end of the test would report an aborted
-    // write. So the test first waits until no write is open.
+    // When the test stops a manager, the manager aborts its open requests. The check at the end of the test would
+    // report an aborted write, so the test first waits until no write is open.
     await world.until('no open write', () => world.writes.every(({ status }) => status !== undefined));
     await world.stop(leader);
     const ended = world.clock.now();
@@ -112,8 +112,8 @@ describe('leader election', () => {
     });
     world.apply('a');
     await world.clock.advance(5 * SECOND);
-    // The leader records in the status that it is about to call CreateFargateProfile. The answer to this patch arrives
-    // just before the lease expires, so the leader does not make the call. Then it renews its lease.
+    // The leader patches the status to record that it is about to call CreateFargateProfile. The answer to the patch
+    // arrives just before the lease expires. So the leader does not make the call, and first renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();
     await world.until('the end of the pass', () => leader.logger.said('Pass dropped').length > 0, SECOND);

@@ -16,7 +16,10 @@ const WORDS = 'PodExecutionRoleAlreadyInUse: The role is used by a node group (r
 const callsOf = (world: SimulatedWorld, operation: string): readonly CallRecord[] =>
   world.aws.admin.calls().filter((call) => call.operation === operation);
 
-/** Records each later change of one condition of an AWSFargateProfile, as `<status> <reason>`. */
+/**
+ * Returns the history of one condition of an AWSFargateProfile, as `<status> <reason>`. The list grows with each
+ * change.
+ */
 function recordCondition(world: SimulatedWorld, name: string, type: string): readonly string[] {
   const history: string[] = [];
   world.api.storage.listen(() => {
@@ -38,8 +41,9 @@ const pauses = (ends: readonly Ms[], begins: readonly Ms[]): readonly Ms[] =>
   });
 
 /**
- * Expects the pauses between the attempts of the manager to be as long as the expected backoffs. A pause may be longer
- * by a tenth (jitter), and by about 12 s until the manager's poll of AWS notices that the attempt failed.
+ * Expects each pause between two attempts of the manager to last the expected backoff. A pause may be a tenth longer
+ * because of jitter. It may also be 15 s longer, because the manager learns only from its next poll of AWS that an
+ * attempt has failed.
  */
 function expectPauses(found: readonly Ms[], expected: readonly Ms[]): void {
   expect(found.length, `${found.join()} ms`).to.be.at.least(expected.length);

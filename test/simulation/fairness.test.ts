@@ -8,12 +8,15 @@ import { applyTo, countWithReason, createTenantCluster, isTenantReady, tenantPro
 
 const CREATE: Ms = MINUTE;
 const DELETE: Ms = MINUTE;
-/** The factor by which another tenant's AWSFargateProfiles may at most delay an AWSFargateProfile. */
+/**
+ * The largest factor by which the AWSFargateProfiles of one tenant may prolong the creation or deletion of another
+ * tenant's AWSFargateProfile.
+ */
 const TOLERANCE = 1.2;
 const DEAD_REGION = 'ap-south-1';
 const HEALTHY: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
 
-/** 100 Clusters in one namespace. They are all in the AWS region whose EKS does not answer. */
+/** 100 Clusters of one tenant, all in one namespace, and in an AWS region in which EKS does not answer. */
 const DEAD: readonly TenantCluster[] = Array.from({ length: 100 }, (_, index) => ({
   namespace: 'team-a',
   name: `dead-${index}`,
@@ -26,7 +29,9 @@ const newWorld = (): SimulatedWorld => {
   return world;
 };
 
-/** Creates 500 AWSFargateProfiles of team-a in an AWS region, and lets EKS in that region no longer answer. */
+/**
+ * Makes EKS in one AWS region stop answering, and creates 500 AWSFargateProfiles of namespace team-a in this region.
+ */
 function applyDeadObjects(world: SimulatedWorld): void {
   world.aws.admin.addFault({ kind: 'no-answer-before', operation: 'eks:*', region: DEAD_REGION });
   for (const cluster of DEAD) {

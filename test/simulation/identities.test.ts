@@ -31,7 +31,8 @@ const trusting = (principalArn: string): string =>
 
 /**
  * Returns a simulation in which the manager assumes two IAM roles in a chain: it assumes the first role with its own
- * access key, and the second with the first. The control plane names the second role as its identity.
+ * access key, and the second role with the credentials of the first. The `spec.identityRef` of the control plane names
+ * the identity object of the second role.
  */
 function worldWithRoles(): SimulatedWorld {
   const world = new SimulatedWorld();

@@ -250,8 +250,8 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     remove(world);
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    // The garbage collector of Kubernetes would remove the owner reference and its own finalizer from the
-    // AWSFargateProfile. The simulation has no garbage collector, so the test removes them.
+    // The garbage collector of Kubernetes would remove the owner reference from the AWSFargateProfile, and its own
+    // finalizer `orphan` from the InstanceGroup. The simulation has no garbage collector, so the test removes both.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);

@@ -48,8 +48,8 @@ describe('the manager in a simulation', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  // If the watches lag by 12 s, the manager stops waiting until its watch shows its own write. It then reads the object
-  // from the API server.
+  // After a write, the manager waits until its watch shows this write. If the watches lag by 12 s, the manager gives up
+  // and reads the object from the API server.
   for (const watchLag of [0, 0.6 * SECOND, 2.5 * SECOND, 12 * SECOND])
     it(`reads its own writes when watches lag by ${watchLag} ms`, async () => {
       const world = new SimulatedWorld({ latency: 300, watchLag });
@@ -65,8 +65,9 @@ describe('the manager in a simulation', () => {
 
 describe('an object that is deleted during its first pass', () => {
   /**
-   * The moments in the first reconcile of an AWSFargateProfile at which the test deletes it. A moment is reached when a
-   * version of the object has the given property. The test deletes the object before the manager continues.
+   * The moments in the first reconcile of an AWSFargateProfile at which the test deletes it. The function of a moment
+   * returns true for the version of the object that the manager writes at this moment. The test deletes the object
+   * before the manager continues.
    */
   const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
     ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],

@@ -43,8 +43,8 @@ class Neighbour {
   }
 
   /**
-   * Creates in the second namespace a Cluster with the same name, and a control plane that names the EKS cluster of
-   * namespace `default`.
+   * Creates in the second namespace a Cluster and a control plane with the same names as in namespace `default`. The
+   * spec of the control plane names the EKS cluster of namespace `default`.
    */
   createCluster({ ready }: { readonly ready: boolean }): void {
     const subnets = this.world.object('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`)?.['spec'];
@@ -150,8 +150,8 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.clock.advance(30 * MINUTE);
     expect(world.aws.admin.profiles()).to.deep.equal([taken, untagged]);
     expect(world.mutations()).to.deep.equal([]);
-    // Both AWSFargateProfiles still exist. Their status records Fargate profiles without the manager's ownership tag, so
-    // their deletion waits until a user sets deletionPolicy to Retain.
+    // Both AWSFargateProfiles of the second namespace still exist. Their Fargate profiles lack the manager's ownership
+    // tag, so the deletion waits until a user sets deletionPolicy to Retain.
     for (const name of ['theirs-0', 'theirs-1']) {
       neighbour.patch(PLURAL, name, { spec: { deletionPolicy: 'Retain' } });
       await world.until(`${name} gone`, () => neighbour.profile(name) === undefined);

@@ -5,8 +5,8 @@ import { CLUSTER, SECOND } from './world/cluster.ts';
 
 const PAUSED = 'cluster.x-k8s.io/paused';
 /**
- * A time that is shorter than each poll interval and each backoff of the manager, so that only a watch event can cause
- * a change within it.
+ * A time that is shorter than every poll interval and every backoff of the manager. So only a watch event can cause a
+ * change within this time.
  */
 const AT_ONCE = SECOND / 2;
 

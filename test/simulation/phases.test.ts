@@ -32,8 +32,8 @@ describe('kubectl describe shows', () => {
 });
 
 /**
- * Compares the output of `kubectl describe` for an AWSFargateProfile in one situation with a golden file. Then applies
- * the remedy that the output names, and expects that it helps.
+ * Compares the output of `kubectl describe` for an AWSFargateProfile in one situation with a golden file. Then does
+ * what the output asks the user to do, and expects that the situation ends.
  */
 async function expectPhase(phase: Phase): Promise<void> {
   const { name, options, until, remedy, endsAs } = phase;

@@ -13,11 +13,11 @@ const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 /** The largest difference between a manager's wall clock and the right time in these tests. */
 const LARGEST_SKEW: Ms = 60 * MINUTE;
 /**
- * Short times of creations and deletions in EKS, so that a random restart of the manager often happens while one is
- * running.
+ * Short durations of creations and deletions in EKS, so that a random restart of the manager often happens during a
+ * creation or deletion.
  */
 const QUICK: ConfigPatch = { eks: { createMs: [10 * SECOND, 30 * SECOND], deleteMs: [5 * SECOND, 20 * SECOND] } };
-/** Short times of creations and deletions in EKS, and an IAM that shows its changes only after seconds. */
+/** Short durations of creations and deletions in EKS, and an IAM whose changes become visible only after 2 to 8 s. */
 const LAGGING: ConfigPatch = {
   ...QUICK,
   iam: { readAfterCreateMs: 2 * SECOND, readAfterDeleteMs: 2 * SECOND, trustVisibleToEksMs: 8 * SECOND },
@@ -131,8 +131,8 @@ describe('a restarted manager', () => {
 describe('an object without AWS calls so far', () => {
   it('is deleted after its Cluster and control plane are gone', async () => {
     const world = new SimulatedWorld();
-    // The API server refuses the finalizer on the control plane. Without this finalizer, the manager makes no AWS call
-    // for the AWSFargateProfile.
+    // In this test the API server refuses every patch of the control plane, so the manager cannot add its finalizer
+    // there. Without this finalizer, the manager makes no AWS call for the AWSFargateProfile.
     world.api.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('/awsmanagedcontrolplanes')
         ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: 'not now' })

@@ -10,8 +10,8 @@ const FILTER = 'cluster.x-k8s.io/watch-filter';
 const ROLE = 'shared-pods';
 
 /**
- * Creates an AWSFargateProfile for one of the managers. The part of the name before the hyphen becomes the watch-filter
- * label, which selects the manager.
+ * Creates an AWSFargateProfile for one of the two managers. The part of `name` before the hyphen becomes the
+ * watch-filter label, by which each manager selects its objects.
  */
 function create(world: SimulatedWorld, name: string, spec: object = {}): void {
   const labels = { [FILTER]: name.split('-')[0] };
@@ -34,7 +34,7 @@ function newShards(): SimulatedWorld {
 const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
 
 /**
- * Records each moment at which EKS has a Fargate profile whose pod execution role is missing or has lost its policy.
+ * Records a description whenever EKS has a Fargate profile whose pod execution role is missing or has lost its policy.
  */
 function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
   const broken = new Set<string>();
@@ -73,9 +73,9 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
-    // The first manager has found that no object uses the role, and has sent the first request of its deletion, which
-    // IAM executes slowly. Before IAM executes it, the second manager finds the role complete and wants to use it for
-    // an object.
+    // The first manager has found that no object uses the role, and has sent the first request of the role's deletion.
+    // IAM executes this request slowly. Meanwhile the second manager finds the role complete and wants to use it for an
+    // object.
     it('do not use a role that the other one is deleting', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE });

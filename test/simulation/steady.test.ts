@@ -72,8 +72,8 @@ describe('a change that another client makes in AWS', () => {
     it(what, async () => {
       const world = new SimulatedWorld();
       await atRest(world);
-      // At every second resync the manager compares only the Fargate profile with AWS, and not the role. With three
-      // changes, at least one comes before such a resync.
+      // At every second resync the manager compares the Fargate profile with AWS, but not the role. The test makes
+      // three changes, so that at least one of them comes before such a resync.
       for (let round = 0; round < 3; round += 1) {
         await world.clock.advance(RESYNC);
         const { length } = world.mutations();

@@ -34,12 +34,13 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     await world.gone(...NAMES);
     const deleted = changes(world, 'DeleteFargateProfile', span);
     for (const { polls, pauses } of [created, deleted]) {
-      // The duration of the first change is not known before, so it has more polls.
+      // The manager does not know yet how long EKS takes, so it polls the first creation or deletion more often.
       const others = polls.slice(1);
       expect(others.reduce((sum, each) => sum + each, 0) / others.length, `polls: ${polls.join(', ')}`).to.be.at.most(
         2,
       );
-      // A poll comes at most a thirty-second of the duration late. Then the next profile is read again and recorded.
+      // The manager's poll notices the end of a creation or deletion in EKS late by at most 1/32 of its duration. The
+      // manager then has 100 ms to begin the next one.
       expect(Math.max(...pauses.slice(1)), `pauses: ${pauses.join(', ')}`).to.be.at.most(span / 32 + 100);
     }
     await world.finish();
@@ -47,8 +48,8 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
 });
 
 /**
- * Returns the number of polls for each change of this kind, and the times between the end of each change in EKS and the
- * beginning of the next one.
+ * Returns the number of polls for each call of the given AWS operation, and the pauses from the end of each creation or
+ * deletion in EKS to the beginning of the next one.
  */
 function changes(
   world: SimulatedWorld,

@@ -37,8 +37,8 @@ function describeWrite({ path, body }: KubeWrite): string {
 }
 
 /**
- * A status patch in brief: the reason of the condition Ready, or without conditions the names of the patched fields.
- * The manager writes a patch without conditions before it changes AWS.
+ * Describes a status patch in brief: by the reason of its condition Ready, or, if it has no conditions, by the names of
+ * the patched fields. The manager writes a patch without conditions before it changes AWS.
  */
 function describeStatus(status: Readonly<Record<string, unknown>>): string {
   const conditions = Array.isArray(status['conditions']) ? status['conditions'].map(asRecord) : [];
@@ -58,16 +58,17 @@ describe('the writes to the API server', () => {
       // This patch adds the finalizer with which the API server keeps a deleted object until its AWS resources are
       // deleted.
       'metadata annotations, finalizers, labels, ownerReferences',
-      // The manager adds this finalizer once for all AWSFargateProfiles of a Cluster.
+      // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The manager records region and account in an annotation after it has read the EKS cluster, and before it
-      // changes AWS.
+      // The manager records the AWS region and account in an annotation after it has read the EKS cluster, and before
+      // it changes AWS.
       'metadata annotations',
-      // The manager records names, policies and tag keys in the status before it creates the role.
+      // Before the manager creates the role, it records in the status the names of the AWS resources, the policies and
+      // the tag keys.
       'status account, eksClusterName, profileName, region, role, tagKeys',
       // The manager records the time of the CreateFargateProfile call in the status before it makes the call.
       'status createRequestedAt',
-      // The writes from here on tell the user about the progress.
+      // The following writes tell the user about the progress of the creation.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',

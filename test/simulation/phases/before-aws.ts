@@ -27,7 +27,7 @@ const WEBHOOK_DOWN =
 
 /**
  * The error of the API server when Cluster API Provider AWS has registered an admission webhook for AWSFargateProfile,
- * but does not serve it because its feature gate is off.
+ * but does not serve it because the provider's feature gate EKSFargate is off.
  */
 const CAPA_LEFT_BEHIND =
   'Internal error occurred: failed calling webhook "default.awsfargateprofile.infrastructure.cluster.x-k8s.io": ' +

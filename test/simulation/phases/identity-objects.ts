@@ -19,7 +19,7 @@ export const PLURALS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 export type Keys = Parameters<typeof keysSecret>[1];
 
-/** Makes the API server serve the kinds of identities. */
+/** Makes the fake API server serve the three identity kinds of Cluster API Provider AWS. */
 export const serveIdentities = (world: SimulatedWorld): void => KINDS.forEach((kind) => world.api.serve(kind));
 export const put = (world: SimulatedWorld, kind: string, name: string, spec: object = {}): void =>
   world.create(String(PLURALS[kind]), { ...identity(kind, name, spec) });

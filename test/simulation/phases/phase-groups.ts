@@ -10,8 +10,8 @@ import { PROFILES } from './profile.ts';
 import { ROLES } from './role.ts';
 
 /**
- * The situations of an AWSFargateProfile (`Phase`) whose `kubectl describe` output the tests compare, by the title of
- * their group.
+ * The situations of an AWSFargateProfile whose `kubectl describe` output the tests compare with golden files, by the
+ * title of their group.
  */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'before the first AWS call': BEFORE_AWS,

@@ -81,7 +81,9 @@ export async function startUntilReady(world: SimulatedWorld, spec: object = {}):
 
 const HELD = 'test.example.com/held';
 
-/** Adds a test finalizer to an object and then deletes the object, so that it stays with a deletionTimestamp. */
+/**
+ * Adds a test finalizer to an object and then deletes the object, so that the object stays with a deletionTimestamp.
+ */
 export function deleteHeld(world: SimulatedWorld, plural: string, name: string): void {
   const finalizers = world.object(plural, name)?.metadata.finalizers ?? [];
   world.patch(plural, name, { metadata: { finalizers: [...finalizers, HELD] } });

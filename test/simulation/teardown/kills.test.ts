@@ -16,8 +16,8 @@ interface TeardownRun {
    */
   readonly duration: Ms;
   /**
-   * The number of moments at which the test can kill the manager, by the loss: the `answer` to a change, or the
-   * `request` for a change.
+   * The number of moments at which the test can kill the manager: `answer` counts the moments at which the manager
+   * loses the answer to a change, `request` those at which its request for a change gets lost.
    */
   readonly killPoints: Readonly<Record<SimulatedKillPoint['lost'], number>>;
 }

@@ -8,7 +8,7 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 import { CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
 
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
-/** A time that is longer than the manager waits between two attempts of a refused request. */
+/** A time that is longer than the manager's pause between two attempts of a refused request. */
 const SOON: Ms = 20 * SECOND;
 
 /** Makes the API server refuse every later request with this HTTP method and a path that matches the pattern. */

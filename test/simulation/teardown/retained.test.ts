@@ -6,7 +6,10 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 /** The time for which the manager's watches do not show a change of a Cluster or control plane. */
 const LAG = 5 * MINUTE;
 
-/** Makes a change that the manager's watches show only after {@link LAG}. Changes of other kinds show at once. */
+/**
+ * Makes a change of a Cluster or control plane that the manager's watches show only after {@link LAG}. Later changes of
+ * other kinds show at once.
+ */
 function changeUnseen(world: SimulatedWorld, change: () => void): void {
   const { watchLag } = world.api;
   world.api.watchLag = LAG;

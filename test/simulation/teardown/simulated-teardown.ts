@@ -43,8 +43,9 @@ const OBJECTS: TeardownObjects = {
  * The moment at which the test kills the manager. The moments are counted from 1, beginning with the deletion of the
  * Cluster:
  * - lost `answer`: after AWS or the API server has executed the n-th change of the manager, but before the manager gets
- * the answer;
+ *   the answer;
  * - lost `request`: before AWS executes the manager's n-th request for a change, which never reaches AWS.
+ *
  * A kill after a read is not tested, because it leaves the same state as a kill after the last change before this read.
  */
 export interface SimulatedKillPoint {
@@ -64,8 +65,8 @@ export class SimulatedTeardown {
   readonly #snapshots: AccountSnapshot[] = [];
   readonly #violations = new Set<string>();
   /**
-   * The number of kill points so far. A kill at an `answer` point makes the manager lose an answer. A kill at a
-   * `request` point makes the manager lose a request.
+   * The number of moments so far at which the test could kill the manager: `answer` counts the moments at which the
+   * manager would lose the answer to a change, `request` those at which its request for a change would get lost.
    */
   readonly killPoints = { answer: 0, request: 0 };
   readonly #killPoint: SimulatedKillPoint | undefined;
@@ -117,8 +118,8 @@ export class SimulatedTeardown {
   }
 
   /**
-   * Counts a moment at which the test can kill the manager. If this is the chosen moment, kills the manager, starts a
-   * new one and returns true.
+   * Counts a moment at which the test can kill the manager. If the test has chosen this moment, kills the manager,
+   * starts a new one and returns true.
    */
   #countKillPoint(lost: SimulatedKillPoint['lost']): boolean {
     this.killPoints[lost] += 1;

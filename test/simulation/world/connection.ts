@@ -6,7 +6,7 @@ export class Connection {
   private readonly gone = new AbortController();
   private open: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
-  /** A signal that aborts when the test kills the manager. */
+  /** A signal that aborts when the manager is killed or exits with an error. */
   get killed(): AbortSignal {
     return this.gone.signal;
   }

@@ -26,7 +26,7 @@ export const KINDS: readonly FakeKind[] = [
   },
 ];
 
-/** The kind InstanceGroup of keiko's instance-manager. The fake API server serves it only if the test says so. */
+/** The kind InstanceGroup of keiko's instance-manager. The fake API server serves it only if a test registers it. */
 export const INSTANCE_GROUPS: FakeKind = {
   group: INSTANCE_GROUP_GROUP,
   plural: INSTANCE_GROUP_PLURAL,

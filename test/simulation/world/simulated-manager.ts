@@ -26,7 +26,10 @@ export interface SimulatedManagerOptions {
   readonly skew: Ms;
 }
 
-/** The whole manager, in the process of the test. A test can interrupt its connections, stop it or kill it. */
+/**
+ * A simulated manager: the whole manager runs in the process of the test. A test can interrupt its connections, stop it
+ * or kill it.
+ */
 export class SimulatedManager {
   readonly name: string;
   readonly accessKeyId: string;
@@ -81,7 +84,10 @@ export class SimulatedManager {
     this.exit(new Error('killed'), this.clock.world.now());
   }
 
-  /** Ends the simulated process of the manager: cancels its timers and closes its connections. */
+  /**
+   * Ends the simulated process of a manager that was killed or has failed: cancels its timers and closes its
+   * connections.
+   */
   private exit(error: unknown, at: Ms): void {
     if (this.ended !== undefined) return;
     this.ended = { at, error };
@@ -97,8 +103,8 @@ export class SimulatedManager {
 }
 
 /**
- * The clock of one simulated manager process. Its wall clock may be wrong (skew), and its timers are cancelled when the
- * process ends.
+ * The clock of one simulated manager process. Its wall clock may be wrong (skew). When the manager is killed or fails,
+ * its timers are cancelled.
  */
 class ProcessClock implements Clock {
   readonly world: Clock;

@@ -52,7 +52,7 @@ export interface SimulationOptions {
   /** The seed of all random numbers in the simulation, including those of the managers. */
   readonly seed?: number;
   readonly aws?: ConfigPatch;
-  /** The delay of every answer of the fake API server; default: 5 ms. */
+  /** The delay before the fake API server processes a request; default: 5 ms. */
   readonly latency?: Ms;
   /** The delay from a write to the fake API server until its watch event; default: 5 ms. */
   readonly watchLag?: Ms;
@@ -70,7 +70,9 @@ export class SimulatedWorld {
   /** The write requests that all managers have sent to the API server, in order. */
   readonly writes: KubeWrite[] = [];
   readonly managers: SimulatedManager[] = [];
-  /** Called after AWS or the API server has executed a change for a manager, and before the manager gets the answer. */
+  /**
+   * Called just before a manager gets the answer to a call that changed AWS, or to a write request to the API server.
+   */
   onChange: () => void = () => {};
   /** The AWS endpoints of the managers that the test starts from now on. */
   endpoints: Endpoints = AWS_ENDPOINTS;
@@ -217,7 +219,7 @@ export class SimulatedWorld {
     return this.condition(name)?.status === 'True';
   }
 
-  /** Records each later change of the status of an AWSFargateProfile's condition Ready. The returned list grows. */
+  /** Returns a list that grows with each change of the status of an AWSFargateProfile's condition Ready. */
   readyChanges(name: string): readonly { readonly at: Ms; readonly status: string }[] {
     const changes: { at: Ms; status: string }[] = [];
     const { uid } = this.profile(name)?.metadata ?? {};
