@@ -8,8 +8,8 @@ const AHEAD =
   'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "q" is being deleted. The controller waits, and then continues with the profile of this object on its own.';
 
 /**
- * Returns an AWSFargateProfile of generation 2 that is being deleted. Its conditions have the statuses that fit a
- * deletion, except the statuses in `others`, by condition type.
+ * Returns an AWSFargateProfile of generation 2 that is being deleted. Its conditions have the statuses that are right
+ * during a deletion. The map `others`, by condition type, replaces some of these statuses.
  */
 function deleting(reason: string, message = '', others: Readonly<Record<string, string>> = {}): RawObject {
   const said = { Ready: 'False', Reconciling: 'True', Stalled: 'False', Deleting: 'True', ...others };

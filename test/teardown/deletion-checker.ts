@@ -11,8 +11,8 @@ export type ProfileStatuses = ReadonlyMap<string, string>;
  */
 const AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
 /**
- * The EKS status that certain words in a WaitingForSibling message stand for. If the message contains none of these
- * words, the test checks only that the Fargate profile in the message has existed.
+ * The EKS status of a Fargate profile, by the words with which a WaitingForSibling message describes this status. If
+ * the message contains none of these words, the test checks only that the Fargate profile in the message has existed.
  */
 const STATUS_OF: Readonly<Record<string, string>> = { 'being created': 'CREATING', 'being deleted': 'DELETING' };
 /** The reasons that the Deleting condition may have when nothing fails except that the test kills the manager. */

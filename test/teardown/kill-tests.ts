@@ -6,14 +6,17 @@ import { allKillPoints, killPointText } from './kill-points.ts';
 import type { TeardownOutcome } from './teardown-runner.ts';
 import { TeardownRunner } from './teardown-runner.ts';
 
-/** Number of failed teardowns of which the test shows the error message. */
+/** The largest number of failed teardowns whose error messages the test shows. */
 const MOST_TOLD = 3;
 /**
  * How often the test tries a kill point at most. Sometimes the manager does not reach a kill point, because it makes
  * one AWS call less than in the teardown in which the AWS calls were counted.
  */
 const TRIES = 3;
-/** How many AWS calls fewer than the rehearsals a teardown may make: polls of EKS that find a profile gone earlier. */
+/**
+ * The number of AWS calls by which a teardown may be shorter than a rehearsal, a teardown without a kill. If EKS
+ * deletes a Fargate profile earlier, the manager polls less often.
+ */
 const MOST_FEWER_CALLS = 2;
 
 /**
@@ -79,8 +82,8 @@ export function describeTeardownKills(
 }
 
 /**
- * Whether a teardown has not reached its kill point although it made that many AWS calls, or although the kill point is
- * a change. The number of reads varies: a teardown with fewer polls than the rehearsals has no last read to be killed at.
+ * Whether a teardown has not reached its kill point, although it should have. A kill point after the n-th AWS call need
+ * not be reached if the teardown makes up to two AWS calls less than n, because the number of polls varies.
  */
 const hasMissed = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
   const fewer = killPoint.nth - calls.length;

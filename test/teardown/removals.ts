@@ -94,8 +94,8 @@ export class RemovalWatch {
         this.#events.push({ resource, type, object, at: Date.now() });
       }
     });
-    // The rejection of a failed watch is handled later: `untilComplete` times out, and `stop` rejects with the error of
-    // the watch.
+    // A failed watch must not be an unhandled rejection. `untilComplete` then times out, and `stop` rejects with the
+    // error of the watch.
     for (const each of this.#watching) each.catch(() => undefined);
   }
 

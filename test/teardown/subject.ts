@@ -47,8 +47,8 @@ export class TeardownSubject {
   #killPoint: KillPoint | undefined;
   #kill: () => Promise<void> = async () => {};
   /**
-   * `first`: before the kill; `ending`: the manager is being killed, and its AWS requests get lost; `second`: after the
-   * kill.
+   * The state of the manager: `first` before the kill, `ending` during the kill, when its AWS requests get lost, and
+   * `second` after the kill, when a new process replaces it.
    */
   #managerState: 'first' | 'ending' | 'second' = 'first';
   #killing: Promise<void> | undefined;
@@ -97,8 +97,8 @@ export class TeardownSubject {
   }
 
   /**
-   * Deletes the Cluster as a user does. When the teardown reaches the kill point, this object calls `kill`. The promise
-   * of `kill` resolves when the manager is dead.
+   * Deletes the Cluster as a user does. When the AWS calls of the manager reach the kill point, `kill` is called. The
+   * promise of `kill` must resolve when the manager is dead.
    */
   async deleteCluster(killPoint: KillPoint, kill: () => Promise<void>): Promise<void> {
     this.#killPoint = killPoint;
@@ -288,7 +288,7 @@ export class TeardownSubject {
     return this.#world.aws.admin.roles({ account: this.account });
   }
 
-  /** Returns the AWS resources of the account that foreign users created, as JSON. */
+  /** Returns the Fargate profiles and roles of the account that the manager does not own, as JSON. */
   #foreign(): string {
     const all = [...this.#world.aws.admin.profiles({ account: this.account }), ...this.#roles()];
     return JSON.stringify(all.filter(({ foreign }) => foreign));

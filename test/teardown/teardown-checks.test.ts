@@ -63,7 +63,7 @@ const objectOf = ({ name, finalizers }: Step, version: number): RawObject => ({
   spec: { clusterName: 'prod' },
 });
 
-/** Replays the steps, one per millisecond, and returns the violations. */
+/** Checks a teardown that consists of the given steps, one per millisecond, and returns the violations. */
 function check(steps: readonly Step[], snapshots: readonly AccountSnapshot[] = []): readonly string[] {
   const moments = steps.map((step, at) => ({ ...step, at, object: objectOf(step, at + 1) }));
   const events = moments.map(({ resource, finalizers, at, object }): ReceivedEvent => ({

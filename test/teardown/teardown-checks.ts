@@ -137,7 +137,7 @@ class Replay {
     if (resources) this.#profile(resources, object);
   }
 
-  /** Checks the deletion of an AWSFargateProfile that the audit log lacks. */
+  /** Checks an AWSFargateProfile whose deletion the audit log does not contain. */
   checkUnrecordedRemoval(name: string): void {
     const resources = this.#objects.profiles.find(({ object }) => object === name);
     if (resources !== undefined) this.#profile(resources, undefined);
