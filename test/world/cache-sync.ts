@@ -8,8 +8,9 @@ let probes = 0;
 /**
  * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters and
  * AWSManagedControlPlanes that were made before this call. The test creates a probe object of each kind, because the
- * manager watches each kind separately. When the Ready message of the probe AWSFargateProfile mentions a probe, the
- * manager has also received all earlier changes of that kind. The probes cause no AWS calls.
+ * manager watches each kind separately. The Ready message of the probe AWSFargateProfile shows which probe objects the
+ * manager has received. With a probe object, the manager has also received all earlier changes of its kind. The probes
+ * cause no AWS calls.
  *
  * @param controlPlanes whether to wait for AWSManagedControlPlanes; false in tests in which another controller would
  * act on the probe AWSManagedControlPlane

@@ -21,7 +21,9 @@ export function summaryOf(object: RawObject): { Ready: string; Reconciling: stri
   return { Ready: summarize('Ready'), Reconciling: summarize('Reconciling'), Stalled: summarize('Stalled') };
 }
 
-/** The conditions, as `summaryOf` returns them, of an AWSFargateProfile that needs an action of a user. */
+/**
+ * The conditions of an AWSFargateProfile that needs an action of a user, in the short form that `summaryOf` returns.
+ */
 export const stalled = (reason: string) => ({
   Ready: `False ${reason}`,
   Reconciling: 'False',
@@ -29,8 +31,8 @@ export const stalled = (reason: string) => ({
 });
 
 /**
- * The conditions, as `summaryOf` returns them, of an AWSFargateProfile that waits, and that the manager reconciles again
- * without an action of a user.
+ * The conditions of an AWSFargateProfile that waits, in the short form that `summaryOf` returns. The manager reconciles
+ * the object again without an action of a user.
  */
 export const waiting = (reason: string) => ({
   Ready: `False ${reason}`,

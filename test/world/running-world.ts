@@ -179,8 +179,8 @@ export class RunningWorld implements World {
   }
 
   /**
-   * Reads an AWSFargateProfile with a list request, because only a list has a resourceVersion even if the object does
-   * not exist. The result has no resourceVersion while the API server does not serve AWSFargateProfile.
+   * Reads an AWSFargateProfile with a list request, because the answer to a list has a resourceVersion even if the
+   * object does not exist. The result has no resourceVersion while the API server does not serve AWSFargateProfile.
    */
   async #readProfile(
     name: string,

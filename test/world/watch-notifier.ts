@@ -82,7 +82,8 @@ export class WatchNotifier {
           this.#notify(type, object);
         }
       } catch {
-        // While no watch is open, the subscribers poll the API server, and their own requests report its errors.
+        // The error of the watch needs no report: while no watch is open, the subscribers poll the API server, and
+        // their own requests report its errors.
       }
       this.#isConnected = false;
       await delay(DISCONNECTED_INTERVAL_MS, undefined, { signal }).catch(() => undefined);

@@ -78,8 +78,8 @@ export interface StartWorldOptions {
    */
   readonly apiServerArgs?: readonly string[];
   /**
-   * Another test environment whose AWS emulator this one uses too, so that two management clusters manage the same AWS.
-   * The test must stop the other environment last.
+   * Another test environment that shares its AWS emulator with this one, so that two management clusters manage the
+   * same AWS. The test must stop the other environment last.
    */
   readonly shareAwsWith?: World;
 }
@@ -171,8 +171,8 @@ export async function startWorld({
       : {
           emulator: shareAwsWith.aws,
           url: shareAwsWith.awsUrl,
-          // This test environment does not own the AWS emulator. The environment `shareAwsWith` started the emulator,
-          // and stops after this environment. At its stop, `shareAwsWith` checks and closes the emulator.
+          // The test environment `shareAwsWith` has started the AWS emulator and stops after this environment. So
+          // `shareAwsWith` checks and closes the emulator, and this environment does not.
           finish: () => Promise.resolve(),
           close: () => Promise.resolve(),
         };

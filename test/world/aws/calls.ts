@@ -16,8 +16,8 @@ export interface Calls {
   /** The AWS calls whose input contains exactly this name, e.g. of a role, a Fargate profile or an EKS cluster. */
   about(name: string): readonly CallRecord[];
   /**
-   * The failed AWS calls as texts. Not counted is a read of a Fargate profile, role or access entry that does not
-   * exist, because the manager reads resources before it creates them.
+   * The failed AWS calls as texts. A read of a Fargate profile, role or access entry that does not exist is left out,
+   * because the manager reads resources before it creates them.
    */
   failures(): readonly string[];
 }

@@ -29,7 +29,7 @@ export interface CapaResources {
 
 /**
  * Creates in AWS the Fargate profile and the pod execution role that Cluster API Provider AWS would create for the
- * AWSFargateProfile `default/<name>`. If the manager has not deleted them at the end, `World.finish` fails.
+ * AWSFargateProfile `default/<name>`. If the manager has not deleted both at the end of the test, `World.finish` fails.
  */
 export function createCapaResources(world: World, cluster: string, name: string, roleName: string): CapaResources {
   const tags = capaTags(cluster);

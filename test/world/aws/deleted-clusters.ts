@@ -9,9 +9,9 @@ export interface EksClusterOfTest {
 }
 
 /**
- * Removes the EKS clusters whose Cluster or AWSManagedControlPlane is being deleted or gone, as Cluster API Provider
- * AWS does. EKS then removes their access entries too. An EKS cluster with Fargate profiles stays, because EKS refuses
- * to delete it.
+ * Removes each EKS cluster that still has access entries, and whose Cluster or AWSManagedControlPlane is being deleted
+ * or gone, as Cluster API Provider AWS does. EKS then removes the access entries too. An EKS cluster with Fargate
+ * profiles stays, because EKS refuses to delete it.
  */
 export async function removeEksClustersOfDeletedClusters(
   api: Pick<ApiClient, 'request'>,

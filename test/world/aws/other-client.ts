@@ -9,7 +9,7 @@ export interface OtherClient {
   readonly iam: IAMClient;
 }
 
-/** Creates clients that the World closes when it stops. */
+/** Creates an EKS client and an IAM client, which the test environment closes when it stops. */
 export function createOtherClient(world: World): OtherClient {
   const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: ACCOUNT, foreign: true });
   const config = { endpoint: world.awsUrl, region: REGION, credentials: { accessKeyId, secretAccessKey } };

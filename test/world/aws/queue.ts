@@ -24,12 +24,12 @@ export interface ProfileQueue {
   /**
    * Creates the AWSFargateProfile with the first name and waits until its Fargate profile is CREATING. Then creates the
    * AWSFargateProfiles with the other names, and waits until the manager reports that they wait for the first one. The
-   * Fargate profile becomes ACTIVE when the test calls the returned function.
+   * first Fargate profile becomes ACTIVE when the test calls the returned function.
    */
   readonly startQueued: (cluster: string, ...names: readonly string[]) => Promise<() => void>;
   /**
    * Runs the given function with an EKS that never completes creations, or never completes deletions, of Fargate
-   * profiles. A change that starts during this run ends only when the test calls `admin.setProfile` or
+   * profiles. A creation or deletion that starts meanwhile ends only when the test calls `admin.setProfile` or
    * `admin.removeProfile`.
    */
   readonly withEndlessChanges: (what: 'creations' | 'deletions', task: () => Promise<unknown>) => Promise<void>;
@@ -46,7 +46,7 @@ const ENDLESS_MS = 3_600_000;
 const TIMEOUT = { timeoutMs: 90_000 };
 
 /**
- * @param world returns the test environment; a function, because the test file calls `profileQueueOf` before it has
+ * @param world a function that returns the test environment, because the test file calls `profileQueueOf` before it has
  * started its environment
  */
 export function profileQueueOf(world: () => World): ProfileQueue {

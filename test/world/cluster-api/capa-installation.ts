@@ -24,10 +24,10 @@ const pathOfConfiguration = ({ kind, metadata }: Pick<CapaConfiguration, 'kind' 
 export interface CapaInstallation {
   /** Whether the feature gate EKSFargate of Cluster API Provider AWS is on; false at first. */
   hasGate: boolean;
-  /** Applies the CRD and the webhook configurations with forced ownership, with the given field manager. */
+  /** Applies the CRD and the webhook configurations as the given field manager, with server-side apply and `force`. */
   apply(fieldManager?: string): Promise<void>;
   applyWebhooks(fieldManager?: string): Promise<void>;
-  /** Returns a webhook configuration of the release whose webhooks have the URL of the simulated webhook server. */
+  /** Returns the given webhook configuration, with the URL of the simulated webhook server in each of its webhooks. */
   served(configuration: CapaConfiguration): object;
   /** The names of the webhooks of Cluster API Provider AWS that the API server has now. */
   webhooks(): Promise<readonly string[]>;

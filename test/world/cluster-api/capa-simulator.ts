@@ -49,8 +49,8 @@ export interface CapaSimulatorOptions {
 
 export interface CapaSimulator {
   /**
-   * The results of the reconciles of an AWSManagedControlPlane, oldest first: `deleted`, or the error message of a
-   * failed reconcile.
+   * The results of the reconciles of an AWSManagedControlPlane that failed or completed its deletion, oldest first: the
+   * error message, or `deleted`.
    */
   outcomesOf(name: string, namespace?: string): readonly string[];
   stop(): Promise<void>;
@@ -62,18 +62,17 @@ export interface CapaSimulator {
  * deletion of a Cluster needs it:
  *
  * - The simulator ignores an AWSManagedControlPlane that has no Cluster as owner or that is paused. While the owner
- * Cluster does not exist, each reconcile fails.
+ *   Cluster does not exist, each reconcile fails.
  * - It adds its finalizer to each AWSManagedControlPlane, and sets `status.ready` to true while EKS reports the EKS
- * cluster as ACTIVE or UPDATING, otherwise to false.
+ *   cluster as ACTIVE or UPDATING, otherwise to false.
  * - When an AWSManagedControlPlane has a deletionTimestamp, the simulator calls DescribeCluster and DeleteCluster, and
- * waits in the same reconcile until the EKS cluster is gone. The simulator does not wait for the finalizers of other
- * controllers.
+ *   waits in the same reconcile until the EKS cluster is gone. The simulator does not wait for the finalizers of other
+ *   controllers.
  * - It retries a failed reconcile after a delay that grows from 5 ms to 17 minutes. If the AWSManagedControlPlane or
- * its
- * Cluster changes, it retries at once.
+ *   its Cluster changes, it retries at once.
  * - It removes its finalizer with a merge patch without resourceVersion. The patch contains the list of finalizers from
- * the start of the reconcile, without the simulator's own. So it can remove a finalizer that another controller has
- * added since then.
+ *   the start of the reconcile, without the simulator's own. So it can remove a finalizer that another controller has
+ *   added since then.
  *
  * Tests create the EKS clusters, networks and roles, because the simulator does not.
  */

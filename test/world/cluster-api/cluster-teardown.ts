@@ -13,8 +13,8 @@ import { fargateProfile } from '../world.ts';
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The longest time in milliseconds that a Cluster may exist after the last of its AWSFargateProfiles is gone. The AWS
- * emulator takes 0.3 s of it to delete the EKS cluster.
+ * The longest time in milliseconds that a Cluster may exist after the last of its AWSFargateProfiles is gone. In this
+ * time, the AWS emulator needs 0.3 s to delete the EKS cluster.
  */
 const MAX_DELAY_MS = 5_000;
 

@@ -33,7 +33,8 @@ export interface ManagedCluster {
 
 /**
  * Creates a Cluster, its AWSManagedControlPlane, its AWSManagedCluster, and the EKS cluster in AWS. Waits until the
- * core manager of Cluster API has set the Cluster as owner of the other two objects.
+ * AWSManagedControlPlane and the AWSManagedCluster have the Cluster as owner, which the core manager of Cluster API
+ * sets.
  */
 export async function createManagedCluster(
   world: World,

@@ -33,7 +33,7 @@ export interface LeaseVersion {
 export interface LeaseHistory {
   readonly versions: readonly LeaseVersion[];
   /**
-   * The newest version of the Lease that the given manager holds.
+   * The newest version of the Lease in which the given manager is the holder.
    * @throws if the manager never held the Lease
    */
   lastOf(holder: string): LeaseVersion;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** A rule of a role of RBAC. */
 export interface Rule {
-  /** A rule for paths of the API server has neither API groups nor resources. */
+  /** An RBAC rule for non-resource URLs, e.g. `/metrics`, has neither API groups nor resources. */
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
   readonly verbs: readonly string[];

@@ -11,8 +11,8 @@ import { pathOfManifest } from '../manifests.ts';
 export const RBAC_DIRECTORY = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
 
 /**
- * One permission from the ClusterRole of the manager, and one from its Role. When both are granted, the API server has
- * taken over all RBAC objects.
+ * One permission from the ClusterRole of the manager, and one from its Role. When the API server grants both, all
+ * applied RBAC objects are in force.
  */
 const EXAMPLES = [
   { verb: 'list', group: 'infrastructure.cluster.x-k8s.io', resource: 'awsfargateprofiles' },

@@ -41,7 +41,7 @@ export async function installedContainer({ controlPlane }: World): Promise<PodSp
 
 /**
  * Starts the manager with the arguments and the service account of the installed Deployment, because no kubelet runs in
- * the tests. Only the addresses, the log level and `flags` differ from the Deployment.
+ * the tests. `startManager` overrides some of the arguments, for example the addresses and the log level.
  */
 export async function startInstalledManager(
   world: World,
