@@ -31,8 +31,8 @@ export interface ForeignSchemaOptions extends InputCaches {
  * Returns a function that reconciles AWSFargateProfiles only while the API server has the CRD of this provider, and
  * while the controller of Cluster API Provider AWS does not reconcile them.
  *
- * Under the CRD of another provider, the API server hides the fields that this CRD lacks, and any write drops these
- * fields from the stored object. So this controller only reports the CRD in an event and writes nothing. The only
+ * Under the CRD of another provider, the API server hides the fields that the other CRD lacks, and any write drops
+ * these fields from the stored object. So this controller only reports the CRD in an event and writes nothing. The only
  * exception is the status of an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
@@ -47,7 +47,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // An object that cannot be decoded gets no event of its own: the CRD of another provider may be the cause.
+    // If the object cannot be decoded, no event reports that: the CRD of another provider may be the cause.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);

@@ -69,8 +69,8 @@ export function handleOutcome(
 }
 
 /**
- * Changes the observed state of AWS. Later reconciles use a copy of an access entry that was read before the creation
- * of a profile, so that copy is changed too.
+ * Applies `change` to the observed state of AWS. If the mutation changes an EKS access entry, also updates the copy of
+ * the entry in the retry state, because later reconciles use this copy instead of reading the entry again.
  */
 export function changeObserved(pass: PassState, mutation: Mutation, change: (observed: Observed) => Observed): void {
   pass.observed = change(pass.observed);
@@ -81,7 +81,10 @@ export function changeObserved(pass: PassState, mutation: Mutation, change: (obs
   );
 }
 
-/** Returns how long this controller sends no profile change after EKS has answered that it is updating the cluster. */
+/**
+ * Returns for how long the controller sends no change of a Fargate profile, after EKS has answered that it is updating
+ * the EKS cluster.
+ */
 export function updatePause(pass: PassState, now: Ms): Ms {
   return updatePauseAfter(waitedFor(pass.retry.state, updatingReason(pass, 0), now));
 }
@@ -90,8 +93,8 @@ const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>
   newReason('ClusterUpdating', { cluster: target.eksCluster, remaining });
 
 /**
- * Returns the reason to wait while AWS contradicts itself about which resources exist. `detail` is the text for the
- * user if the contradiction lasts.
+ * Returns the reason to wait while answers of AWS contradict each other about whether a resource exists. `detail` is
+ * the text for the user if the contradiction lasts.
  */
 function contradictionReason({ retry }: PassState, name: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(name);
@@ -139,8 +142,8 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
 }
 
 /**
- * Whether AWS denies EKS to choose the subnets of a new profile. EKS chooses subnets with the EC2 permissions of the
- * caller.
+ * Whether AWS refused to create a profile because the caller lacks an EC2 permission. EKS chooses the subnets of a new
+ * profile with the EC2 permissions of the caller.
  */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure): boolean =>
   mutation.kind === 'createProfile' &&

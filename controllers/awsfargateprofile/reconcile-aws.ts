@@ -47,7 +47,10 @@ export interface AwsReconcilerOptions extends StepServices {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add'>;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** Prevents that two reconciles decide about the same IAM role at the same time; the key is account and role name. */
+  /**
+   * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
+   * lock is AWS account and role name.
+   */
   readonly roles: LockQueue;
   readonly mutationTimeLeft: () => Ms;
   readonly retryStore: RetryStore;
@@ -111,8 +114,8 @@ export class AwsReconciler {
     const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
-    // This reconcile holds the lock of the IAM role until the finalizer of the object is removed. Until then,
-    // reconciles of other objects count this object as a user of the role.
+    // If the object is being deleted, this reconcile holds the lock of the IAM role until it has removed the finalizer.
+    // Until then, reconciles of other objects count this object as a user of the role.
     const pass = roles.tryRun(keyText(keyOf(object)), roleKeys, async () => {
       const profile = await this.compareProfile(object, goal.target, session.right, desired.right);
       if (profile === 'unchanged') return finisher.finishUnchanged(object);
@@ -239,7 +242,10 @@ export class AwsReconciler {
     updateQueueFromObservation(clusterQueue, { queue, id: keyText(keyOf(object)) }, observed);
   }
 
-  /** Runs the steps. If one throws, Kubernetes Events still report the changes in AWS before the error. */
+  /**
+   * Runs the steps that change AWS. If a step throws, Kubernetes Events still report the changes in AWS before the
+   * error.
+   */
   private async runSteps(pass: PassState, context: ReconcileContext): Promise<PassResult> {
     const steps: Step[] = [];
     try {

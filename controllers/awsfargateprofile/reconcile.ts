@@ -64,7 +64,10 @@ export interface ReconcilerOptions {
   readonly accounts?: ControlPlaneAccounts;
   readonly clusterQueue: ClusterQueue;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
-  /** Prevents that two reconciles decide about the same IAM role at the same time; the key is account and role name. */
+  /**
+   * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
+   * lock is AWS account and role name.
+   */
   readonly roles: LockQueue;
   readonly retryStore: RetryStore;
   readonly leadership: Leadership;

@@ -110,9 +110,9 @@ const isTolerable = (
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
- * Reads the EKS access entry of an IAM role into the observed state. Before the creation of a profile the entry is read
- * once, although the object may wait in the queue of its EKS cluster for many reconciles. Returns how the reconcile
- * ends if AWS does not answer.
+ * Reads the EKS access entry of an IAM role into the observed state. If the object waits in the queue of its EKS
+ * cluster to create a profile, only the first reconcile reads the entry, and later ones use a copy. Returns how the
+ * reconcile ends if AWS does not answer.
  */
 async function readAccessEntry(
   pass: PassState,
@@ -125,8 +125,9 @@ async function readAccessEntry(
     pass.observed = addAccessEntry(pass.observed, known.entry);
     return undefined;
   }
-  // Once status records that the access entry of a recreated role is right, no later reconcile checks the entry again.
-  // The cached authentication mode can be an hour old, so this reconcile asks for the mode again.
+  // If the role was recreated, this reconcile asks for the authentication mode again, because the cached mode can be an
+  // hour old. A mistake would stay: once status records that the access entry is right, no later reconcile checks the
+  // entry.
   const asksModeAgain = isRecreated(desired, role);
   const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {
@@ -137,7 +138,8 @@ async function readAccessEntry(
   }
   pass.observed = addAccessEntry(pass.observed, read.right);
   if (before === 'creation') {
-    // If AWS refuses to show the access entry, one event reports it. Later reconciles use a copy without `isUnreadable`.
+    // If AWS refuses to show the access entry, only one event reports the refusal. So the copy for later reconciles has
+    // no `isUnreadable`.
     const { isUnreadable: _reported, ...entry } = read.right;
     retry.update((state) => ({ ...state, accessEntry: { roleId: role.id, entry } }));
   }
@@ -147,8 +149,8 @@ async function readAccessEntry(
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 
 /**
- * Sends a change to AWS unless a check or a preparation holds it back. If EKS has not accepted the change, the object
- * no longer holds back the other objects of its EKS cluster.
+ * Sends a change to AWS unless a check or a preparation, such as a write of status, prevents it. If EKS has not
+ * accepted the change, the other objects of the EKS cluster no longer wait for this object.
  */
 async function tryMutation(
   pass: PassState,

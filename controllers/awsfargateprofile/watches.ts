@@ -101,7 +101,8 @@ function isAffected(
 }
 
 /**
- * Enqueues the objects that are not both Ready and unpaused: they may have waited until a kind of object could be read.
+ * Enqueues each AWSFargateProfile that is paused, being deleted, changed or not Ready. It may have waited until the
+ * cache could list Clusters or control planes.
  */
 function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
   for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
@@ -142,9 +143,9 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 }
 
 /**
- * Enqueues an AWSFargateProfile after a change of its Cluster or control plane. After a start of the manager, the
- * AWSFargateProfile's own watch event enqueues it. So a Cluster in the initial list enqueues it only if the Cluster is
- * paused, and a control plane in the initial list never does.
+ * Enqueues an AWSFargateProfile after a change of its Cluster or control plane. After a start of the manager, a Cluster
+ * or control plane in the initial list enqueues nothing, because the AWSFargateProfile's own watch event does. The only
+ * exception is a Cluster that is paused.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
@@ -175,7 +176,9 @@ const profilesInEksClusterOf = (
 ): readonly ObjectKey[] =>
   eksClusterOfControlPlane(controlPlane).flatMap((key) => listed(profiles.byIndex(BY_EKS_CLUSTER, key)).map(keyOf));
 
-/** Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this Cluster. */
+/**
+ * Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster that this Cluster manages.
+ */
 const joinedProfilesOf = (caches: WatchesOptions['caches'], cluster: KubeObject): readonly ObjectKey[] =>
   controlPlaneOf(cluster).flatMap((key) => {
     const lookup = caches.controlPlanes.lookup(parseKeyText(key));

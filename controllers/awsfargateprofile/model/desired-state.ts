@@ -25,8 +25,8 @@ export interface ObjectIdentity {
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
   /**
-   * The profile name that follows from the spec: spec.profileName or the computed name. The wanted profile can have the
-   * name in status instead.
+   * The profile name: spec.profileName, or the computed name. If the object is not being deleted and lacks
+   * spec.profileName, it is the name in status, as long as EKS has the object's profile with that name.
    */
   readonly profileName: ProfileName;
   /** All role names that any version of Cluster API Provider AWS computes for the object's profile. */
@@ -38,7 +38,10 @@ export interface WantedProfile {
   readonly name: ProfileName;
   /** The ids of the subnets. With an empty list, EKS chooses the private subnets of the cluster. */
   readonly subnets: readonly string[];
-  /** Where the subnets stand. If not in the spec, an existing profile of this controller may have any subnets. */
+  /**
+   * Which field names the subnets. If the field is not spec.subnetIDs, an existing profile of this controller may have
+   * any subnets.
+   */
   readonly subnetSource: SubnetSource;
   readonly selectors: readonly FargateSelector[];
   readonly tags: Tags;
@@ -55,11 +58,14 @@ export interface ManagedRole extends NewRole {
    * has a computed name and must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
-  /** Whether the permissions boundary comes from the operator's limits only, and not from the spec. */
+  /**
+   * Whether the permissions boundary comes only from the operator's limits (flags of the manager), and not from the
+   * spec.
+   */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * Policies of spec.roleAdditionalPolicies that the operator's limits do not allow. The controller does not attach
-   * them. It does not detach them either, so existing profiles keep working.
+   * Policies of spec.roleAdditionalPolicies that the operator's limits (flags of the manager) do not allow. The
+   * controller does not attach them. It does not detach them either, so existing profiles keep working.
    */
   readonly excludedPolicies: readonly string[];
 }
@@ -82,15 +88,15 @@ export interface RecordedState {
   /** The ARN of the object's Fargate profile, which contains a unique id. */
   readonly profileARN: string | undefined;
   /**
-   * The names of the object's own profile and roles whose records `clusterctl move` or a restore may have dropped: an
-   * AWS location is recorded, but status does not name them. A role name from the spec is left out, because such a role
-   * may belong to another owner.
+   * Names that the object's own profile and roles may have, although status does not record them. The object records an
+   * AWS location, so `clusterctl move` or a restore may have dropped the names. A role name from the spec is left out,
+   * because such a role may belong to another owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
-   * Whether Cluster API Provider AWS may have created profile and roles for this object, but nothing proves that they
-   * belong to the object: the control plane is not ready, or the operator's limits do not allow the EKS cluster in
-   * spec.eksCluster.
+   * Whether Cluster API Provider AWS may have created a profile and roles for this object, but nothing proves that they
+   * belong to the object. That is so if the control plane is not ready, or if the operator's limits (flags of the
+   * manager) do not allow the EKS cluster in spec.eksCluster.
    */
   readonly isUnproven: boolean;
   readonly roleName: RoleName | undefined;
@@ -121,10 +127,13 @@ export interface RecordedState {
   readonly isProvisioned: boolean;
   /**
    * Whether the controller has sent a create request for the Fargate profile. If it has, it may replace a profile that
-   * differs from the spec and was never provisioned.
+   * differs from the spec, as long as `isProvisioned` is false.
    */
   readonly isCreateRequested: boolean;
-  /** Whether status or annotation record in which AWS account, region and EKS cluster the Fargate profile is. */
+  /**
+   * Whether status or annotation record the AWS location of the Fargate profile (`known`), record that nothing was
+   * created in AWS (`none`), or record neither (`unknown`).
+   */
   readonly location: Location['kind'];
   /**
    * Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. A
@@ -166,7 +175,10 @@ export interface Desired {
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
-  /** The values of the spec that the operator's limits do not allow. They do not change existing profiles. */
+  /**
+   * The values of the spec that the operator's limits (flags of the manager) do not allow. They prevent the creation of
+   * a profile. An existing profile stays as it is.
+   */
   readonly excess: readonly LimitExcess[];
   /**
    * All names under which the object's Fargate profile and role may exist: the wanted names and the names in status. A
@@ -174,16 +186,18 @@ export interface Desired {
    */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
-   * Set if spec.profileName is absent and status records another profile name than the computed one. Then `wanted` has
-   * the name in status.
+   * This field is set if spec.profileName is absent and status records another profile name than the computed one. The
+   * field `wanted` then has the profile name from status.
    */
   readonly nameInStatus?: {
     /**
-     * The names and owner of AWS resources (see `ObjectIdentity`) for the case that EKS has a profile with the name in
-     * status, and the owner tag of this profile names the object.
+     * The identity of the object if EKS has a profile with the name in status, and the owner tag of this profile names
+     * the object. Its `profileName` is the name in status.
      */
     readonly identity: ObjectIdentity;
-    /** The desired state, with the computed name, for the case that EKS has no such profile. */
+    /**
+     * The desired state, with the computed profile name, if EKS has no profile of this object with the name in status.
+     */
     readonly otherwise: Either<Reason, Desired>;
   };
 }

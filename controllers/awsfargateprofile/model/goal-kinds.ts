@@ -22,11 +22,11 @@ export interface Target {
  *
  * - `controlPlane`: the AWSManagedControlPlane, or spec.eksCluster.
  * - `unreadyControlPlane`, only for a deletion: an AWSManagedControlPlane that is not ready, or a spec.eksCluster that
- *   the operator's limits do not allow.
+ *   the operator's limits (flags of the manager) do not allow.
  * - `record`, only for a deletion: the status of the object.
  *
- * The last two prove nothing about the EKS cluster: a client that may write these Kubernetes objects can name any EKS
- * cluster there.
+ * `unreadyControlPlane` and `record` prove nothing about the EKS cluster: a client that may write these Kubernetes
+ * objects can name any EKS cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
@@ -41,15 +41,20 @@ export interface ControlPlaneFacts {
    * chooses the subnets if the spec names none.
    */
   readonly privateSubnets: readonly string[] | undefined;
-  /** The control plane that gets this controller's finalizer; undefined if there is none. */
+  /**
+   * The control plane to which the controller adds its finalizer; undefined if the object belongs to no control plane.
+   */
   readonly controlPlane: ObjectKey | undefined;
   /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
-  /** Set for spec.eksCluster: EKS, and not an AWSManagedControlPlane, tells whether the EKS cluster is ready. */
+  /**
+   * Set if the object has spec.eksCluster. Then EKS tells whether the EKS cluster is ready, and not an
+   * AWSManagedControlPlane.
+   */
   readonly isReadinessOfEks?: true;
   /**
-   * For an object that has nothing in AWS yet: AWS accounts in which nothing may be created, each with the reason. An
-   * account is listed if a control plane may manage the same EKS cluster there.
+   * AWS accounts in which nothing may be created for the object as long as it has nothing in AWS, each with the reason.
+   * An account is listed if a control plane may manage the object's EKS cluster in that account.
    */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }

@@ -25,8 +25,8 @@ export interface FoundRole extends Role {
    */
   readonly blockers: readonly string[];
   /**
-   * The object or Fargate profile that uses the role, as text for a condition. It is known only after the check before
-   * a deletion of the role, and prevents the deletion.
+   * The object or Fargate profile that uses the role, as text for a condition. The check before a deletion of the role
+   * sets this field, and the controller then does not delete the role.
    */
   readonly inUseBy?: string;
 }
@@ -51,7 +51,7 @@ export interface ObservedAccessEntry {
   readonly isUnreadable?: true;
   /**
    * A live Fargate profile, as text for a condition, that uses the role although the access entry is older than the
-   * role. It is known only after the check before the deletion of the entry.
+   * role. The check before the deletion of the entry sets this field.
    */
   readonly inUseBy?: string;
   /** Whether this reconcile has deleted the access entry in EKS. */

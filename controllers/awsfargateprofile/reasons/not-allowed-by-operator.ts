@@ -18,7 +18,7 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
-/** Returns the flags of the manager with which the operator allows the values. */
+/** Returns the flags of the manager with which the operator can allow the values in `excess`. */
 function flagsFor(excess: readonly LimitExcess[]): string {
   const flags = excess.map(({ field }) =>
     field.startsWith('spec.roleAdditionalPolicies') ? '--allow-policy-arn' : '--allow-role-arn',
@@ -27,8 +27,8 @@ function flagsFor(excess: readonly LimitExcess[]): string {
 }
 
 /**
- * Returns a sentence about the EKS clusters that the operator allows. spec.eksCluster cannot be changed, so only the
- * operator or another object helps.
+ * Returns a sentence about the EKS clusters that the operator allows. The API server refuses a change of
+ * spec.eksCluster, so the user needs the operator's permission or another AWSFargateProfile.
  */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];

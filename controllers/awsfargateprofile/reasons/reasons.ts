@@ -55,7 +55,7 @@ export const REASONS = {
 } as const;
 
 export type ReasonName = keyof typeof REASONS;
-/** For each reason: the type of the values that its texts contain. */
+/** For each condition reason: the type of the values that its texts contain. */
 export type Facts = { readonly [R in ReasonName]: (typeof REASONS)[R] extends ReasonSpec<infer F> ? F : never };
 const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = REASONS;
 
@@ -66,22 +66,22 @@ export type Reason<R extends ReasonName = ReasonName> = {
 
 export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reason<R> => ({ name, facts });
 
-/** Returns the reason to wait while AWS contradicts itself about the role or Fargate profile `name`. */
+/** Returns the reason to wait while answers of AWS contradict each other about the role or Fargate profile `name`. */
 export const inconsistentAnswers = (name: string): Reason =>
   newReason('Propagating', {
     detail: `AWS gives contradictory answers about "${name}", because a recent change has not reached all parts of AWS yet`,
   });
 
 /**
- * Returns how long an object waits for this reason before `Stalled` becomes True. `undefined` if the nature of the
- * reason decides.
+ * Returns how long an object waits with this reason before `Stalled` becomes True. `undefined` if the reason defines no
+ * such time: then its `nature` decides about `Stalled`.
  */
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
 /** Whether a reconcile may stop for this reason before it has read AWS. */
 export const mayHideAws = ({ name }: Reason): boolean => TABLE[name].mayHideAws === true;
 
-/** Whether a Kubernetes event tells when an object begins to wait for this reason. */
+/** Whether the controller records a Kubernetes event when an object begins to wait because of this reason. */
 export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced === true;
 
 /** Whether an object that is `Ready` stays `Ready` with this reason, as long as its Fargate profile and role work. */
@@ -96,7 +96,10 @@ export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
-/** Whether a change of another AWSFargateProfile of the cluster may have ended the wait for this reason. */
+/**
+ * Whether an object that waits because of this reason may continue after this change of another AWSFargateProfile of
+ * the cluster.
+ */
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {
   const { endedBySibling } = TABLE[reason];
   return endedBySibling !== undefined && (news === 'gone' || endedBySibling === 'changed');
@@ -124,8 +127,8 @@ export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, wait
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
   const description = capitalised(describe(facts));
-  // The description may end with a message of AWS that has its own full stop. That full stop is removed, because the
-  // next line of code adds one.
+  // The description may end with a message of AWS that has its own full stop. That full stop is removed, because
+  // another full stop follows the description.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 

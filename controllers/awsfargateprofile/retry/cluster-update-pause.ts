@@ -11,6 +11,9 @@ const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
  */
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 
-/** Returns how long the controller sends no profile change if EKS has updated the cluster for the time `waited`. */
+/**
+ * Returns for how long the controller sends no profile change, if EKS has refused such changes for the time `waited`
+ * because of a cluster update.
+ */
 export const updatePauseAfter = (waited: Ms): Ms =>
   Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);

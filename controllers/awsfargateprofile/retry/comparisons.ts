@@ -28,9 +28,9 @@ export class Comparisons {
   }
 
   /**
-   * Returns a function that decides whether this reconcile may skip the IAM role: AWS and the desired state must be as
-   * in the recorded comparison. `undefined` if there is no comparison of the unchanged object. The comparison is
-   * forgotten, so the next reconcile reads the role.
+   * Returns a function that decides whether this reconcile may skip the IAM role: it may if the desired state and the
+   * observed profiles are as in the recorded comparison. Returns `undefined` if no comparison is recorded, or if the
+   * object has changed since. The record is removed, so the next reconcile reads the role.
    */
   take(object: AWSFargateProfile): ((desired: Desired, observed: PartiallyObserved) => boolean) | undefined {
     const key = keyText(keyOf(object));

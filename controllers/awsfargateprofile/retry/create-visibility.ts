@@ -5,7 +5,7 @@ import type { MutationOutcome } from '../model/outcome.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
 import type { RetryState } from './retry-state.ts';
 
-/** A stand-in for the value of `status.createRequestedAt` if `clusterctl move` may have dropped that field. */
+/** The value that replaces `status.createRequestedAt` if `clusterctl move` may have dropped that field. */
 export const BEFORE_MOVE = 'before a move';
 
 /** How long EKS may answer "not found" for a profile after it has accepted the create request. */
@@ -14,16 +14,17 @@ const CREATE_VISIBILITY: Ms = 60_000;
 type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /**
- * Records a create request for a Fargate profile whose result this process does not know. The age of the request counts
- * from the first such record: `createRequestedAt` comes from the wall clock of another process, which may be wrong.
+ * Records a create request for a Fargate profile as long as this process does not know its result. The age of the
+ * request is measured from the first such record, because the time in `createRequestedAt` comes from the clock of
+ * another process, which may be wrong.
  */
 export function withUnconfirmedCreate(
   state: RetryState,
   { createRequestedAt, profileARN }: CreateRecord = {},
   now: Ms,
 ): RetryState {
-  // If `clusterctl move` may have dropped `createRequestedAt`, a later status without that field does not mean that no
-  // create request was sent.
+  // `clusterctl move` may have dropped `createRequestedAt`. So its absence does not mean that no create request was
+  // sent.
   if (createRequestedAt === undefined && state.unconfirmedCreate?.asked === BEFORE_MOVE) return state;
   if (createRequestedAt === undefined || profileARN !== undefined || state.confirmedCreate === createRequestedAt) {
     const { unconfirmedCreate: _confirmed, ...rest } = state;
@@ -35,8 +36,8 @@ export function withUnconfirmedCreate(
 }
 
 /**
- * Records that the result of the create request at `createRequestedAt` is known. With `undefined`, the result of the
- * last create request counts as not known.
+ * Records that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is `undefined`,
+ * records that the result of the last create request is not known.
  */
 export function withConfirmedCreate(state: RetryState, createRequestedAt: string | undefined): RetryState {
   const { unconfirmedCreate: _unconfirmed, confirmedCreate: _confirmed, ...rest } = state;
@@ -57,8 +58,8 @@ export function withCreateOutcome(
 }
 
 /**
- * Whether a "not found" from EKS does not prove that the Fargate profile does not exist, because a create request is
- * too recent.
+ * Whether a "not found" from EKS does not prove that the Fargate profile does not exist, because a create request
+ * without a known result is less than a minute old.
  */
 export const isCreateUnconfirmed = ({ unconfirmedCreate }: RetryState, now: Ms): boolean =>
   unconfirmedCreate !== undefined && now - unconfirmedCreate.since < CREATE_VISIBILITY;

@@ -2,11 +2,14 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import type { UsualDuration } from '../reasons/reasons.ts';
 import type { CompletedWait } from './retry-state.ts';
 
-/** How much the usual duration grows after a longer operation, as a share of the difference. */
+/** How much the usual duration grows after a longer operation, as a share of the difference between both durations. */
 const GROWTH = 1 / 8;
-/** How much the lower bound falls, as a share of the time that passes: EKS may have become faster. */
+/**
+ * How fast the lower bound of the duration falls, as a share of the time that passes, because EKS may have become
+ * faster.
+ */
 const DOUBT = 1 / 32;
-/** Doubt does not let the lower bound fall below this share of the usual duration. */
+/** The least lower bound of the duration that results from the passing of time, as a share of the usual duration. */
 const LEAST = 7 / 8;
 
 /**
@@ -18,8 +21,8 @@ export class Durations {
   private readonly known = new Map<string, UsualDuration & { readonly at: Ms }>();
 
   /**
-   * Learns at the time `at` from an operation that EKS has finished. `key` stands for the region and the kind of the
-   * operation.
+   * Adjusts the durations after EKS has finished an operation at the time `at`. `key` stands for the region and the
+   * kind of the operation.
    */
   record(key: string, { lasted, took }: CompletedWait, at: Ms): void {
     const before = this.known.get(key) ?? { least: lasted > 0 ? lasted : took * LEAST, most: took, at };

@@ -26,8 +26,8 @@ export function isRetryOfFailedProfile(
 }
 
 /**
- * Starts the backoff of a failed Fargate profile when its failure is first observed after a retry. A change of the spec
- * ends the backoff.
+ * Starts the backoff of a failed Fargate profile when a reconcile observes the failure for the first time, or for the
+ * first time after a retry. A change of the spec ends the backoff.
  */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;

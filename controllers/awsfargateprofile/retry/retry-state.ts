@@ -8,16 +8,18 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
  * controller acts later, but not wrongly. All times are on the monotonic clock.
  */
 export interface RetryState {
-  /** The reason for which the object waits, and since when it has waited for that reason without a break. */
+  /**
+   * The reason because of which the object waits, and since when it has waited because of that reason without a break.
+   */
   readonly waiting?: {
     readonly name: ReasonName;
     readonly since: Ms;
-    /** How long the wait had lasted when EKS last showed that it was not over. */
+    /** How long the object had waited when EKS last showed that the operation was not finished. */
     readonly lasted?: Ms;
   };
   /**
-   * The changes that AWS refused, the last one last. There can be several: a reconcile continues after a refusal that
-   * does no harm, and AWS may then refuse another change.
+   * The changes that AWS refused, in the order of the refusals. A reconcile continues after a refusal that does no
+   * harm, so AWS may then refuse another change.
    */
   readonly refused?: readonly Refusal[];
   /**
@@ -62,12 +64,15 @@ interface Recovery {
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/** Returns how long the object has waited for this reason; 0 if it waits for another reason or for none. */
+/**
+ * Returns how long the object has waited because of this reason; 0 if it waits because of another reason or does not
+ * wait.
+ */
 export function waitedFor({ waiting }: RetryState, reason: Reason, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
 
-/** Starts a wait for a reason, or continues it if the object already waits for that reason. */
+/** Starts a wait because of a reason, or continues it if the object already waits because of that reason. */
 export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
   return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
 }
@@ -83,7 +88,10 @@ export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten,
 /** The creation or deletion of a Fargate profile that EKS has finished, and how long it took. */
 export interface CompletedWait {
   readonly name: ReasonName;
-  /** How long the wait had lasted when EKS last showed that it was not over; 0 if EKS was not asked before. */
+  /**
+   * How long the object had waited when EKS last showed that the operation was not finished; 0 if EKS did not show
+   * that.
+   */
   readonly lasted: Ms;
   readonly took: Ms;
 }
@@ -106,8 +114,8 @@ export function completedWait(
 }
 
 /**
- * Returns the state in which the wait has lasted until `askedAt`, if an observation that began at that time shows that
- * EKS has not finished yet. The answer can come much later, when EKS has long finished.
+ * If EKS shows that the creation or deletion is not finished, records that it has lasted at least until `askedAt`, the
+ * time of the request. The time of the answer is not used, because EKS may have finished before the answer arrives.
  */
 export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, askedAt: Ms): RetryState {
   const { waiting } = state;
@@ -120,8 +128,8 @@ export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObs
 }
 
 /**
- * Returns the end of the backoff that has this reason: from then on, the controller may send the failed change again.
- * `undefined` if there is no backoff.
+ * Returns the end of the backoff after a failure with this reason: from then on, the controller may send the failed
+ * change again. `undefined` if there is no backoff.
  */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
@@ -134,7 +142,8 @@ export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
 
 /**
  * Returns the state after a reconcile that found AWS as desired, except for a change that AWS refused for the reason
- * `notice`. The controller still holds this change back. The wait for it continues, so that its backoff grows.
+ * `notice`. The refused change and the wait because of it stay recorded. So the controller does not send the change
+ * yet, and the backoff of the change grows.
  */
 export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
   const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);

@@ -44,7 +44,10 @@ export class RetryStore {
   private readonly observed = new Map<string, string>();
   /** For each object key: the time on the monotonic clock since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
-  /** For each region and reason: how long EKS takes for the operation for which an object waits with this reason. */
+  /**
+   * For each region and condition reason: how long EKS takes for the operation that the objects with this reason wait
+   * for.
+   */
   private readonly durations = new Durations();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -81,8 +84,8 @@ export class RetryStore {
   }
 
   /**
-   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster may solve its problem.
-   * Returns whether the wait was ended: then the object can be reconciled at once.
+   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster may solve the problem of
+   * this object. Returns whether the wait was ended: then the object can be reconciled at once.
    */
   endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
@@ -121,8 +124,8 @@ export class RetryStore {
   }
 
   /**
-   * Records that no create request was sent for this object earlier, because its AWS location is recorded for the first
-   * time.
+   * Records that no create request was sent for this object before now. This is certain because the object's AWS
+   * location is recorded for the first time.
    */
   recordFirstLocation(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
@@ -142,8 +145,8 @@ export class RetryStore {
   }
 
   /**
-   * Records the facts that the object's Fargate profiles in EKS show. `askedAt` is the time on the monotonic clock at
-   * which EKS was asked.
+   * Records the facts that an answer of EKS about the object's Fargate profiles shows. `askedAt` is the time on the
+   * monotonic clock at which the controller sent the request.
    */
   recordObservation(object: AWSFargateProfile, observed: PartiallyObserved, askedAt = this.clock.monotonic()): void {
     this.observed.set(keyText(keyOf(object)), object.metadata.uid);
@@ -168,9 +171,9 @@ const durationKey = ({ status }: AWSFargateProfile, name: ReasonName): string =>
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 
 /**
- * Whether `clusterctl move` may have dropped the record of a create request from status: the object is being deleted,
- * has an AWS location and no status, and its deletion had not begun before the move. If the deletion had begun, the
- * controller had read EKS, so the result of every create request was known.
+ * Whether `clusterctl move` may have dropped the record of a create request from status. That is so if the object is
+ * being deleted, has an AWS location and no status, and its deletion began after the move. If the deletion had begun
+ * before the move, the controller had read EKS, so the result of every create request was known.
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
   isDeleting(object) &&

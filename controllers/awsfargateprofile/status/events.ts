@@ -61,7 +61,8 @@ export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
   normal('RetainedEKSFargateProfile', `${describeRetained(status)}, because spec.deletionPolicy is Retain`);
 
 /**
- * Returns the Kubernetes event about a deletion that ends without credentials, because AWS has nothing of the object.
+ * Returns the Kubernetes event about a deletion that ends without credentials, because the controller has created
+ * nothing in AWS for the object.
  */
 export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
   normal(
@@ -99,8 +100,8 @@ export const RESUMED_DELETION: EventSpec = {
 
 function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  // If a user sets Retain after the deletion has begun, EKS may already be deleting the profile. So the message then
-  // speaks of the rest.
+  // If a user sets `deletionPolicy: Retain` after the deletion has begun, EKS may already be deleting the profile. The
+  // message then says that only the rest of the profile and of its role stays in AWS.
   return profileStatus === undefined || profileStatus === 'DELETING'
     ? `The controller leaves the rest of EKS fargate profile ${profileName} and of its IAM role in AWS`
     : `The controller leaves EKS fargate profile ${profileName} and its IAM role in AWS`;
@@ -162,7 +163,10 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   }
 }
 
-/** The end of the event's message: why the controller deletes a Fargate profile although the object stays. */
+/**
+ * The end of the event's message about the deletion of a Fargate profile. It says why the controller deletes the
+ * profile, if the AWSFargateProfile stays.
+ */
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',
   failed: ', because EKS reports it as failed. The controller then creates it again.',

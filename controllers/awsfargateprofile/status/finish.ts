@@ -51,8 +51,8 @@ export class PassFinisher {
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, retryStore, profileWriter } = this.options;
     if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
-    // If the reconcile has no result, it is not known whether the object still waits. So the object then keeps its
-    // place in the queue of profile changes of the EKS cluster.
+    // A reconcile without a result does not show whether the object still waits. After such a reconcile the object
+    // keeps its place in the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
     const before = retryStore.get(object);
     const state = this.updateRetryState(object, end);
@@ -213,8 +213,8 @@ export class PassFinisher {
   }
 
   /**
-   * Deletes the AWSFargateProfile from Kubernetes, because its cluster is being deleted and AWS has nothing of the
-   * object.
+   * Deletes the AWSFargateProfile from Kubernetes, because its cluster is being deleted and the controller has nothing
+   * more to delete for the object in AWS.
    */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;

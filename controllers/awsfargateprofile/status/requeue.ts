@@ -28,7 +28,7 @@ type Stopped = Extract<PassEnd, { kind: 'stopped' }>;
 const JITTER = 0.1;
 /**
  * The delay after a reconcile that ended without a result. Within this time the rate limiter usually admits a request
- * again, the leader lease is renewed, or another reconcile has finished with a shared role.
+ * again, the manager renews its leader lease, or another reconcile releases the lock of a shared role.
  */
 const MOMENT: Ms = 1_000;
 
@@ -45,7 +45,7 @@ export class Requeues {
     this.options = options;
   }
 
-  /** Returns the requeue after a reconcile whose result is written. `state` is the retry state after it. */
+  /** Returns the requeue after a reconcile whose result is written. `state` is the retry state after this reconcile. */
   after({ object, end, waited }: CompletedPass, state: RetryState, isTransit: boolean): Requeue {
     if (end.kind === 'settled') return this.resyncLater();
     const delay = this.delayFor(object, end.reason, state, waited);
@@ -74,11 +74,11 @@ export class Requeues {
     const { clock, random, resync, retryStore } = this.options;
     const now = clock.monotonic();
     const remaining = (notBeforeFor(state, reason) ?? now) - now;
-    // Until the backoff is over, a reconcile would change nothing in AWS.
+    // Before the end of the backoff, a reconcile would change nothing in AWS, so the delay lasts until then.
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
     const usual = retryStore.usualDuration(object, reason.name);
     const delay = Math.min(pollOf(reason, waited, usual), resync);
-    // A random deviation would miss the time at which EKS usually finishes.
+    // A random deviation of this delay would miss the time at which EKS usually finishes its change.
     return usual === undefined ? this.jittered(delay) : delay;
   }
 

@@ -72,8 +72,8 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 }
 
 /**
- * Whether AWS now matches this generation of the spec. From the first time on, the API server refuses changes of the
- * fields that EKS cannot change.
+ * Whether AWS now matches this generation of the spec. Once AWS has matched the spec, the API server refuses changes of
+ * the fields that EKS cannot change.
  */
 const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
 
@@ -128,16 +128,16 @@ function observedStatus(
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
-    // A reconcile that ends with AWS as the spec asks for has removed all other recorded tags from AWS. So status no
-    // longer records their keys.
+    // A reconcile that ends with AWS as the spec asks for has removed all tags with other recorded keys from AWS. So
+    // status no longer records these keys.
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };
 }
 
 /**
- * Returns the name of the Fargate profile without ownership tags because of which the reconcile stopped. Status keeps
- * the ARN of this profile even after a change of spec.profileName, because no other record tells that the profile
+ * If the reconcile stopped because a Fargate profile lacks its ownership tags, returns the name of the profile. Status
+ * keeps the ARN of this profile even after a change of spec.profileName, because no other record tells that the profile
  * belongs to this object.
  */
 function strippedProfileName(end: PassEnd): string | undefined {
@@ -147,7 +147,7 @@ function strippedProfileName(end: PassEnd): string | undefined {
 }
 
 /**
- * Returns the IAM role for `status.role`. As long as a former role of this controller exists, this is the former role,
+ * Returns the IAM role for `status.role`. If an earlier role of this controller still exists, status keeps that role,
  * because no other record tells that the controller has to delete it.
  */
 function roleStatus(
@@ -175,8 +175,9 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, the id of the deleted role stays in status until AWS is as the spec asks for, because
-    // only then the access entry is right. It changes earlier if a user confirms that the access entry was recreated.
+    // If the role was recreated, status keeps the id of the deleted role until AWS is as the spec asks for, because
+    // only then the access entry belongs to the new role. If a user confirms that the access entry was recreated,
+    // status gets the new id earlier.
     id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),

@@ -289,8 +289,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
     case 'RoleTrustInvalid':
       return isForeignRole && !trustsFargate(role.trust);
     case 'RoleSettingsConflict':
-      // The controller replaces its own role with a wrong path. So the wrong path is a conflict only if another object
-      // or profile uses the role.
+      // If a role of the controller has a wrong path, the controller replaces the role. So the wrong path is a conflict
+      // only if another object or profile uses the role.
       return (
         role !== undefined &&
         role.path !== wanted.path &&

@@ -117,8 +117,8 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
 }
 
 /**
- * Returns the users of a role besides one AWSFargateProfile. `other` is the key of another AWSFargateProfile, and
- * `profilesWithOtherRole` are Fargate profiles that use another role.
+ * Returns the users of an IAM role other than the reconciled AWSFargateProfile. `other` is the key of another
+ * AWSFargateProfile, and `profilesWithOtherRole` are Fargate profiles that use another role.
  */
 export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
   other,

@@ -15,8 +15,7 @@ export interface SimulatedProfile {
   readonly selectors: FargateProfile['selectors'];
   tags: Readonly<Record<string, string>>;
   /**
-   * The number of steps of the simulated AWS for which reads do not show the profile, because EKS is eventually
-   * consistent.
+   * For how many more steps of the simulated AWS reads do not show the profile, because EKS is eventually consistent.
    */
   hidden: number;
 }
@@ -103,8 +102,8 @@ export class SimulatedAws {
   }
 
   /**
-   * Returns the observed state of the profiles and roles with these names. The `blockers` of a role list what blocks
-   * its deletion. They are empty for the roles that `forBlockers` does not select.
+   * Returns the observed state of the profiles and roles with these names. The list `blockers` of a role says what
+   * blocks its deletion. It is empty if `forBlockers` returns false for the role.
    */
   observe(
     names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },

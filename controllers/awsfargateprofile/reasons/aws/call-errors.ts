@@ -18,7 +18,10 @@ export type FailedCall = { readonly detail: string; readonly about?: ConditionPa
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
 const SUBNETS = /\bsubnets?\b/i;
-/** The fields of the spec whose values AWS rejects in a message with these words. The first match counts. */
+/**
+ * For each pattern: the field of the spec that a user must correct if the error message of AWS matches the pattern. The
+ * first match counts.
+ */
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
   [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],

@@ -7,7 +7,7 @@ import type { OfTarget } from '../wording/target-fields.ts';
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons about the EKS cluster that the controller finds in answers of AWS. */
+/** Condition reasons about the EKS cluster. The controller finds these problems in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
   EKSClusterNotFound: defineReason<
     OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
@@ -33,7 +33,9 @@ export const EKS_CLUSTER_REASONS = {
     remedy: ({ status }) =>
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
   }),
-  /** `remaining` is the time for which the controller still sends EKS no change of this cluster. */
+  /**
+   * `remaining` is the time for which the controller still sends no change of a Fargate profile of this cluster to EKS.
+   */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,

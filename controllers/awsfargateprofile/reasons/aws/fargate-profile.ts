@@ -30,8 +30,8 @@ const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
 
 /**
- * `successor` is the name of the Fargate profile that the controller creates after the deletion. It may be the same
- * name.
+ * `successor` is the name of the Fargate profile that the controller creates after the deletion. The new profile may
+ * have the name of the deleted one.
  */
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>

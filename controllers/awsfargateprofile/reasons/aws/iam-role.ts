@@ -11,8 +11,8 @@ type Named = { readonly name: string };
 /** Condition reasons about the pod execution role and its access entry. */
 export const ROLE_REASONS = {
   /**
-   * `other` is set if IAM has another role of this name than spec.roleARN names. It has the ARN in IAM and the ARN
-   * `wanted` by spec.roleARN.
+   * `other` is set if the role with this name in IAM has another ARN than spec.roleARN. `arn` is the ARN in IAM, and
+   * `wanted` is spec.roleARN.
    */
   RoleNotFound: defineReason<
     Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }
@@ -60,7 +60,10 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
-  /** `other` is an AWSFargateProfile of another manager. It has the role, and is being deleted or gets another role. */
+  /**
+   * `other` is an AWSFargateProfile of another manager that uses the role. That object is being deleted or gets another
+   * role, so its manager may be deleting the role.
+   */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,

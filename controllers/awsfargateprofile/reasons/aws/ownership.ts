@@ -59,8 +59,8 @@ export const OWNERSHIP_REASONS = {
       `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. If the existing role is deleted in IAM, the controller creates a role with this name`,
   }),
   /**
-   * `abandonment` is how a user can end the deletion of the object without the tag; undefined if the object is not
-   * being deleted.
+   * `abandonment` is how a user can end the deletion of the object while the tag is still missing; undefined if the
+   * object is not being deleted.
    */
   OwnershipTagMissing: defineReason<{
     readonly resource: 'Fargate profile' | 'IAM role';

@@ -4,11 +4,14 @@ import { SECOND } from '../spec/poll-intervals.ts';
 import { quoted } from '../wording/phrases.ts';
 
 /**
- * The delay while another Fargate profile of the EKS cluster is ahead. If this process observes the change of that
- * profile, the end of the change wakes the waiting object, so the delay may be long.
+ * The delay of an object while EKS changes another Fargate profile of the same cluster, if this process observes that
+ * change. The delay may be long, because the end of the change enqueues the waiting object.
  */
 const OBSERVED_SIBLING_POLL: Ms = 30 * SECOND;
-/** The same delay if no reconcile of this process observes the change, for example the change of another manager. */
+/**
+ * The delay of an object while EKS changes another Fargate profile of the same cluster, if no reconcile of this process
+ * observes the change, for example the change of another manager.
+ */
 const UNOBSERVED_SIBLING_POLL: Ms = 5 * SECOND;
 
 /** The condition reason for an object whose profile waits for another profile of the same EKS cluster. */

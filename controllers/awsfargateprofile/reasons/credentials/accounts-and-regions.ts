@@ -28,7 +28,7 @@ export const ACCOUNT_REASONS = {
         abandonment,
       ),
   }),
-  /** `acceptedIn` is the region in which AWS accepts the same credentials. */
+  /** `acceptedIn` is a region in which AWS accepts the credentials that it rejects in `region`. */
   RegionNotEnabled: defineReason<
     Abandonable &
       OfTarget & {
@@ -40,7 +40,7 @@ export const ACCOUNT_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    // The first retries are soon: AWS may have rejected credentials that were replaced at that moment.
+    // The first retries come soon, because AWS may have rejected credentials that a user was just replacing.
     poll: pollDoubling(2 * SECOND, 5 * MINUTE),
     describe: ({ region, acceptedIn, account, detail }) =>
       `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,

@@ -12,7 +12,7 @@ import { identityField } from '../wording/target-fields.ts';
 const credentials = { part: 'CredentialsReady' } as const;
 
 /**
- * Returns the definition of a condition reason for unusable credentials. The next reconcile follows after a second,
+ * Returns the definition of a condition reason for unusable credentials. The first retry follows after a second,
  * because AWS may have rejected an expired session that is renewed by then.
  */
 const noCredentials = (
@@ -28,8 +28,9 @@ const noCredentials = (
 });
 
 /**
- * Like {@link noCredentials}, for missing credentials, identities, Secrets and permissions. `Stalled` becomes True only
- * after a delay, because a user may be about to create them.
+ * Returns the definition of a condition reason for missing credentials, identities, Secrets or permissions. It differs
+ * from {@link noCredentials} in one point: `Stalled` becomes True only after a delay, because a user may be about to
+ * create the missing object.
  */
 const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
   ...noCredentials(...args),

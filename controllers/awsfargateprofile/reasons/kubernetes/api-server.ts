@@ -6,11 +6,13 @@ import { RETRIES } from '../wording/phrases.ts';
 
 /** Condition reasons for problems with requests to the API server. */
 export const API_SERVER_REASONS = {
-  /** `isInvalid`: the API server has answered, but the object that `reason` names has fields with wrong types. */
+  /**
+   * `isInvalid` is set if the API server has answered, but the object that `reason` names has fields with wrong types.
+   */
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
     nature: 'outage',
-    // A cache that has listed its objects again triggers a reconcile. After a rejected or unanswered request nothing
-    // triggers a reconcile, so the controller has to retry.
+    // The controller has to retry, because no watch event follows a request that was rejected or got no answer. An
+    // outdated cache needs no retry: it triggers a reconcile once it has listed its objects again.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: ({ isInvalid = false }) =>

@@ -6,7 +6,10 @@ import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons about the Cluster of an object and its control plane, as Kubernetes has them. */
+/**
+ * Condition reasons about the Cluster of an object and its control plane, found in Kubernetes objects before any call
+ * to AWS.
+ */
 export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',

@@ -5,7 +5,7 @@ import { CONTINUES } from '../wording/phrases.ts';
 
 const eks = { part: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons for a spec that cannot work in AWS, as Kubernetes objects alone show. */
+/** Condition reasons for a spec that cannot work in AWS, found in Kubernetes objects before any call to AWS. */
 export const SPEC_REASONS = {
   InvalidSpec: defineReason<Description>({
     nature: 'human',

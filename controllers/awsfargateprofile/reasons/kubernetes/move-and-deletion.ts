@@ -16,7 +16,8 @@ export const MOVE_AND_DELETION_REASONS = {
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
-    // The controller checks often, because the deletion of the whole cluster waits until the user acts.
+    // The controller reconciles the object often, because the deletion of the whole EKS cluster waits for an action of
+    // the user.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,

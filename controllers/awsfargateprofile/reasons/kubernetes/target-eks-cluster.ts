@@ -8,11 +8,11 @@ import { CONTINUES, quoted, REPLACE_OBJECT } from '../wording/phrases.ts';
 const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
 
 /**
- * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed, as Kubernetes
- * objects show.
+ * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed. They are found in
+ * Kubernetes objects before any call to AWS.
  */
 export const TARGET_REASONS = {
-  /** `provisionedIn` is the AWS location that the object records. */
+  /** `provisionedIn` is the AWS account, region and EKS cluster that the object records, as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,

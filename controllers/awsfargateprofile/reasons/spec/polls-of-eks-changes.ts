@@ -3,18 +3,18 @@ import { SECOND, clamp } from './poll-intervals.ts';
 import type { Poll } from './poll-intervals.ts';
 
 const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
-/** The shortest interval, and the time of the first poll, if it is not known how long EKS takes. */
+/** The time of the first poll, and the shortest later interval, if it is not known how long EKS usually takes. */
 const SHORTEST_UNKNOWN_POLL: Ms = SECOND / 2;
 /**
  * The time of the second poll if it is not known how long EKS takes. The first poll finds a change that fails at once;
  * every other change takes the real EKS longer than this, so a poll in between would find nothing.
  */
 const SECOND_UNKNOWN_POLL: Ms = 2 * SECOND;
-/** The interval at which the controller asks EKS while EKS has never finished so early. */
+/** The interval of polls before the earliest time at which EKS is expected to finish. It grows after 40 seconds. */
 const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
-/** The shortest interval around the usual end, as a share of the usual duration. */
+/** The shortest interval of polls near the usual end of a change, as a share of the usual duration. */
 const PROFILE_POLL_STEP = 1 / 32;
-/** For how many steps after the usual end the interval stays short. */
+/** How long the polls stay frequent after the usual end of a change, in multiples of their interval. */
 const STEPS_AFTER_USUAL_END = 4;
 
 /**
@@ -29,7 +29,8 @@ const STEPS_AFTER_USUAL_END = 4;
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SHORTEST_UNKNOWN_POLL, waited / 8, 10 * SECOND);
   if (usual === undefined)
-    // The first delay varies by a tenth, so the second poll is due even if the first came a little early.
+    // Each delay varies by a tenth, so the first poll may come early. So after half of the time to the first poll, the
+    // next delay leads to the second poll.
     return waited < SHORTEST_UNKNOWN_POLL / 2 ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
   const { least, most } = usual;
   const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);

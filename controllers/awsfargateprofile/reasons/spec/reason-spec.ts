@@ -2,7 +2,7 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import type { Poll } from './poll-intervals.ts';
 
 /**
- * The condition that a reason makes False, besides Ready. A reason without a condition of its own only affects Ready.
+ * The condition that a reason makes False in addition to Ready. A reason without such a condition only affects Ready.
  */
 export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
@@ -46,15 +46,15 @@ export interface ReasonSpec<F> {
    */
   readonly keepsReady?: true;
   /**
-   * Whether the beginning of a wait for this reason has a Kubernetes event. Such an event is needed where the
-   * controller does nothing for the object meanwhile.
+   * Whether the controller records a Kubernetes event when an object begins to wait because of this reason. The event
+   * is needed if the controller does nothing for the object during the wait.
    */
   readonly announced?: true;
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**
-   * The change of another AWSFargateProfile of the same cluster that can end the wait for this reason. After such a
-   * change the object is reconciled at once.
+   * The change of another AWSFargateProfile of the same cluster that can solve this problem. After such a change the
+   * object is reconciled at once.
    */
   readonly endedBySibling?: SiblingChange;
 }

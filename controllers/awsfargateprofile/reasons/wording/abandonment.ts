@@ -22,8 +22,8 @@ export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**
  * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
- * object disappear without AWS. Removing the finalizer is hard to undo, so `lasting` says under which condition a user
- * should do this.
+ * object disappear without AWS. Removing the finalizer is hard to undo, so the text first names the condition
+ * `lasting`, for example "the account is lost".
  */
 export function remedyFor(
   action: string,

@@ -9,7 +9,7 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-/** A part of the facts of a problem that a user can solve by a change of the spec. */
+/** A fact that the text about a problem needs if a user can solve the problem by a change of the spec. */
 export type SpecChangeable = {
   /** Whether the object was provisioned. The API server then refuses changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
@@ -21,11 +21,11 @@ const replaceObject = 'another AWSFargateProfile, move the pods to its profile, 
  * spec that would help.
  */
 export const REPLACE_OBJECT = `Create ${replaceObject}`;
-/** The text of `REPLACE_OBJECT` as a further sentence, for a message that already names another action for the user. */
+/** The text of `REPLACE_OBJECT`, beginning with "Or", for a message that already names another action for the user. */
 export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
 
 /**
- * The facts of a reason without fixed wording: the code that finds the problem writes the whole text into `detail`. The
- * last sentence of `detail` has no full stop.
+ * The facts of a reason whose description has no fixed wording: the code that finds the problem writes the description
+ * into `detail`. The last sentence of `detail` has no full stop.
  */
 export type Description = { readonly detail: string };

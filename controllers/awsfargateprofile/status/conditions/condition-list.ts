@@ -28,7 +28,10 @@ const MAX_MESSAGE = 32_768;
  */
 const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
 
-/** The condition types at the end of the list, in this order. `Ready` comes first, as in Cluster API's own objects. */
+/**
+ * The condition types that come last in the list, in this order. The type `Ready` comes first, as in Cluster API's own
+ * objects.
+ */
 const LAST: readonly string[] = ['Paused', 'Deleting'];
 
 /**

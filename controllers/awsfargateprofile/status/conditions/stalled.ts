@@ -8,9 +8,9 @@ import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
 export const MAX_QUIET_RETRIES = 5;
 
 /**
- * Returns the nature of a reason as conditions show it. A retry that has failed for a long time is shown as `human`, so
- * that `Stalled` becomes True, although the controller continues to retry. A reason of nature `human` may have a
- * `patience`: until this time is over, it is shown as `retry`.
+ * Returns the nature of a reason as the conditions show it. A reason of nature `retry` is shown as `human` after many
+ * failed attempts: `Stalled` becomes True, although the controller continues to retry. A reason of nature `human` may
+ * have a `patience`: until this time is over, the reason is shown as `retry`.
  */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
@@ -21,8 +21,8 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedPa
 }
 
 /**
- * Returns the `Stalled` condition if it is True; otherwise `undefined`. While a Fargate profile that has failed often
- * is retried once more, the condition keeps the message of the failure.
+ * Returns the `Stalled` condition if it is True; otherwise `undefined`. After many failures of a Fargate profile, the
+ * condition keeps the message of the failure while the controller retries once more.
  */
 export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
@@ -38,8 +38,8 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
 }
 
 /**
- * Returns the problem that a reconcile reports although AWS is as the spec asks for, if only a user can solve the
- * problem.
+ * Returns the problem that a reconcile reports although AWS matches the spec. `undefined` if there is no such problem,
+ * or if it ends without a user.
  */
 export function noticeAfter({ end }: CompletedPass): Reason | undefined {
   const notice = end.kind === 'settled' ? end.notice : undefined;
