@@ -24,7 +24,8 @@ const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
 };
 
 /**
- * The last answer about Cluster API Provider AWS, and the monotonic time since which all answers have been the same.
+ * The last answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles, and the monotonic time
+ * since which all answers have been the same.
  */
 export interface Hearing {
   readonly answer: Answer;
@@ -40,7 +41,7 @@ export type Decision =
   | { readonly kind: 'rest' }
   /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'yield'; readonly webhook: string }
-  /** `after` is the time until the CRD keeper asks again; undefined if it asks rarely. */
+  /** `after` is the time until the CRD keeper asks Cluster API Provider AWS again; undefined for the usual interval. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }

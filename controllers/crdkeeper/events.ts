@@ -24,7 +24,9 @@ export class KeeperEvents {
     this.recorder = recorder;
   }
 
-  /** Takes note that nothing is to be restored. The next state is reported even if it was the last one. */
+  /**
+   * Records that nothing is to be restored. So the next state is reported even if the same state was reported before.
+   */
   rests(): void {
     this.reported = undefined;
   }

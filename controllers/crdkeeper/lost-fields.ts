@@ -36,7 +36,7 @@ export class FieldCensus {
     }
   }
 
-  /** Returns for each object the fields among `dropped` that it had and does not have any more. */
+  /** Returns for each object the fields in `dropped` that the object had before and does not have any more. */
   lossesOf(objects: readonly KubeObject[], dropped: readonly string[]): readonly Loss[] {
     return objects.flatMap((object) => {
       const before = new Set([...(this.fields.get(object.metadata.uid) ?? []), ...fieldsInAnnotations(object)]);

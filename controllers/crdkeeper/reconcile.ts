@@ -52,8 +52,8 @@ export class CrdKeeper {
   /** The monotonic time from which the API server uses the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the record may name fields that a replaced CRD dropped, while the record does not yet list the objects that
-   * lost them. The value is true after a start, because an earlier process may have recorded such fields.
+   * Whether the record in the ConfigMap may name fields that a replaced CRD dropped, without the objects that lost
+   * these fields. The value is true after a start, because an earlier process may have recorded such fields.
    */
   private mayHaveUnlistedFields = true;
 
@@ -76,14 +76,15 @@ export class CrdKeeper {
 
   /**
    * Records the fields of the AWSFargateProfiles in the cache when a watch reports the CRD of another provider. The
-   * cache may still show the fields that this CRD hides.
+   * cache may still show the fields that the other CRD hides.
    */
   readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // A watch reports the change of this controller before the API server uses it. So the reconcile waits a moment.
+    // A watch reports a change that this controller made before the API server uses the change. So the reconcile waits
+    // a moment.
     const untilServed = this.servedAt - clock.monotonic();
     if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
@@ -160,8 +161,8 @@ export class CrdKeeper {
     { because, after: delay }: { readonly because: string; readonly after?: Ms },
     context: ReconcileContext,
   ) {
-    // If the manager of Cluster API Provider AWS has served AWSFargateProfiles, it will serve them again after a
-    // restart. So this state stays.
+    // If Cluster API Provider AWS has served AWSFargateProfiles, it will serve them again after a restart of its
+    // manager. So the state `capaServes` stays during the restart.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
     this.events.waits(because, context.logger);
     return after(delay ?? WHILE_FOREIGN, because);
@@ -176,8 +177,8 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report names the parts that another client has replaced now, which can change between reconciles. The report
-    // also names the clients that had replaced the parts when the CRD keeper stopped.
+    // The report names the parts that another client has replaced now: they can differ from the parts at the time of
+    // the stop. But the report names the clients that had replaced parts when the CRD keeper stopped.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
@@ -204,7 +205,7 @@ export class CrdKeeper {
       await restore(client, observation, parts, signal);
     } catch (error) {
       if (isRefused(error)) await records.write(record, signal);
-      // Another client has changed the list of webhooks since it was read.
+      // The JSON Patch was rejected, because another client has changed the list of webhooks since it was read.
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
       throw error;
     }
@@ -224,5 +225,5 @@ export class CrdKeeper {
   }
 }
 
-/** Whether the API server has answered that it did not carry out the request. */
+/** Whether the error is an answer in which the API server says that it did not carry out the request. */
 const isRefused = (error: unknown): boolean => error instanceof KubeError && error.status >= 400 && error.status < 500;

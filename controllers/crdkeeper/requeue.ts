@@ -7,7 +7,7 @@ import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 export const WHILE_AT_REST: Ms = 5 * 60_000;
 /**
  * How often the CRD keeper calls the webhooks of Cluster API Provider AWS again while a part is replaced. A stopped CRD
- * keeper reads its record as often.
+ * keeper reads its record at the same interval.
  */
 export const WHILE_FOREIGN: Ms = 15_000;
 /**

@@ -4,8 +4,9 @@ import type { Observation, Part } from './observe.ts';
 import { FIELD_MANAGER } from './restoration/record-store.ts';
 
 /**
- * Fields whose owner in metadata.managedFields has applied a whole part: the versions of the CRD, or the rules of a
- * webhook. Clients that change only another field do not count, for example the CA injector of cert-manager.
+ * The fields by which the last writer of the CRD or of a webhook is found: the owner of the CRD's versions, or of the
+ * webhook's rules, in metadata.managedFields. Clients that change only other fields do not count, for example the CA
+ * injector of cert-manager.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [
@@ -26,8 +27,8 @@ export function writersOf({ crd, entries }: Observation, parts: readonly Part[])
 }
 
 /**
- * Returns the name of the field manager that owns the field. Several managers own a field that they set to the same
- * value. Of these the newest in metadata.managedFields counts.
+ * Returns the name of the field manager that owns the field; the CRD keeper itself does not count. If several managers
+ * have set the field to the same value, the newest in metadata.managedFields counts.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {

@@ -9,8 +9,8 @@ const HOUR: Ms = 3_600_000;
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**
- * The CRD and the webhooks are restored one after the other. If the CRD keeper restores a part within this time after
- * the first part, both count as one restoration.
+ * The CRD keeper restores the CRD and the webhooks one after the other. The parts that it restores within this time
+ * after the first part belong to the same restoration.
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 

@@ -70,8 +70,8 @@ export class KeeperFixture {
   }
 
   /**
-   * Runs reconciles of the CrdKeeper. After each of them the clock advances by the delay that it asked for. Ends when
-   * no further reconcile is due within 10 seconds.
+   * Runs reconciles of the CrdKeeper. After each reconcile the clock advances by the delay that the reconcile asked
+   * for. Ends when no further reconcile is due within 10 seconds.
    */
   async settle(): Promise<Requeue> {
     for (let count = 0; count < 20; count += 1) {
