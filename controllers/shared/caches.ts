@@ -216,8 +216,9 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 }
 
 /**
- * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. The owner is
- * named by owner reference, or by label before the owner reference is set.
+ * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. An owner
+ * reference or the label `cluster.x-k8s.io/cluster-name` names the owner, because the label is set before the owner
+ * reference.
  */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;

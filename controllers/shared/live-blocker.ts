@@ -28,7 +28,8 @@ export async function findLiveBlocker(
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
-  // The generation is the same, so the spec is the same too. Only the retain annotation may have changed.
+  // The live object has the same generation as the given object, so the spec is unchanged. Only the retain annotation
+  // may have changed.
   if (
     isRetained({ ...object, metadata: { ...now.metadata, namespace: object.metadata.namespace } }) !==
     isRetained(object)

@@ -28,14 +28,16 @@ export class PersistentErrors {
     this.clock = clock;
   }
 
-  /** Records a write conflict. Returns `undefined` if the attempts have not failed long enough for a report. */
+  /**
+   * Records a write conflict. Returns the text to report to users; `undefined` if attempts have not failed long enough.
+   */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;
   }
 
   /**
-   * Records that a request to the API server failed. Returns what to report about it. `undefined` if the API server has
-   * not answered, or if the requests have not failed long enough for a report.
+   * Records that a request to the API server failed. Returns the text to report to users. `undefined` if the API server
+   * has not answered, or if requests have not failed long enough.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

@@ -20,8 +20,8 @@ export interface ProfileWriterOptions {
 }
 
 /**
- * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so it never
- * overwrites the change of another client. The answer goes into the cache at once, so the next reconcile sees the
+ * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so the patch
+ * never overwrites the change of another client. The answer goes into the cache at once, so the next reconcile sees the
  * written object.
  */
 export class ProfileWriter {

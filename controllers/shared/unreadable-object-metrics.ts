@@ -5,7 +5,7 @@ import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 
 export interface UnreadableObjectMetrics {
-  /** Starts to report the unreadable objects of these stores, by kind. */
+  /** Starts to report the number of unreadable objects in these caches. The keys of `stores` are kinds. */
   watch(stores: Stores): void;
 }
 

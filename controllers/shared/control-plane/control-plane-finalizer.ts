@@ -12,7 +12,8 @@ import { isDeleting } from '../object-state.ts';
  * The finalizer that this controller sets on an AWSManagedControlPlane. The control plane has it as long as an
  * AWSFargateProfile of its cluster has the finalizer of AWSFargateProfiles. So the API server does not remove a deleted
  * control plane while the controller still needs its region and identity to delete Fargate profiles. The Cluster stays
- * as long as its control plane. The removal of this finalizer triggers a reconcile of the control plane by CAPA.
+ * as long as its control plane. The removal of this finalizer triggers a reconcile of the control plane by Cluster API
+ * Provider AWS.
  *
  * If another client removes this finalizer, only the order of the deletion of a cluster is affected.
  */
@@ -67,7 +68,7 @@ export class ControlPlaneFinalizer {
     this.resource = options.resource;
   }
 
-  /** Adds the finalizer unless the control plane has it, according to the cache or to the API server. */
+  /** Adds the finalizer to the control plane, unless the cache or the API server shows that it has the finalizer. */
   async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const cached = this.controlPlanes.lookup(key);
     return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
@@ -76,9 +77,10 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Adds the finalizer like {@link add}, but always asks the API server. The cache may still show a finalizer that was
-   * removed, or may not show yet that the control plane is being deleted. The API server rejects new finalizers on an
-   * object that is being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
+   * Adds the finalizer to the control plane. Unlike {@link add}, this method always asks the API server. The cache may
+   * still show a finalizer that was removed, or may not show yet that the control plane is being deleted. The API
+   * server rejects new finalizers on an object that is being deleted, so no Fargate profile is created after the
+   * deletion of a cluster has begun.
    *
    * The AWSFargateProfile that needs the control plane's finalizer must already have its own finalizer. Then this
    * process does not remove the control plane's finalizer any more.
@@ -116,9 +118,9 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Removes the finalizer from the control plane if `isUnused` returns true: no AWSFargateProfile needs the finalizer.
-   * Throws a conflict if another client has changed the control plane since `object` was read. A lock keeps
-   * AWSFargateProfiles of this manager from relying on the finalizer meanwhile.
+   * Removes the finalizer from the control plane if `isUnused` returns true, which means that no AWSFargateProfile
+   * needs the finalizer. Throws a conflict if another client has changed the control plane since `object` was read. A
+   * lock keeps AWSFargateProfiles of this manager from relying on the finalizer during the removal.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.resource();

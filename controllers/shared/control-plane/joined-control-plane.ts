@@ -56,7 +56,10 @@ export function mayJoinControlPlane(
   );
 }
 
-/** Whether spec.eksCluster names the EKS cluster of the control plane only if their AWS accounts are equal. */
+/**
+ * Whether spec.eksCluster and the control plane name an EKS cluster of the same name and region with different
+ * identities. Then their AWS accounts have to be compared.
+ */
 export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
@@ -64,7 +67,8 @@ export const needsAccountToJoin = (
 ): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
 /**
- * Returns the value under which the index BY_EKS_CLUSTER has the AWSFargateProfiles of the control plane's EKS cluster.
+ * Returns the value in the cache index BY_EKS_CLUSTER for the EKS cluster of the control plane. The index finds the
+ * AWSFargateProfiles of that EKS cluster by this value.
  */
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });

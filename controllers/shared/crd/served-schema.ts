@@ -22,8 +22,9 @@ const MAX_AGE: Ms = 10_000;
 const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
 /**
- * How long the caches may have objects without the fields that a foreign CRD lacks, after the CRD of this provider is
- * back. The API server ends the watches of the former CRD within two minutes, and then the caches list the objects again.
+ * How long objects in the caches may still lack fields that another provider's CRD has hidden, after the CRD of this
+ * provider is back. The API server ends the watches under the former CRD within two minutes, and then the caches list
+ * the objects again.
  */
 const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
@@ -163,7 +164,8 @@ export class ServedSchema {
   private async read(signal: AbortSignal): Promise<Verdict> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
-      // If there is no CRD, an aggregated API server serves the kind, and no provider can replace its schema.
+      // If there is no CRD, an aggregated API server serves AWSFargateProfiles. Then no other provider can replace the
+      // schema.
       return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
     } catch (error) {
       if (isNotServed(error)) return { kind: 'ours' };
