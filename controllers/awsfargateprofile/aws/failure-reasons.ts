@@ -146,7 +146,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   // does not find the role, IAM contradicts itself, and the controller tries again.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
   // IAM also answers "not found" if a policy ARN in the spec does not exist, because IAM has no separate error code for
-  // this case. So the controller reports "not found" as a value in the spec that AWS refuses.
+  // this case. So the controller reports that AWS refuses the spec.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure)
     ? newReason('Refused', { ...said, ...(subnets && { subnets }) })

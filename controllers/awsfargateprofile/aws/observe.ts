@@ -27,8 +27,8 @@ export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 /** The result of reading AWS: the whole state, or only the Fargate profiles if their state alone ends the reconcile. */
 export type Observation =
   /**
-   * `desired` is the desired state. In two cases {@link withCurrentRoleName} has replaced its computed role name by the
-   * name of the role that the existing Fargate profile uses.
+   * `desired` is the desired state. {@link withCurrentRoleName} may have replaced its computed role name by the name of
+   * the role that the existing Fargate profile uses.
    */
   | { readonly kind: 'whole'; readonly observed: Observed; readonly desired: Desired }
   /**
