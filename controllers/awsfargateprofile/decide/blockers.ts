@@ -138,8 +138,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   if (found === undefined) {
     // If spec.roleName names a role of another owner and this role was deleted, the controller does not create a role
     // in its place. The role that Cluster API Provider AWS shares between all its profiles always belongs to another
-    // owner. A computed name is different: if a role of another owner had this name and was deleted, the controller
-    // creates its own role under the name.
+    // owner. But if a role of another owner had the computed name and was deleted, the controller creates its own role
+    // under this name.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
@@ -188,9 +188,9 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
 }
 
 /**
- * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag under
- * adoptionPolicy `Always`; an empty list allows the adoption. `undefined` if adoptionPolicy has another value, or if a
- * tag names another owner: then the controller does not adopt the profile, whatever the differences are.
+ * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag. An empty
+ * list allows the adoption. `undefined` if adoptionPolicy is not `Always`, or if a tag names another owner: the
+ * controller then does not adopt the profile, whatever the differences are.
  */
 function findAdoptionObstacles(
   desired: Desired,

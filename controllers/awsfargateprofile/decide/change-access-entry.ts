@@ -111,9 +111,9 @@ const deletionOf = (
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
 /**
- * Whether the access entry was made for an earlier IAM role with the same ARN, because the entry is older than the
- * role. `isKnownRecreated` says that the role was certainly recreated. Then an entry from the same second as the role
- * counts as older too.
+ * Whether the EKS access entry was made for an earlier IAM role with the same ARN: such an entry is older than the
+ * present role. `isKnownRecreated` says that the role was certainly recreated. Then an entry from the same second as
+ * the role counts as older too.
  */
 function isOutdated(
   { found, isMadeAnew }: ObservedAccessEntry,
@@ -130,8 +130,8 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
 
 /**
- * Whether the missing access entry of a role has to be created. In authentication mode `API`, pods need the entry. In
- * mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
+ * Whether the missing EKS access entry of a role has to be created. In authentication mode `API`, pods need the entry.
+ * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */
 const isMissed = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>

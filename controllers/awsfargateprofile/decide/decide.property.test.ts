@@ -327,7 +327,7 @@ const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
 
 /**
  * Whether the manager knows the result of a request to AWS. The manager also knows which requests it did not send, but
- * forgets this in a crash.
+ * forgets this when it crashes.
  */
 const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
   fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));
