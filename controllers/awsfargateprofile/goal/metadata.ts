@@ -35,8 +35,8 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // A deletion that `clusterctl move` interrupted is resumed by a new delete request. This needs the finalizer too,
-  // because the API server removes an object without finalizers at once.
+  // A deletion that `clusterctl move` interrupted is resumed by a new delete request. The object needs the finalizer
+  // first, because the API server removes an object without finalizers at once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetainAnnotation(object);
@@ -56,8 +56,8 @@ export function metadataPatch(
 
 /**
  * Returns the merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the
- * object, the patch also adds an annotation that the deletion has begun. Later reconciles then know that this
- * controller, and not another client, removed the finalizer.
+ * object, the patch also adds an annotation which records that the deletion has begun. Later reconciles then know that
+ * this controller, and not another client, removed the finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -97,8 +97,8 @@ export function deletionRequestedPatch(
 }
 
 /**
- * Returns the merge patch with an annotation which records that the EKS access entry of the IAM role is deleted. By
- * this annotation a later reconcile recreates the entry even after a crash.
+ * Returns the merge patch with an annotation which records that the EKS access entry of the IAM role is deleted. This
+ * annotation makes a later reconcile recreate the entry even after a crash.
  */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {

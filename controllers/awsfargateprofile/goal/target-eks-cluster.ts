@@ -225,7 +225,7 @@ function changedField(
  * control plane or from spec.eksCluster; otherwise they come from status.
  *
  * A user may have corrected the identity since status was written. So the identity in the control plane or
- * spec.eksCluster comes before the identity in status, if both name the same region and EKS cluster.
+ * spec.eksCluster has precedence over the identity in status, if both name the same region and EKS cluster.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -246,8 +246,8 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The operator's limits do not block the deletion of an object that records its AWS location. For an object without a
-  // recorded location, the limits have prevented that the controller creates anything in this EKS cluster.
+  // The operator's limits do not block the deletion of an object that records its AWS location. An object without a
+  // recorded location has nothing in this EKS cluster, because the limits have prevented all creations.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }

@@ -52,9 +52,9 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an AWSFargateProfile, which names the same IAM role as `object`, uses roles of this AWS account for an EKS
- * cluster of this region. Objects of one namespace may name EKS clusters of the same name in several accounts and
- * regions, and then do not share the role. For an AWSFargateProfile without resources in AWS, its spec decides.
+ * Whether an AWSFargateProfile, which names the same IAM role as `object`, uses roles of the given AWS account for an
+ * EKS cluster of the given region. Objects of one namespace may name EKS clusters of the same name in several accounts
+ * and regions, and then do not share the role. For an AWSFargateProfile without resources in AWS, its spec decides.
  */
 export function isInPlace(
   { spec: { eksCluster }, status }: AWSFargateProfile,
