@@ -43,9 +43,9 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services, newDeletionChecks(services)),
-    // `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, so that an object that
-    // waits in the queue of its EKS cluster does not ask in each reconcile. Their answers are then also new when the
-    // change is sent.
+    // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, so that
+    // an object that waits in the queue of its EKS cluster does not ask in each reconcile. Their answers are then also
+    // new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
     writeAhead(services),

@@ -46,8 +46,8 @@ describe('newReadRoleUsers', () => {
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
   /**
-   * Makes the reader of role users use a cache, and creates more objects than a page of a list has, because the reader
-   * does not use a cache that fits on one page.
+   * Makes `readRoleUsers` use a cache. Also creates more objects than a page of a list has, because a cache that fits
+   * on one page is not used.
    */
   const useCache = (): void => {
     useSources(new TypedStore(store, decodeAWSFargateProfile));
