@@ -38,7 +38,7 @@ interface Recipe {
 
 /**
  * Returns linker flags that set the version in a binary, as in its official release. Without these flags, a binary that
- * `go` builds from a module does not know its version. clusterctl and kubectl compare versions.
+ * `go` builds from a module does not know its version, which clusterctl and kubectl compare with other versions.
  */
 function linkerFlags(version: string, packagePath: string): string {
   const [major, minor] = versionParts(version);

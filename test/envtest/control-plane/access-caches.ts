@@ -6,8 +6,8 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
 const NAMESPACE = 'default';
 /**
- * The API group in the names that this module uses in roles, webhooks and labels. The API server serves no kind of this
- * group.
+ * An invented API group, which this module uses in the rules of roles, in the names of webhooks and in labels. The API
+ * server serves no kind of this group.
  */
 const GROUP = 'probe.example.org';
 /** The URL of a webhook. No server listens at the URL, so every call of the webhook fails. */

@@ -22,7 +22,7 @@ export type EtcdContents = ReadonlyMap<string, string>;
 
 interface RangeResponse {
   readonly header?: { readonly revision?: string };
-  /** The keys and values that match the request; undefined if none match. */
+  /** The keys and values of etcd that match the range request; undefined if none match. */
   readonly kvs?: readonly { readonly key: string; readonly value?: string }[];
 }
 

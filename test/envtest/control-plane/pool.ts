@@ -242,8 +242,8 @@ export async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> 
 }
 
 /**
- * Restores the keys and values of etcd from an inventory. Then waits until the API server serves exactly the objects
- * that the inventory lists.
+ * Restores the keys and values of etcd from an inventory, an earlier snapshot. Then waits until the API server serves
+ * exactly the objects that the inventory lists.
  */
 async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<void> {
   const changes = changesTo(inventory.contents, await readAllKeys(etcdUrl));
