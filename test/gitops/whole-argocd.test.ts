@@ -21,9 +21,9 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
   after(() => gitops.world.finish());
 
   /**
-   * Waits until the sync engine has seen that these profiles are being deleted. Without this wait, the next step of the
-   * engine would treat the profiles as already deleted, and would delete the objects of the next wave. Argo CD itself
-   * leaves a second between two steps.
+   * Waits until the sync engine has seen that the named AWSFargateProfiles are being deleted. Without this wait, the
+   * next step of the engine would treat them as already deleted, and would delete the objects of the next wave. Argo CD
+   * itself leaves a second between two steps.
    */
   async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
     for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });

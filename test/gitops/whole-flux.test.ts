@@ -9,7 +9,10 @@ import { rolesOfProfiles, startGitopsWorld, waitUntilAtRest } from './world/gito
 import type { FolderObject } from './world/sample.ts';
 import { SAMPLE_PROFILES, sampleObjects, withTeam, withoutProfile } from './world/sample.ts';
 
-/** An object that stays in the folder when the cluster is removed: Flux refuses a folder without objects. */
+/**
+ * An object that stays in the folder of the Git repository when the test removes the cluster from the folder. Flux
+ * refuses a folder without objects.
+ */
 const OTHER = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
