@@ -75,8 +75,8 @@ describe('a Cluster API that serves Clusters only in v1beta1', () => {
 
   it('can be upgraded to v1beta2 without v1beta1: the profile is reconciled, with its owner reference updated', async () => {
     await applyCrds(world.controlPlane.api, withServedVersions(clusterCrd, false));
-    // The conversion webhook of Cluster API does not run in this test. So the test converts the control plane reference
-    // in the Cluster itself.
+    // The conversion webhook of Cluster API does not run in this test. So the test itself changes spec.controlPlaneRef
+    // of the Cluster to its v1beta2 form.
     const { metadata } = await world.controlPlane.api.patch(clusterPath('old'), {
       spec: {
         controlPlaneRef: {

@@ -195,9 +195,9 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
   });
 
   /**
-   * Writes what Cluster API Provider AWS writes at the end of the creation of the cluster. Cluster API's core then
-   * finds that only the condition of this provider is missing for an available Cluster. The API server of the test
-   * stands in for that of the EKS cluster.
+   * Writes what Cluster API Provider AWS writes at the end of the creation of the cluster. Afterwards, only the
+   * condition of this provider can keep Cluster API's core from reporting the Cluster as available. The API server of
+   * the test stands in for that of the EKS cluster.
    */
   async function completeCluster(): Promise<void> {
     const { api, kubeconfigPath } = world.controlPlane;

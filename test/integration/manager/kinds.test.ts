@@ -84,8 +84,8 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const upgraded = crdOf(CLUSTERS);
     const served = upgraded.spec.versions.map((version) => ({ ...version, served: version.name === 'v1beta2' }));
     await install({ ...upgraded, spec: { ...upgraded.spec, versions: served } });
-    // The conversion webhook of Cluster API does not run in this test. So the test converts the control plane reference
-    // in the Cluster itself.
+    // The conversion webhook of Cluster API does not run in this test. So the test itself changes spec.controlPlaneRef
+    // of the Cluster to its v1beta2 form.
     const { spec } = clusterObject('prod') as { spec: { controlPlaneRef: object } };
     const controlPlaneRef = { apiVersion: null, namespace: null, ...spec.controlPlaneRef };
     await world.controlPlane.api.patch(clusterPath('prod'), { spec: { controlPlaneRef } });

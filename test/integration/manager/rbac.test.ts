@@ -153,7 +153,7 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);
-      // The test replaces the certificate file of the manager. The last test waits until the manager serves with the
+      // This test replaces the certificate file of the manager. A later test waits until the manager serves with the
       // new certificate.
       writeCertificate(secondPair);
     });
