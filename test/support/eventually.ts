@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * The bounds of the default interval between two attempts, which is a tenth of the time waited so far. So `eventually`
- * waits at most about 10% longer than necessary, and causes little load.
+ * The bounds of the default interval between two attempts of `eventually`. The interval is a tenth of the time waited
+ * so far. So `eventually` waits at most about 10% longer than necessary, and causes little load.
  */
 const MIN_INTERVAL_MS = 20;
 const MAX_INTERVAL_MS = 500;
