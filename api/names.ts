@@ -1,8 +1,8 @@
 import type { Brand } from './brand.ts';
 import { branded } from './schema/branded.ts';
 
-// Each type in this file is also a codec: `decode` accepts any string, and `of` gives the type to a text that the
-// controller has computed.
+// Each type in this file has a codec of the same name. `decode` accepts any string, and `of` converts a name that the
+// controller has computed to the type.
 
 /** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;

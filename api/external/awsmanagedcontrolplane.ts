@@ -14,8 +14,8 @@ export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
 /**
- * Whether a reference names an AWSManagedControlPlane. Only this kind of control plane has an EKS cluster, and so
- * Fargate profiles.
+ * Whether a reference names an AWSManagedControlPlane. No other kind of control plane has an EKS cluster, and only EKS
+ * clusters have Fargate profiles.
  */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
@@ -25,12 +25,15 @@ export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): bool
  * absent.
  */
 export interface ControlPlaneSubnet {
-  /** In a VPC that CAPA manages, `id` is a placeholder, and `resourceID` is the subnet's id in AWS. */
+  /**
+   * In a VPC that Cluster API Provider AWS manages, the `id` of a subnet is a placeholder, and `resourceID` is the
+   * subnet's id in AWS.
+   */
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
   /**
-   * The zone type of the subnet: `local-zone`, `wavelength-zone` or `availability-zone`; undefined:
+   * The type of the AWS zone of the subnet: `availability-zone`, `local-zone` or `wavelength-zone`; undefined means
    * `availability-zone`.
    */
   readonly zoneType?: string;
@@ -45,7 +48,10 @@ export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** The CAPA identity whose credentials authenticate the calls to AWS; undefined: the manager's own credentials. */
+  /**
+   * The identity object of Cluster API Provider AWS with whose credentials the manager calls AWS; undefined: the
+   * manager uses its own credentials.
+   */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];

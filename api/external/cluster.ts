@@ -10,7 +10,7 @@ import type { ObjectReference } from './reference.ts';
 export const CLUSTER_GROUP = 'cluster.x-k8s.io';
 export const CLUSTER_KIND = 'Cluster';
 export const CLUSTER_PLURAL = 'clusters';
-/** The API versions of Cluster that this code can read, in order of preference. */
+/** The API versions of the kind Cluster that the manager can read, in order of preference. */
 export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
 
 /** The fields of Cluster API's Cluster that this provider reads, in one shape for v1beta1 and v1beta2. */

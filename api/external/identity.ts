@@ -26,7 +26,7 @@ export type IdentityKind = TypeOf<typeof IdentityKind>;
 
 /**
  * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough.
- * `kind` may be a kind that this code does not support.
+ * `kind` may be a kind that this provider does not support.
  */
 export const IdentityReference = object({ kind: string(), name: string() });
 export interface IdentityReference extends TypeOf<typeof IdentityReference> {}
@@ -38,8 +38,9 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * The namespaces that may use an identity, as CAPA defines them: if `allowedNamespaces` is absent or `null`, no
- * namespace; if it is an empty object, all namespaces; if its `list` is empty, none.
+ * The namespaces that may use an identity of Cluster API Provider AWS. If `allowedNamespaces` is absent or `null`, no
+ * namespace may use the identity. If `allowedNamespaces` is an empty object, all namespaces may use it. An empty `list`
+ * names no namespace.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -49,7 +50,9 @@ export interface AllowedNamespaces extends TypeOf<typeof AllowedNamespaces> {}
 
 const allowedNamespacesField = { allowedNamespaces: optional(nullable(AllowedNamespaces)) };
 
-/** The identity kind that stands for the manager's own credentials. Its only object is called `default`. */
+/**
+ * The identity kind that stands for the manager's own credentials. The only object of this kind is called `default`.
+ */
 export const AWSClusterControllerIdentity = object({
   kind: oneOf([CONTROLLER_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -90,7 +93,10 @@ export type Identity = AWSClusterControllerIdentity | AWSClusterStaticIdentity |
 
 const KindOnly = object({ kind: IdentityKind });
 
-/** Decodes an identity object of CAPA. The object's `kind` selects one of the three decoders. */
+/**
+ * Decodes an identity object of Cluster API Provider AWS. Its `kind` is AWSClusterControllerIdentity,
+ * AWSClusterStaticIdentity or AWSClusterRoleIdentity, and selects the decoder.
+ */
 export const decodeIdentity = (input: unknown): Either<readonly DecodeProblem[], Identity> =>
   chain(({ kind }: TypeOf<typeof KindOnly>): Either<readonly DecodeProblem[], Identity> => {
     switch (kind) {

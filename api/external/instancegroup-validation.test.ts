@@ -36,7 +36,10 @@ spec:
       key2: "value2"
 `;
 
-/** An object in the annotation of kubectl that is nested so deeply that comparing it overflows the stack. */
+/**
+ * The value of kubectl's annotation `last-applied-configuration`, with a selector that is nested so deeply that
+ * comparing it overflows the stack.
+ */
 const DEEP = `{"spec":{"eks-fargate":{"selectors":[${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)},{}]}}}`;
 
 const VALID = { clusterName: 'c', selectors: [{ namespace: 'web' }] };

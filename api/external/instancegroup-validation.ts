@@ -24,7 +24,7 @@ import type { FargateGroup, FargateGroupSelector } from './instancegroup.ts';
 import { withEmptyFields } from './last-applied.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
 
-/** The only value of spec.strategy.type that keiko allows for the provisioner `eks-fargate`. */
+/** The only value of spec.strategy.type that keiko's instance-manager allows for the provisioner `eks-fargate`. */
 const STRATEGY = 'managed';
 
 const Labels = map(string());
@@ -32,8 +32,9 @@ const Labels = map(string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * Decodes a selector of an InstanceGroup. Its form is that of keiko's code, or the form in keiko's documentation: there
- * `- namespace1:` with an empty value means the namespace `namespace1`.
+ * Decodes a selector of an InstanceGroup, which can have two forms. The code of keiko's instance-manager reads the form
+ * `- namespace: namespace1`. Its documentation uses the form `- namespace1:`, where the name of the namespace is a key
+ * with an empty value.
  */
 function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
@@ -48,7 +49,10 @@ function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> 
   return value === null ? E.right({ namespace: key, labels: labels.right }) : E.left(SELECTOR_FORM);
 }
 
-/** The field `tags` of an InstanceGroup: a map, or a list of maps. As in keiko, each entry of each map is a tag. */
+/**
+ * The field `tags` of an InstanceGroup: a map, or a list of maps. Each entry of each map is a tag, as in keiko's
+ * instance-manager.
+ */
 const Tags: Field<Readonly<Record<string, string>>> = view(listOr(list(Labels), Labels), (tags) =>
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
@@ -88,8 +92,8 @@ export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProble
   )(decode(InstanceGroup, withNamedSelectors(input)));
 
 /**
- * Restores selectors of the form `- namespace1:`. A client-side `kubectl apply` drops their only key, because the key
- * has no value.
+ * Restores selectors of the form `- namespace1:` in an InstanceGroup. The key `namespace1` has no value, so a
+ * client-side `kubectl apply` drops the key.
  */
 function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');
@@ -100,7 +104,7 @@ function withNamedSelectors(group: unknown): unknown {
   return { ...group, spec: { ...spec, [FARGATE_PROVISIONER]: { ...fargate, selectors: named } } };
 }
 
-/** Writes the path of a wrong field as kubectl and the API server do: `spec.eks-fargate.tags`. */
+/** Formats the path of a wrong field as kubectl and the API server do, for example `spec.eks-fargate.tags`. */
 const withReadablePath = (problem: DecodeProblem): DecodeProblem => ({
   ...problem,
   path: problem.path.replace(`["${FARGATE_PROVISIONER}"]`, `.${FARGATE_PROVISIONER}`),

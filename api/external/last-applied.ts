@@ -5,13 +5,14 @@ import type { UnknownRecord } from '../record.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Restores, in the objects of a list in the spec, the fields that have no value. A client-side `kubectl apply` drops
- * such fields, but its annotation `last-applied-configuration` still has them. An object that differs from the
- * annotation in any other field stays as it is, because another client has changed the object since.
+ * Restores fields with the value `null` in the objects of a list in the spec. A client-side `kubectl apply` drops such
+ * fields from the object, but keeps them in its annotation `last-applied-configuration`. If an object of the list
+ * differs from the annotation in any other field, another client has changed it since, and the object stays as it is.
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
-  // If the annotation is invalid JSON, or nested too deeply to be compared, the list stays as it is.
+  // If the annotation `last-applied-configuration` is invalid JSON, or nested too deeply to be compared, the list is
+  // returned unchanged.
   return text === undefined
     ? list
     : getOrElse(() => list)(tryCatch(() => restore(list, valueAt(JSON.parse(text), path))));
@@ -30,7 +31,7 @@ function restore(list: readonly unknown[], applied: unknown): readonly unknown[]
 const isWithoutEmptyFields = (item: UnknownRecord, before: UnknownRecord): boolean =>
   canonical(item) === canonical(Object.fromEntries(Object.entries(before).filter(([, value]) => value !== null)));
 
-/** Serializes a value. Equal values give the same text, whatever the order of their fields is. */
+/** Serializes a value to JSON with sorted fields, so that equal values give the same text. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     isRecord(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,

@@ -2,7 +2,8 @@ import * as t from 'io-ts';
 import type { Brand } from '../brand.ts';
 
 /**
- * The codec of a string with a nominal type. `decode` and `of` accept any string: other code checks the form of a name.
+ * The codec of a string with a nominal type, such as the name of an IAM role. `decode` and `of` accept any string;
+ * other code validates its length and characters.
  */
 export interface Branded<A extends string> extends t.Decoder<unknown, A> {
   of(text: string): A;

@@ -97,8 +97,8 @@ export const integer = (
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
 
 /**
- * A string from a closed list of words. The decoder refuses other words, because callers branch on every word of the
- * list.
+ * A string from a closed list of words. The decoder refuses other words, because its callers branch on the word and
+ * handle only the words of the list.
  */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
@@ -206,7 +206,8 @@ export const object = <const P extends Properties>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // The cast is safe: each required property of P has been decoded, and each optional property that is present.
+        // The cast to ObjectOf<P> is safe: each required property of P has been decoded, and so has each optional
+        // property that is present.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },

@@ -6,8 +6,8 @@ export interface Rule {
   readonly message: string;
   readonly messageExpression?: string;
   /**
-   * A constant path below the schema node that has the CEL rule, such as `.spec.roleName`. List indexes are not
-   * allowed.
+   * The path of the field that the API server names in the error, such as `.spec.roleName`. The path is relative to the
+   * schema node with the CEL rule, and cannot contain a list index.
    */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';

@@ -14,8 +14,8 @@ export const describeProblem = ({ path, expected, got }: DecodeProblem): string 
   `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`;
 
 /**
- * The maximum number of mistakes that one error message lists. The user sees the others after correcting the listed
- * ones.
+ * The maximum number of mistakes that one error message lists. After correcting the listed mistakes, the user sees the
+ * others.
  */
 const SHOWN_PROBLEMS = 10;
 
@@ -24,7 +24,9 @@ export const describeProblems = (problems: readonly DecodeProblem[]): string =>
   problems.slice(0, SHOWN_PROBLEMS).map(describeProblem).join('; ') +
   (problems.length > SHOWN_PROBLEMS ? `; and ${problems.length - SHOWN_PROBLEMS} more` : '');
 
-/** Decodes `input` with an io-ts decoder. The Left side lists all mistakes in the input. */
+/**
+ * Decodes `input` with an io-ts decoder. If the decoding fails, the Left of the result lists all mistakes in the input.
+ */
 export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Either<readonly DecodeProblem[], A> =>
   mapLeft((errors: t.Errors) => errors.map(toProblem))(decoder.decode(input));
 
@@ -35,8 +37,8 @@ const toProblem = ({ value, context, message }: t.ValidationError): DecodeProble
 });
 
 /**
- * Formats the path of a wrong field from an io-ts context. Two kinds of entries are no part of the path: the first
- * entry, which is the whole input, and the entries that io-ts adds for unions and intersections.
+ * Formats the path of a wrong field from an io-ts context, which has an entry for each value around the field. The path
+ * omits the first entry, which is the whole input, and the entries that io-ts adds for unions and intersections.
  */
 const pathOf = (context: t.Context): string =>
   context
@@ -53,13 +55,13 @@ const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
 /**
- * The maximum length of a wrong value in an error message, in characters. A user recognises the value by this part, and
- * the message still fits into a condition.
+ * The maximum length of a wrong value in an error message, in characters. A user recognises a longer value by its
+ * beginning, and the message still fits into a condition.
  */
 const SHOWN_CHARACTERS = 60;
 /**
- * The maximum length of a field path in an error message, in characters. Only paths with a key of a map reach the
- * maximum, because users choose such keys.
+ * The maximum length of a field path in an error message, in characters. Only a path with a map key can be longer,
+ * because users choose map keys.
  */
 const SHOWN_PATH = 200;
 

@@ -127,7 +127,7 @@ describe('the CRD', () => {
   if (served === undefined) throw new Error('v1beta2 is missing');
   const root = served.schema.openAPIV3Schema;
 
-  /** The schema `schema` and all schemas nested in it, each with its path. */
+  /** Returns an OpenAPI schema and all schemas nested in it, each with its path. */
   const nodes = (schema: OpenApi, path = ''): readonly (readonly [path: string, node: OpenApi])[] => [
     [path, schema],
     ...Object.entries(schema.properties ?? {}).flatMap(([name, node]) => nodes(node, `${path}.${name}`)),

@@ -1,9 +1,9 @@
 import type { Rule } from '../schema/openapi.ts';
 
-// CEL rules for spec.clusterName and spec.eksCluster, the two fields that name the cluster of a profile. A new object
-// must have exactly one of the two. The CRD of Cluster API Provider AWS has no field eksCluster, so the API server
-// drops the field while that CRD is installed. The rules accept later updates of an object that has lost the field, and
-// a user can set the field again.
+// CEL rules for spec.clusterName and spec.eksCluster, the two fields that name the cluster of an AWSFargateProfile. A
+// new object must have exactly one of the two fields. Cluster API Provider AWS has a CRD of the same name without the
+// field eksCluster; while that CRD is installed, the API server drops the field. So the rules accept later updates of
+// an object that has lost eksCluster, and a user can set the field again.
 
 export const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
@@ -14,7 +14,7 @@ export const required = (field: string, rule: string, message: string): Rule => 
   reason: 'FieldValueRequired',
 });
 
-/** A CEL rule that makes a text field immutable once it is set. */
+/** A CEL rule that makes a text field immutable once the field is set. */
 const immutable = (field: string): Rule => ({
   rule: 'self == oldSelf',
   message: `${field} is immutable; ${CREATE_ANOTHER}`,
@@ -29,7 +29,7 @@ const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && $
 
 export const CLUSTER_NAME_RULES: readonly Rule[] = [immutable('clusterName')];
 
-/** CEL rules for the spec as a whole: a spec has either clusterName or eksCluster. */
+/** CEL rules for the spec as a whole: a spec has either the field clusterName or the field eksCluster. */
 export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
   {
     ...required(
@@ -101,9 +101,9 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
 ];
 
 /**
- * A CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped it. `field` of
- * spec.eksCluster must then be absent, or equal the status field `known`. The condition is true for every other update,
- * and if status lacks `known`.
+ * Returns a CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped the
+ * field. In such an update, the field `field` of spec.eksCluster must be absent, or equal the status field `known`. The
+ * condition is true for every other update, and if status lacks `known`.
  */
 const asBefore = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -111,9 +111,10 @@ const asBefore = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * CEL rules for the whole object. Another provider's CRD may have dropped spec.eksCluster; a user can then restore the
- * field only with its former value, which status records. If the other CRD has dropped status too, CEL has no former
- * value to compare. The controller then compares the restored value with the annotation `provisioned-in`.
+ * CEL rules for an object whose spec.eksCluster was dropped by another provider's CRD of the same name. A user can
+ * restore the field only with its former value, which the rules read from status. If the other CRD has dropped status
+ * too, the rules accept every value. The controller then compares the value with the annotation
+ * `aws-fargate.cluster.x-k8s.io/provisioned-in`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {

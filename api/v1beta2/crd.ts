@@ -42,7 +42,8 @@ const COLUMNS: readonly PrinterColumn[] = [
     name: 'Cluster',
     type: 'string',
     description: 'The Cluster that the profile belongs to, or the EKS cluster that spec.eksCluster names',
-    // An object has either spec.clusterName or spec.eksCluster.name, and the column shows this field.
+    // The column Cluster of `kubectl get` shows spec.clusterName or spec.eksCluster.name. An object has only one of
+    // these two fields.
     jsonPath: ".spec['clusterName','eksCluster.name']",
   },
   {
@@ -126,12 +127,12 @@ export const crd: CustomResourceDefinition = {
     name: `${PLURAL}.${GROUP}`,
     labels: {
       [PROVIDER_LABEL]: PROVIDER,
-      // The name of each label is a version of the Cluster API contract. Its value is the CRD version that fulfils the
-      // contract.
+      // Labels that the Cluster API contract requires. The name of each label contains a version of the contract, and
+      // its value is the CRD version that fulfils the contract.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
-      // Labels for clusterctl: `clusterctl.cluster.x-k8s.io` marks the CRD as one of a provider, and `…/move` makes
-      // `clusterctl move` move objects without owner reference too.
+      // Labels for clusterctl. `clusterctl.cluster.x-k8s.io` marks the CRD as part of a provider. With
+      // `clusterctl.cluster.x-k8s.io/move`, `clusterctl move` also moves objects without an owner reference.
       'clusterctl.cluster.x-k8s.io': '',
       'clusterctl.cluster.x-k8s.io/move': '',
     },

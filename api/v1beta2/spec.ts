@@ -22,8 +22,8 @@ import {
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 
 /**
- * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. The real limits are lower and
- * are CEL rules in api/v1beta2/validation-rules.ts.
+ * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. The CEL rules in
+ * api/v1beta2/validation-rules.ts enforce the real limits, which are lower.
  */
 const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
@@ -65,8 +65,8 @@ export const UpdateStrategy = object(
 );
 export interface UpdateStrategy extends TypeOf<typeof UpdateStrategy> {}
 
-// The field `spec.deletionPolicy` has no default: after another provider's CRD has dropped `Retain`, a default would
-// override the annotation that repeats `Retain`.
+// The field `spec.deletionPolicy` has no default. After another provider's CRD has dropped `Retain` from the field, a
+// default would override the annotation `aws-fargate.cluster.x-k8s.io/retain`, which repeats `Retain`.
 export const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
     'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +

@@ -13,7 +13,7 @@ import {
 //   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change and delete
 //   objects that an older or looser CRD admitted.
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
-//   only the CEL cost estimator. The real limits are rules, and the user sees all mistakes at once.
+//   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes at once.
 // - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of
 //   EKS. Otherwise the message names the mistake, then the right value.
 
@@ -57,8 +57,8 @@ export const LABELS_RULES: readonly Rule[] = [
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
 /**
- * CEL rules for the selectors of a Fargate profile. There is no maximum number: AWS raises the quota of five selectors
- * on request, and EKS refuses more selectors than the quota.
+ * CEL rules for the selectors of a Fargate profile. No rule limits the number of selectors: AWS raises the quota of
+ * five selectors on request, and EKS itself refuses more selectors than the quota.
  */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
@@ -92,8 +92,8 @@ const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /**
- * CEL rules for the user's tags. AWS allows 50 tags, and the controller sets three tags of its own on a role: CAPA's
- * cluster tag, the EKS cluster and the namespace.
+ * CEL rules for the user's tags. AWS allows 50 tags, and the controller itself sets three tags on an IAM role: the
+ * cluster tag of Cluster API Provider AWS, the EKS cluster and the namespace.
  */
 export const TAGS_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
@@ -147,8 +147,9 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
 ];
 
 /**
- * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also for an object
- * that was created under CAPA's CRD. So a rule must not refuse a spec that CAPA's CRD admits.
+ * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also if the object
+ * was created under the CRD of Cluster API Provider AWS, which has the same name. So a rule must not refuse a spec that
+ * the other CRD admits.
  */
 export const SPEC_RULES: readonly Rule[] = [
   ...CLUSTER_CHOICE_RULES,
@@ -173,10 +174,10 @@ export const SPEC_RULES: readonly Rule[] = [
 ];
 
 /**
- * Returns a CEL condition that applies only after `status.initialization.provisioned` is true, because pods depend on
- * the profile from then on. The condition is for fields that EKS cannot change in a profile. Before `provisioned` is
- * true, the controller replaces the profile when the user changes such a field. A rule with this condition must be on
- * the whole object, because only there CEL can read status.
+ * Returns a CEL expression that checks `condition` only once `status.initialization.provisioned` is true, because pods
+ * depend on the profile from then on. The expression is for fields that EKS cannot change in a profile. Before
+ * `provisioned` is true, the controller replaces the profile when the user changes such a field. A rule with this
+ * expression must be on the whole object, because only there CEL can read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
@@ -190,8 +191,8 @@ const isSame = (field: string): string =>
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 /**
- * A CEL rule that makes a text field immutable. `exception` is a CEL condition under which the new text means the same
- * as the old one.
+ * A CEL rule that makes a text field immutable once the profile is provisioned. `exception` is a CEL condition under
+ * which the new text means the same as the old text, and is allowed.
  */
 const immutableText = (field: string, exception?: string): Rule => ({
   rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
@@ -203,7 +204,7 @@ const immutableText = (field: string, exception?: string): Rule => ({
   reason: 'FieldValueForbidden',
 });
 
-/** A CEL rule that makes a list immutable except for the order of its elements. */
+/** A CEL rule that makes a list immutable once the profile is provisioned, except for the order of its elements. */
 const immutableSet = (field: string): Rule => {
   const [now, before] = [`self.spec.${field}`, `oldSelf.spec.${field}`];
   return {
@@ -218,11 +219,11 @@ const immutableSet = (field: string): Rule => {
 };
 
 /**
- * A CEL expression that is true if a name field changes from empty to the computed name, or from the computed name to
- * empty. Neither change replaces the profile or role. Cluster API Provider AWS writes the computed name into an empty
- * field, and `kubectl replace` with the user's manifest removes the name again. The computed name is in status. If
- * status lacks the name, the expression checks only the form of the field, because CEL cannot compute the hash in the
- * name.
+ * Returns a CEL expression that is true if a name field changes from empty to the computed name, or from the computed
+ * name to empty. Neither change replaces the profile or role. Cluster API Provider AWS writes the computed name into an
+ * empty field, and `kubectl replace` with the user's manifest empties the field again. A name that fills the field must
+ * equal the computed name in status. If status lacks that name, or if the field becomes empty, the expression checks
+ * only the form of the name, because CEL cannot compute the hash in the name.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -232,17 +233,17 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
 /**
- * Returns a CEL expression that is true if the name looks like the profile name that CAPA computes. That name is
- * `<namespace>_<name>` with underscores for dots, or a hash. The expression ignores the namespace, because CEL rules
- * cannot read it.
+ * Returns a CEL expression that is true if the name looks like the profile name that Cluster API Provider AWS computes.
+ * That name is `<namespace>_<name>` with underscores for dots, or a hash. The expression ignores the namespace, because
+ * CEL rules cannot read it.
  */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * Returns a CEL expression that is true if the name looks like a role name that CAPA computes. That name is
- * `<Cluster>-<profile>_fargate`, a hash, or the name of the shared role of CAPA installations that may not create
- * roles.
+ * Returns a CEL expression that is true if the name looks like a role name that Cluster API Provider AWS computes. That
+ * name is `<Cluster>-<profile>_fargate` or a hash. If that provider may not create roles, the name is that of the role
+ * that all profiles share.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
