@@ -8,7 +8,7 @@ import type { Random } from '../../pkg/env/random.ts';
 import type { Transport } from '../../pkg/kube/transport/transport.ts';
 import type { Namespaces } from './namespaces.ts';
 
-/** The connections of the manager to clock, randomness, network and host. Tests replace each of them. */
+/** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
@@ -29,8 +29,8 @@ export interface Env {
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
   /**
-   * The AWS region in which the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if
-   * unknown.
+   * The AWS region in which the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if the
+   * region is unknown.
    */
   readonly awsRegion?: string;
   /** The name of this host, which is part of the holder identity in the Lease. */

@@ -25,7 +25,8 @@ describe('leaseNameFor', () => {
   it('gives different names to different filters, and only names that a Lease can have', () => {
     const values = ['a', 'A', 'a.b', 'a-b', 'a_b', 'A-b', 'a--b', 'a..b', 'x'.repeat(63), 'X'.repeat(63)];
     const hashed = values.map((value) => leaseOf(`--watch-filter=${value}`).replace(/^.*filter-/, ''));
-    // A label value can look like the converted form of another label value. The two Leases still have different names.
+    // A label value, here the value of --watch-filter, can equal the text into which the manager converts another label
+    // value. The names of the two Leases must still differ.
     const lookalikes = hashed.filter((value) => value.includes('.') && value.length <= 63);
     const names = [...values, ...lookalikes].map((value) => leaseOf(`--watch-filter=${value}`));
     expect(lookalikes).to.have.length(5);

@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto';
  * name, so that an upgrade never has two leaders.
  */
 const LEASE = 'capaf-leader-election';
-/** The form of a part between two dots in the name of a Lease. */
+/** The form of each part of a Lease name. Dots separate the parts. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-/** The number of hexadecimal digits of a hash in the name of a Lease. */
+/** The number of hexadecimal digits of the hash in the name of a Lease. */
 const HASH_LENGTH = 10;
 
-/** The flags that decide about the name of the Lease. */
+/** The flags that determine the name of the leader election Lease. */
 export interface LeaseNameFlags {
   readonly election?: { readonly leaseName?: string } | undefined;
   readonly namespace?: string | undefined;
@@ -18,9 +18,9 @@ export interface LeaseNameFlags {
 }
 
 /**
- * The name of the leader election Lease: the name in the flag --leader-election-id, or a name that follows from
- * --namespace and --watch-filter. Managers that reconcile different objects thus have different Leases, and each of
- * them can lead.
+ * Returns the name of the leader election Lease: the name in the flag --leader-election-id, or a name that contains the
+ * values of --namespace and --watch-filter. Managers that reconcile different objects thus have different Leases, and
+ * each of them can lead.
  */
 export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlags): string {
   const parts = [
@@ -32,9 +32,9 @@ export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlag
 }
 
 /**
- * Converts a label value to a part of the name of a Lease. If the label value has a character that a Lease's name
- * cannot have, a dot and a hash of the label value follow. There is no other dot in the result, so two label values
- * never give the same name.
+ * Converts a label value to a part of a Lease name. If the label value has a character that a Lease name cannot have,
+ * the converted text is followed by a dot and a hash of the label value. The result has no other dot, so two label
+ * values never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;
@@ -42,7 +42,7 @@ function toNameParts(labelValue: string): string {
   return `${labelValue.toLowerCase().replaceAll(/[^-a-z0-9]/g, '-')}.${hash}`;
 }
 
-/** The Lease that --leader-election-id names. */
+/** The name and namespace of the Lease in the flag --leader-election-id. */
 export interface LeaseId {
   readonly name: string;
   readonly namespace?: string;

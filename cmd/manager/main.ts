@@ -140,7 +140,7 @@ function newStopSignal(logger: Logger): AbortSignal {
   return stop.signal;
 }
 
-/** Prints the problem to standard error. Returns the exit code. */
+/** Prints a problem to standard error, and returns the exit code. */
 function printProblem(problem: string, code: number): number {
   process.stderr.write(`manager: ${escapeHidden(problem)}\n`);
   return code;

@@ -18,7 +18,7 @@ import { clusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue-metri
 import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 
-/** All metrics of the manager, except those of the process. docs/metrics.md lists them. */
+/** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
 export interface ManagerMetrics {
   readonly runtime: Metrics;
   readonly countRequest: CountRequest;
@@ -28,7 +28,7 @@ export interface ManagerMetrics {
   readonly clusterQueue: ClusterQueueMetrics;
   readonly caches: CacheMetrics;
   readonly unreadableObjects: UnreadableObjectMetrics;
-  /** Records when the TLS certificate of the diagnostics server expires, in ms since 1970. */
+  /** Sets the metric with the time at which the TLS certificate of the diagnostics server expires, in ms since 1970. */
   readonly recordCertificateExpiry: (at: Ms) => void;
 }
 

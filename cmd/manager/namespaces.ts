@@ -11,10 +11,10 @@ export interface Namespaces {
 type NamespaceFlags = Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>;
 
 /**
- * Selects the namespaces from the flags and the namespace of the pod. Outside a pod the flags must name the namespaces:
- * the namespace of a kubeconfig's context changes with every `kubectl config set-context`. Two managers could then use
- * two Leases, or the manager could take AWS credentials from a Secret of another team. Returns Left with a sentence for
- * the user.
+ * Selects the namespace of the Lease and the namespace of the Secrets from the flags, or else the namespace of the pod.
+ * Outside a pod the flags must name the namespaces, because the namespace of a kubeconfig's context changes with every
+ * `kubectl config set-context`. Two managers could then use two Leases, or the manager could take AWS credentials from
+ * a Secret of another team. If a flag is missing, returns a sentence for the user as the Left of an Either.
  */
 export function selectNamespaces(
   flags: NamespaceFlags,

@@ -49,9 +49,9 @@ export type RunFlags = Omit<
 >;
 
 /**
- * Builds the manager from its environment and runs it until the signal aborts. The promise rejects when a runnable of
- * the manager fails, when the Lease is lost, or when a runnable does not stop in time. After a rejection the caller
- * must terminate the process.
+ * Builds the manager from its environment and runs it until `signal` aborts. The promise rejects when a runnable of the
+ * manager fails, when the manager loses the Lease, or when a runnable does not stop in time. After a rejection the
+ * caller must terminate the process.
  */
 export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = env;
@@ -125,8 +125,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       ...cacheScope(flags),
-      // The keeper of the CRD (the controller that applies this provider's CRD again when another provider has replaced
-      // it) stores its record in a ConfigMap in the namespace of the Lease.
+      // The CRD keeper is the controller that applies this provider's CRD again after another provider has replaced the
+      // CRD. It records its changes in a ConfigMap in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);
@@ -145,7 +145,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   }
 }
 
-/** The namespace and the label by which the flags restrict the objects in the caches. */
+/** The values of the flags --namespace and --watch-filter, which restrict the objects in the caches. */
 const cacheScope = ({ namespace, watchFilter }: RunFlags): Pick<RunFlags, 'namespace' | 'watchFilter'> => ({
   ...(namespace !== undefined && { namespace }),
   ...(watchFilter !== undefined && { watchFilter }),
@@ -156,7 +156,10 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
   return createKubeClient({ transport, clock });
 }
 
-/** Creates the object that opens AWS sessions, and the object that provides the credentials of CAPA identities. */
+/**
+ * Creates the object that opens AWS sessions, and the object that provides the credentials of the identities of Cluster
+ * API Provider AWS.
+ */
 function newAws(
   env: Env,
   client: KubeClient,

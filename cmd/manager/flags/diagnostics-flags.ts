@@ -6,8 +6,9 @@ import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
 import { parseAddress } from '../../../pkg/runtime/http/address.ts';
 
 /**
- * The flags of the server for diagnostics. The TLS flags have the names that Cluster API's managers use. Cluster API's
- * managers have no flags for the certificate, so the flags for the certificate have the names that kubebuilder uses.
+ * The flags of the diagnostics server, which serves metrics, log verbosity and profiles. The TLS flags have the names
+ * that Cluster API's managers use. Those managers have no flags for the certificate, so the certificate flags have the
+ * names that kubebuilder uses.
  */
 export const DIAGNOSTICS_FLAGS = [
   {
@@ -44,7 +45,7 @@ export const DIAGNOSTICS_FLAGS = [
 
 type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
-/** How the manager serves its diagnostics: metrics, log verbosity and profiles. */
+/** The settings of the server for diagnostics: metrics, log verbosity and profiles. */
 export interface Diagnostics {
   readonly address: ListenAddress;
   /** The TLS settings of the server; undefined: plain HTTP without authentication. */
@@ -58,8 +59,8 @@ export interface DiagnosticsTls {
 }
 
 /**
- * Parses the flags of the diagnostics server. Returns undefined if the flags disable the server. Throws an error with
- * one sentence about a wrong flag.
+ * Parses the flags of the diagnostics server. Returns undefined if the flags disable the server.
+ * @throws Error with one sentence if the value of a flag is wrong
  */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,

@@ -7,6 +7,9 @@ export interface Flag {
   readonly help: string;
   /** Whether the flag can be given several times. */
   readonly isList?: true;
-  /** The variable of a release that sets the flag: config/release/kustomization.yaml. */
+  /**
+   * The clusterctl variable that sets this flag in an installed release. config/release/kustomization.yaml puts the
+   * variable into the arguments of the manager.
+   */
   readonly variable?: string;
 }

@@ -3,12 +3,15 @@ import type { Flag } from './flag.ts';
 import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
-/** The default of --awsfargateprofile-concurrency is that of controllers in Cluster API's managers. */
+/**
+ * The default of --awsfargateprofile-concurrency. The concurrency flags of Cluster API's managers have the same
+ * default.
+ */
 export const DEFAULT_CONCURRENCY = 10;
 
 /**
- * The flags of the command line. Names and defaults are those of Cluster API's managers, so that their manifests work
- * with this manager.
+ * The flags of the manager. Names and defaults are those of Cluster API's managers, so that their manifests work with
+ * this manager.
  */
 export const FLAGS = [
   {

@@ -1,10 +1,9 @@
 import type { Flag } from './flag.ts';
 
 /**
- * Flags of Cluster API's managers that have no meaning for this manager: the manager has no webhooks, no feature gates,
- * no choice of key exchanges by Go's numbers, and no client with a request limit. But manifests, the customiser of
- * cluster-api-operator, and scripts that set flags on all managers of a management cluster pass these flags. So the
- * manager accepts and ignores the flags.
+ * Flags of Cluster API's managers that this manager accepts and ignores. For example, it has no webhooks, no feature
+ * gates, no choice of TLS key exchanges, and no limit for its requests to the API server. But manifests,
+ * cluster-api-operator, and scripts that set flags on all managers of a management cluster pass these flags.
  */
 export const IGNORED_FLAGS: readonly Flag[] = [
   ...[

@@ -15,7 +15,8 @@ function flagsOf(...args: readonly string[]): ManagerFlags {
 }
 
 describe('parseFlags', () => {
-  // The last of several equal flags counts, because a patch of a Deployment can only append arguments.
+  // If a flag is repeated, the last value counts. So a patch of the Deployment can override a flag by appending an
+  // argument.
   for (const [args, isElected] of [
     [[], false],
     [['--leader-elect'], true],

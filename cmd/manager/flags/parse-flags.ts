@@ -35,21 +35,27 @@ export interface ManagerFlags {
    * AWSFargateProfiles.
    */
   readonly watchFilter?: string;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
+  /** The interval at which the manager compares an unchanged AWSFargateProfile with AWS. */
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
   /** Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD. */
   readonly managesCrd: boolean;
-  /** Whether the manager makes AWSFargateProfiles of InstanceGroups. */
+  /**
+   * Whether the manager creates an AWSFargateProfile for each InstanceGroup of keiko's instance-manager that has the
+   * provisioner `eks-fargate`.
+   */
   readonly reconcilesInstanceGroups: boolean;
-  /** Whether the manager sets the condition FargateProfilesReady of Clusters that list it among their gates. */
+  /**
+   * Whether the manager sets the condition FargateProfilesReady of each Cluster that lists it in
+   * spec.availabilityGates.
+   */
   readonly setsClusterConditions: boolean;
   /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
   readonly election?: {
     readonly timings: ElectionTimings;
     readonly namespace?: string;
-    /** The name of the Lease; undefined: the name follows from `namespace` and `watchFilter`. */
+    /** The name of the Lease; undefined: the name is computed from `namespace` and `watchFilter`. */
     readonly leaseName?: string;
   };
   /** The namespace of this manager; undefined: the namespace of its pod. */
@@ -58,19 +64,22 @@ export interface ManagerFlags {
   readonly staticIdentityNamespace?: string;
   /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
   readonly health?: ListenAddress;
-  /** How the manager serves /metrics; undefined: the manager does not serve /metrics. */
+  /** The settings of the server for metrics, log verbosity and profiles; undefined: the manager runs no such server. */
   readonly diagnostics?: Diagnostics;
   readonly loggingFormat: LoggingFormat;
   readonly verbosity: number;
   readonly serviceEndpoints: readonly ServiceEndpoint[];
-  /** The names of the given flags that have no effect, e.g. `webhook-port`. */
+  /** The names of those given flags that have no effect, e.g. `webhook-port`. */
   readonly ignored: readonly string[];
 }
 
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
-/** Parses the command line. Returns the command, or (as Left) one sentence about the first mistake. */
+/**
+ * Parses the command line. Returns the command to execute or, as the Left of an Either, one sentence about the first
+ * mistake.
+ */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   try {
     const given = readArgs(args);
@@ -86,7 +95,8 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
 }
 
 /**
- * Adds the variable of a release to a message that begins with a flag: a user of a release has never seen the flag.
+ * Appends the clusterctl variable of a flag to an error message that begins with the flag. A user who installs a
+ * release sets variables, and does not know the flags.
  */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
@@ -109,8 +119,8 @@ interface GivenFlags {
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
 /**
- * Reads the arguments. If a flag is repeated, its last value counts, as in Go. A flag that is a list keeps all its
- * values.
+ * Reads the arguments of the command line. If a flag is repeated, its last value counts, as in Go. A flag with `isList`
+ * keeps all its values.
  */
 function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
   const options = Object.fromEntries(
@@ -149,8 +159,8 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
 
 /**
  * Rewrites arguments from the forms of Go's flag packages to the forms of parseArgs of Node.js: `--switch=true` →
- * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs allows no value of a switch, and no long
- * flag with one hyphen. Other arguments stay as they are.
+ * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs accepts neither a switch with a value nor
+ * a long flag with one hyphen. Other arguments stay as they are.
  * @throws Error with one sentence if the value of a switch is neither true nor false
  */
 function toNodeForm(arg: string): string {
@@ -176,8 +186,8 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   validateTimings(timings);
-  // With a shorter lease duration, the time in which the leader may change AWS would be over before the leader renews
-  // the Lease.
+  // The leader changes nothing in AWS in the last seconds of a lease. With a shorter lease duration, this time would
+  // begin before the leader renews the Lease.
   if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
@@ -261,8 +271,8 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
 }
 
 /**
- * Reads a flag whose value must be a valid Kubernetes label value, because the API server would refuse another value in
- * a label selector.
+ * Reads a flag whose value must be a valid Kubernetes label value. The API server would refuse any other value in a
+ * label selector.
  */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
