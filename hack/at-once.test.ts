@@ -67,7 +67,7 @@ describe('the program that runs commands at the same time', () => {
 
   it('ends the commands at a SIGTERM that arrives while it still starts commands', async () => {
     const terminateParent = `bash -c 'kill -TERM $PPID'`;
-    // The first of 40 commands sends the signal long before the last command starts.
+    // The first of 40 commands sends SIGTERM to hack/at-once.ts long before the last command starts.
     const { code, text } = await runAtOnce([terminateParent, ...Array.from({ length: 39 }, () => 'sleep 60')]);
     expect(code).to.equal(1);
     expect(text.match(/^failed with SIGTERM: sleep 60$/gm)).to.have.length(39);

@@ -1,17 +1,22 @@
-// Runs commands at the same time: node hack/at-once.ts COMMAND… The output of the last command appears at once, the
-// output of each other command when that command ends. When a command fails, the program ends the others, and fails.
+// Runs commands at the same time. Usage: node hack/at-once.ts COMMAND… The output of the last command appears
+// immediately. The output of each other command appears when that command has ended. When a command fails, the program
+// ends the other commands, and fails.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 interface Running {
   readonly command: string;
   readonly child: ChildProcess;
-  /** The output so far; empty for the last command. */
+  /**
+   * The output that the command has written so far. It stays empty for the last command, which writes directly to the
+   * terminal.
+   */
   readonly output: readonly Buffer[];
 }
 
-// These handlers come first: without them, a signal ends this program, and the commands run on without it. A terminal
-// sends SIGINT to the commands too, and this program waits until they have ended.
+// The signal handlers are set before the first command starts. Without them, a signal would end only this program, and
+// the commands would run on. A terminal sends SIGINT to the commands too, so this program only waits until they have
+// ended.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', endAll);
 const running = process.argv.slice(2).map((command, index, all) => start(command, index === all.length - 1));
@@ -20,7 +25,7 @@ process.exitCode = Math.max(...(await Promise.all(running.map(finish))));
 function start(command: string, isLast: boolean): Running {
   const output: Buffer[] = [];
   const target = isLast ? 'inherit' : 'pipe';
-  // With exec, signals reach the command instead of the shell.
+  // `exec` replaces the shell by the command, so that signals reach the command.
   const child = spawn('/bin/bash', ['-c', `exec ${command}`], { stdio: ['ignore', target, target] });
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part: Buffer) => output.push(part));
   return { command, child, output };
@@ -37,7 +42,7 @@ async function finish({ command, child, output }: Running): Promise<number> {
   return code ?? 1;
 }
 
-/** Ends all commands. make passes the signal on to its own commands. */
+/** Sends SIGTERM to all commands. A command `make` passes the signal on to the commands that it runs. */
 function endAll(): void {
   for (const { child } of running) child.kill('SIGTERM');
 }

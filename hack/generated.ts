@@ -19,7 +19,7 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
 
 const HEALTH_SCRIPT = new URL(`../config/argocd/resource_customizations/${GROUP}/${KIND}/health.lua`, import.meta.url);
 
-/** The part of the ConfigMap argocd-cm that makes Argo CD use the health script. */
+/** The ConfigMap argocd-cm, with only the entry that makes Argo CD use the health script for AWSFargateProfiles. */
 const healthScriptSetting = (): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

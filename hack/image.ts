@@ -17,7 +17,7 @@ if (image === '' || out === '') throw new Error('--image and --out are needed: t
 const started = performance.now();
 const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const packageVersion = new Map<string, unknown>(Object.entries(manifest ?? {})).get('version');
-// A tag of an image cannot have the "+" before the commit of a development build.
+// The version of a development build has a "+" before the commit. The tag of an image cannot contain a "+".
 const version = values.version ?? versionOf(root, String(packageVersion)).replace('+', '-');
 const { archive, digest } = await buildImage({ root, version, repository: image });
 mkdirSync(dirname(out), { recursive: true });

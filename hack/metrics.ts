@@ -11,7 +11,10 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/** An event loop monitor without measurements, because the generator reads only the names and help texts of metrics. */
+/**
+ * An event loop monitor without measurements. The generator of docs/metrics.md reads only the names and help texts of
+ * metrics.
+ */
 const NO_MONITOR: EventLoopMonitor = { takeDelays: () => NO_DELAYS };
 
 /** The metrics that the manager registers, sorted by name. */

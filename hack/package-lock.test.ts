@@ -38,7 +38,8 @@ describe('package-lock.json', () => {
     expect(new Set(nodes.map(([, { version }]) => version)).size).to.equal(1);
   });
 
-  // An install script can download files that have no hash in the lock file, as that of the package `node` does.
+  // An install script can download files that have no hash in the lock file. The install script of the npm package
+  // `node` does so.
   it('has no package with an install script except esbuild, whose script only checks its locked binary', () => {
     const scripted = packages.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
     expect(scripted.filter((path) => path !== 'node_modules/fsevents')).to.deep.equal(['node_modules/esbuild']);

@@ -41,7 +41,8 @@ if (problem !== undefined) throw new Error(problem);
 if (image === '') throw new Error('--image is missing: the repository of the image, without a tag');
 
 const tagged = `${image}:${version}`;
-// The build of the image takes minutes, so a missing section ends the release before it.
+// If CHANGELOG.md has no section for the version, the program must fail before the build of the image, which takes
+// minutes.
 const changes = changesOf(read('CHANGELOG.md'), version, published ? 'published' : 'development');
 const { inputs } = await bundle({ entry: 'cmd/manager/main.ts', outfile: 'dist/release/manager.mjs', version, root });
 const built = values['container-image'] ? await buildImage({ root, version, repository: image }) : undefined;

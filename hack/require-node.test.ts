@@ -5,7 +5,10 @@ import { expect } from 'chai';
 
 const MODULE = createRequire(import.meta.url).resolve('./require-node.cjs');
 
-/** Loads the module in a Node.js that reports the given version. Returns the exit code and the output on stderr. */
+/**
+ * Loads hack/require-node.cjs in a process in which Node.js reports the given version. Returns the exit code and the
+ * output on stderr.
+ */
 async function loadIn(version: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
   const pretend = `Object.defineProperty(process.versions, 'node', { value: ${JSON.stringify(version)} })`;
   const args = ['-e', `${pretend}; require(${JSON.stringify(MODULE)})`];

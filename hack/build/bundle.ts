@@ -7,7 +7,7 @@ import { HASHBANG } from './node-flags.ts';
 export interface BundleRequest {
   readonly entry: string;
   readonly outfile: string;
-  /** The version of the build, which replaces `VERSION` of pkg/version.ts in the bundle. */
+  /** The version of the build, which replaces `__VERSION__` of pkg/version.ts in the bundle. */
   readonly version: string;
   /** The directory of the repository. `entry`, `outfile` and the paths in the result are relative to it. */
   readonly root: string;
@@ -20,8 +20,8 @@ export interface Bundle {
 }
 
 /**
- * Code at the start of the bundle that refuses an old Node.js. Without it an older Node.js fails inside a library, with
- * an error that does not name the cause.
+ * Code at the start of the bundle that refuses an old Node.js. Without this code, an older Node.js fails inside a
+ * library, with an error that does not name the cause.
  */
 const refuseOldNode = `const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
@@ -50,14 +50,15 @@ const dropUnusedModels: Plugin = {
   name: 'drop unused modules of client-node',
   setup(building) {
     building.onResolve({ filter: /^@kubernetes\/client-node/ }, async ({ path, pluginData, kind, ...from }) => {
-      // The plugin data marks imports that this plugin resolves itself with building.resolve(), because the plugin
-      // would otherwise call itself for ever.
+      // The plugin data marks imports that this plugin itself resolves with building.resolve(). Without the mark, the
+      // plugin would call itself forever.
       if (pluginData === dropUnusedModels || kind !== 'import-statement') return undefined;
       const found = await building.resolve(path, { ...from, kind, pluginData: dropUnusedModels });
       return WITHOUT_SIDE_EFFECTS.test(found.path) ? { ...found, sideEffects: false } : found;
     });
     // Modules of @kubernetes/client-node import each other by file name. esbuild would list a folder of 758 files for
-    // each import, which takes ten seconds of processor time; joining the paths gives the same result.
+    // each import, which takes ten seconds of processor time. This plugin joins the paths instead, with the same
+    // result.
     building.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, kind, resolveDir }) => {
       if (kind !== 'import-statement' || !WITHOUT_SIDE_EFFECTS.test(importer)) return undefined;
       return { path: join(resolveDir, path), sideEffects: false };
@@ -86,12 +87,13 @@ const options: BuildOptions = {
   target: 'node22.19',
   // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
   mainFields: ['module', 'main'],
-  // Bundles only one build of fp-ts and io-ts. The sources of the manager import the CommonJS build, which Node.js can
-  // run without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would not be compatible.
+  // Bundles only one build of fp-ts and io-ts: the ES modules. The sources of the manager import the CommonJS build,
+  // which Node.js can run without a bundler, and so do the ES modules of io-ts. At run time, types of two builds would
+  // not be compatible.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
   banner: { js: `${HASHBANG}\n${makeRequire}\n${refuseOldNode}` },
-  // Removes indentation and comments from the bundle: Node.js keeps its text in memory, and the text is a third shorter
-  // without them. Names stay, so that a stack trace in a log is readable without the source map.
+  // Removes indentation and comments, which are a third of the bundle, because Node.js keeps the text of the bundle in
+  // memory. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
   charset: 'ascii',
   lineLimit: 120,
@@ -103,8 +105,8 @@ const options: BuildOptions = {
 };
 
 /**
- * Throws if the bundle has a character beyond ASCII. With one such character, Node.js keeps the text with two bytes per
- * character, which takes 3 MiB more. esbuild escapes all such characters.
+ * Throws if the bundle has a character beyond ASCII, although esbuild escapes all such characters. With one such
+ * character, Node.js keeps the text of the bundle with two bytes per character, which takes 3 MiB more.
  */
 function assertAscii(code: string): string {
   const at = code.search(/[^\0-\x7f]/);
@@ -114,7 +116,7 @@ function assertAscii(code: string): string {
 
 /**
  * Writes the bundle to `outfile`, and its source map to `outfile`.map. If a source does not build, throws esbuild's own
- * error, which is already printed.
+ * error, which esbuild has already printed.
  */
 export async function bundle({ entry, outfile, version, root }: BundleRequest): Promise<Bundle> {
   const { metafile, outputFiles } = await build({
@@ -128,7 +130,8 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   });
   for (const { path, text } of outputFiles) {
     await mkdir(dirname(path), { recursive: true });
-    // A rename is atomic: a program that starts during the build finds the former file or the new one, complete.
+    // A rename is atomic: a program that starts during the build finds either the complete old file or the complete new
+    // file.
     const temporary = `${path}.${process.pid}`;
     await writeFile(temporary, path.endsWith('.map') ? text : assertAscii(text));
     if (!path.endsWith('.map')) await chmod(temporary, 0o755);

@@ -1,15 +1,18 @@
 /**
  * The flags of Node.js with which the manager runs: in the image, through the first line of `dist/manager.mjs`, and in
- * tests. They are flags of V8, and NODE_OPTIONS does not accept all of them. docs/performance.md has the measurements.
+ * tests. They are flags of V8; NODE_OPTIONS cannot replace them, because it does not accept all of them.
+ * docs/performance.md has measurements of their effect.
  */
 export const NODE_FLAGS: readonly string[] = [
-  // Limits each half of V8's young generation to 4 MiB. By default it grows to 16 MiB, and a grown heap does not
-  // shrink.
+  // Limits each semi-space of V8's young generation to 4 MiB. By default a semi-space grows to 16 MiB, and a grown heap
+  // does not shrink.
   '--max-semi-space-size=4',
-  // Makes V8 collect the old generation after 20 % of growth. By default V8 lets it grow up to fourfold.
+  // Makes V8 collect the old generation after 20 % of growth. By default V8 lets the old generation grow up to fourfold
+  // before a collection.
   '--heap-growing-percent=20',
-  // Keep V8 from optimizing undici's HTTP parser, which is WebAssembly. TurboFan takes 21 MiB to compile one large
-  // function of the parser, and the C library keeps that memory.
+  // --no-wasm-tier-up and --no-wasm-dynamic-tiering keep V8 from optimizing undici's HTTP parser, which is WebAssembly.
+  // V8's compiler TurboFan takes 21 MiB to compile one large function of the parser, and the C library keeps that
+  // memory.
   '--no-wasm-tier-up',
   '--no-wasm-dynamic-tiering',
 ];
@@ -28,7 +31,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 export const ASSIGNMENTS: readonly string[] = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
 
 /**
- * The first line of `dist/manager.mjs`. It makes the file an executable program, which runs with the Node.js in the
- * PATH.
+ * The first line of `dist/manager.mjs`. It makes the file an executable program, which runs with the Node.js in PATH.
  */
 export const HASHBANG = `#!/usr/bin/env -S ${[...ASSIGNMENTS, 'node', ...NODE_FLAGS].join(' ')}`;

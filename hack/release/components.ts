@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { renderKustomization } from './kustomize.ts';
 
-/** The image of the Deployment in config/manager, which every installation replaces. */
+/** The image of the Deployment in config/manager. It is a placeholder, which every installation replaces. */
 const PLACEHOLDER = 'image: controller:latest';
 
 export interface ComponentsRequest {
@@ -12,7 +12,10 @@ export interface ComponentsRequest {
   readonly image: string;
 }
 
-/** Returns infrastructure-components.yaml: config/release with the image of the release. */
+/**
+ * Returns the content of infrastructure-components.yaml: the manifests of config/release, with the image of the
+ * release.
+ */
 export function releaseComponents({ root, kubectl, image }: ComponentsRequest): string {
   const parts = renderKustomization(kubectl, join(root, 'config/release')).split(PLACEHOLDER);
   if (parts.length !== 2)

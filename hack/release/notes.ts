@@ -1,10 +1,13 @@
-/** Which build of a version: the published release, or a build before it from the sources under development. */
+/**
+ * Whether the files of a version are those of the published release, or those of a development build before the
+ * release.
+ */
 export type BuildKind = 'published' | 'development';
 
 /**
  * Returns the changes of a version from the changelog (format: Keep a Changelog), without the heading of the version.
- * The changes of a development build, and of a pre-release such as v0.1.0-rc.1, are the unreleased ones if the changelog
- * has no section for the version.
+ * For a development build or a pre-release such as v0.1.0-rc.1 without a section of its own, returns the section
+ * Unreleased.
  * @throws if the changelog has no section for the version, or the section is empty
  */
 export function changesOf(changelog: string, version: string, kind: BuildKind): string {
@@ -26,7 +29,7 @@ export interface ReleaseNotesRequest {
   readonly version: string;
   /** The image with its tag. */
   readonly image: string;
-  /** The digest of the image index; undefined: it is not known. */
+  /** The digest of the image index; undefined if it is not known. */
   readonly digest?: string | undefined;
   /** The changes of the version. */
   readonly changes: string;

@@ -1,6 +1,6 @@
 import type { Notice } from '../build/notices.ts';
 
-/** A part of the product that does not come from npm. */
+/** A component of the product that is not in the bundle of the manager, such as Node.js or a Debian package. */
 export interface OtherComponent {
   readonly name: string;
   readonly version: string;
@@ -45,7 +45,8 @@ export function softwareBillOfMaterials(
     ...notices.map((notice) => componentOf({ ...notice, purl: npmUrl(notice.name, notice.version) })),
     ...others.map(componentOf),
   ];
-  // The bundle can have two copies of the same version of a package, which are one component.
+  // The bundle can contain two copies of the same version of a package. The software bill of materials lists the copies
+  // as one component.
   const components = [...new Map(all.map((component) => [component.purl, component])).values()].toSorted((a, b) =>
     a.purl < b.purl ? -1 : 1,
   );

@@ -2,7 +2,7 @@
 const VERSION = /^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$/;
 
 /**
- * Explains why a version cannot be released; undefined if it can.
+ * Explains why a version cannot be released; returns undefined if it can.
  * @param packageVersion the version in package.json
  * @param metadata the text of metadata.yaml
  */
