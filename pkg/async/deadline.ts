@@ -1,8 +1,8 @@
 import type { Clock, Ms } from '../env/clock.ts';
 
 /**
- * The error of an operation that exceeded its time limit. The class distinguishes a timeout from an abort by the
- * caller.
+ * The error of an operation that exceeded its time limit. The class of the error distinguishes a timeout from an abort
+ * by the caller.
  */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
@@ -18,9 +18,9 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * An abort signal that aborts after a time limit, or when its parent signal aborts. The creator of a Deadline disposes
- * of it as soon as the work with the signal is done: that stops the timer of the Deadline, and removes its listener
- * from the parent signal.
+ * An abort signal that aborts after a time limit, or when its parent signal aborts. The creator of a Deadline must
+ * dispose of it as soon as the work with the signal is done. Disposing stops the timer of the Deadline, and removes its
+ * listener from the parent signal.
  */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
@@ -28,8 +28,8 @@ export interface Deadline extends Disposable {
 }
 
 /**
- * Makes a signal that aborts after `limit` ms with a {@link DeadlineExceeded} that names `what`, the operation. If the
- * signal `parent` aborts earlier, the new signal aborts at that moment with the reason of `parent`.
+ * Makes a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message names the operation
+ * `what`. If the signal `parent` aborts earlier, the new signal aborts at that moment with the reason of `parent`.
  */
 export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = 'the operation'): Deadline {
   const controller = new AbortController();

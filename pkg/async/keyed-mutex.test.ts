@@ -16,7 +16,7 @@ describe('KeyedMutex', () => {
     log = [];
   });
 
-  /** Calls `KeyedMutex.run` with work that keeps `names` locked for `span` ms. */
+  /** Calls `run` of a KeyedMutex with work that keeps `names` locked for `span` ms. */
   const hold = (who: string, names: readonly string[], span = 10, signal = never): Promise<string> =>
     mutex.run(names, signal, async () => {
       log.push(`${who} begins`);

@@ -7,12 +7,15 @@ const never = new AbortController().signal;
 interface StartedWork {
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Lets the work succeed. Its result is its number: 1 for the work that began first. */
+  /**
+   * Lets the work of a call succeed. Its result is 1 for the work that began first, 2 for the work that began second,
+   * and so on.
+   */
   readonly succeed: () => Promise<void>;
   readonly fail: (message: string) => Promise<void>;
 }
 
-/** Makes a SingleFlight whose work runs until the test calls `succeed` or `fail`. */
+/** Makes a SingleFlight, and functions that call it with work that runs until the test calls `succeed` or `fail`. */
 function newFlight() {
   const flight = new SingleFlight<number>();
   const started: StartedWork[] = [];

@@ -22,7 +22,7 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
  */
 export class SingleFlight<A> {
   private readonly running = new Map<string, Call<A>>();
-  /** The key is that of a running call. The value is the call that begins when the running call has ended. */
+  /** For each key, the call that begins when the running call of the key has ended. */
   private readonly following = new Map<string, Call<A>>();
 
   /**
@@ -35,7 +35,7 @@ export class SingleFlight<A> {
   }
 
   /**
-   * Like {@link run}, but never joins a running call, so that the data of the result is read after `runFresh` was
+   * Begins a call of `key`, and never joins a running call, so that the data of the result is read after `runFresh` was
    * called. All callers of `runFresh` that come while a call is running share one next call, which begins when the
    * running call has ended.
    */
@@ -76,8 +76,8 @@ class Call<A> {
   private callers = 0;
 
   /**
-   * `onEnd` runs before the callers get the result of the call, so that a caller that then calls `run` again begins a
-   * new call.
+   * The callback `onEnd` runs before the callers get the result of the call. If a caller then calls `run` again, it
+   * begins a new call.
    */
   constructor(work: Work<A>, onEnd: () => void) {
     this.work = work;

@@ -1,11 +1,11 @@
 import type { Clock, Ms } from '../env/clock.ts';
 
-/** The bounds of an {@link Lru}. An Lru without bounds evicts nothing. */
+/** The bounds of an {@link Lru} cache. A cache without bounds evicts nothing. */
 export interface LruOptions {
   /** The maximum number of entries. A further entry evicts the entry that was used longest ago. */
   readonly maxEntries?: number;
   /**
-   * An entry that was not used for `span` ms is evicted, at the next use of another entry or the next call of
+   * An entry that was not used for `span` ms is evicted, either at the next use of another entry or at the next call of
    * `entries`.
    */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
@@ -24,8 +24,8 @@ interface Entry<A> {
 export class Lru<A> {
   private readonly options: LruOptions;
   /**
-   * The entries, the longest unused first: a Map keeps the order of insertion, and each use removes and inserts the
-   * entry.
+   * The entries of the cache; the entry that was used longest ago comes first. A Map keeps the order of insertion, so
+   * each use removes and inserts the entry.
    */
   private readonly byLastUse = new Map<string, Entry<A>>();
 

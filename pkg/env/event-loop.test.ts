@@ -5,7 +5,7 @@ const INTERVAL = 100;
 
 /**
  * Returns a fake of Node's event loop histogram, whose values are in nanoseconds. `spans` are the times between two
- * runs of the timer, in ms.
+ * runs of the histogram's timer, in ms.
  */
 function histogramOf(spans: readonly number[]) {
   const sorted = spans.map((ms) => ms * 1e6).toSorted((a, b) => a - b);

@@ -1,7 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Ms } from './clock.ts';
 
-/** How late the event loop has run a timer: the statistics of all samples since the last call of `takeDelays`. */
+/**
+ * Statistics of all samples since the last call of `takeDelays`. Each sample is the time by which the event loop has
+ * run a timer too late.
+ */
 export interface EventLoopDelays {
   readonly min: Ms;
   readonly max: Ms;
@@ -22,7 +25,10 @@ type Histogram = Pick<
   'count' | 'min' | 'max' | 'mean' | 'stddev' | 'percentile' | 'reset'
 >;
 
-/** Measures the delay of the event loop with a timer of this interval. The timer does not keep the process alive. */
+/**
+ * Measures the delay of the event loop with a timer that is due every `interval` ms. The timer does not keep the
+ * process alive.
+ */
 export function monitorEventLoop(interval: Ms): EventLoopMonitor {
   const histogram = monitorEventLoopDelay({ resolution: interval });
   histogram.enable();

@@ -56,7 +56,7 @@ function textValue(value: unknown): string | number | boolean | null {
   return toJson(value);
 }
 
-/** Whether a value is a reference to an object, which klog writes as `namespace/name`. */
+/** Whether a value is a reference to a Kubernetes object, which klog writes as `namespace/name`. */
 function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   return (
@@ -65,7 +65,10 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 }
 
 const quote = (text: string): string => JSON.stringify(text);
-/** Puts a line in quotes when it contains hidden characters, which the log shows as escape sequences. */
+/**
+ * Puts a line in quotes if it contains hidden characters, such as control characters. The log shows them as escape
+ * sequences.
+ */
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
 /**
@@ -91,7 +94,7 @@ export function formatJson(record: LogRecord): string {
 
 const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
 
-/** Appends `_` to the keys of a log call that have the name of a field of the log format, e.g. `msg`. */
+/** Appends `_` to those keys of a log call that equal the name of a field of the log format, e.g. `msg`. */
 function withoutReserved(keys: LogKeys): LogKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),

@@ -1,5 +1,5 @@
 /**
- * Matches three kinds of characters:
+ * Matches the hidden characters in a text, which are of three kinds:
  *
  * - characters that a terminal executes: control characters except tab and line feed;
  * - characters that change the order of the text around them: Unicode's Bidi_Control, UAX #9;
@@ -11,14 +11,15 @@ const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');
 export const hasHidden = (text: string): boolean => HAS_HIDDEN.test(text);
 
 /**
- * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`. So text from a user, AWS or
- * the API server cannot control the terminal that shows it. A JSON text keeps its meaning.
+ * Replaces each hidden character, such as a control character, with its escape sequence in JSON, for example `\u202e`.
+ * So text from a user, AWS or the API server cannot control the terminal that shows the text. A JSON text keeps its
+ * meaning.
  */
 export const escapeHidden = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Like {@link escapeHidden}, and joins the lines of the text, so that a line of the text cannot imitate another
- * message.
+ * Escapes the hidden characters of a text with {@link escapeHidden}, and joins the lines of the text, so that a line of
+ * the text cannot imitate another message.
  */
 export const toPrintableLine = (text: string): string => escapeHidden(text.trim().replace(/\s*\n\s*/g, ' '));

@@ -1,7 +1,7 @@
 import type { Session } from 'node:inspector/promises';
 /**
- * Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if this promise
- * rejects.
+ * Takes profiles of this process. Each method samples until the promise that `wait` returns settles. If that promise
+ * rejects, the method rejects too.
  */
 export interface Profiler {
   /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */
@@ -13,10 +13,12 @@ export interface Profiler {
   heap(wait: () => Promise<void>): Promise<string>;
 }
 
-/** V8's default: on average one sample per this many allocated bytes. */
+/** The average number of allocated bytes per sample of the heap profile. This is V8's default. */
 const HEAP_SAMPLING_BYTES = 32_768;
 
-/** The profiler of Node.js. Its module is loaded at the first profile, because it takes memory. */
+/**
+ * The profiler of Node.js. The module node:inspector is loaded at the first profile, because the module takes memory.
+ */
 export const systemProfiler: Profiler = {
   cpu: (wait) =>
     withSession(async (session) => {
@@ -40,7 +42,7 @@ async function withSession(work: (session: Session) => Promise<unknown>): Promis
   try {
     return JSON.stringify(await work(session));
   } finally {
-    // Disconnecting also ends a profile that is still being taken.
+    // Disconnecting the inspector session also ends a profile that is still being taken.
     session.disconnect();
   }
 }

@@ -25,8 +25,8 @@ describe('systemClock', () => {
   });
 
   it('arms a timer again that Node fires too early', () => {
-    // The test advances Node's mocked timers but not `performance.now`. By `performance.now` the timers then fire too
-    // early.
+    // The test advances Node's mocked timers but not `performance.now`, so the timers fire too early by
+    // `performance.now`.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const fired: string[] = [];

@@ -3,8 +3,8 @@ import type { Clock, Ms, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
 /**
- * The longest delay of `setTimeout`, which stores it in 32 bits. A timer with a longer delay (24.8 days) fires after 1
- * ms.
+ * The longest delay of `setTimeout`, which stores the delay in 32 bits. A timer with a longer delay (24.8 days) fires
+ * after 1 ms.
  */
 const LONGEST_TIMEOUT: Ms = 2 ** 31 - 1;
 

@@ -5,7 +5,7 @@ export function formatTimestamp(instant: Ms): string {
   return `${new Date(instant).toISOString().slice(0, 19)}Z`;
 }
 
-/** Parses a date to ms since 1970; `undefined` for a text that is no date. */
+/** Parses a date to ms since 1970. Returns `undefined` for a text that is no date. */
 export function parseTimestamp(text: string): Ms | undefined {
   const instant = Date.parse(text);
   return Number.isNaN(instant) ? undefined : instant;

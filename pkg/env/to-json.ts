@@ -8,8 +8,8 @@ export function toJson(value: unknown): string {
     if (typeof inner === 'bigint') return String(inner);
     if (inner instanceof Error) return inner.message;
     if (typeof inner !== 'object' || inner === null) return inner;
-    // JSON.stringify sets `this` to the object that contains the value `inner`. The loop removes from the list `above`
-    // each object that does not contain `inner`.
+    // The list `above` holds the objects that contain the value `inner`, the outermost first. JSON.stringify sets
+    // `this` to the object that directly contains `inner`, so the loop removes all objects after `this`.
     while (above.length > 0 && above.at(-1) !== this) above.pop();
     if (above.includes(inner)) return '[circular]';
     above.push(inner);

@@ -5,7 +5,7 @@ import { keikoNames } from './keiko-names.ts';
 const group = { namespace: 'namespace-1', name: 'instancegroup-1' };
 
 describe('keikoNames', () => {
-  // The expected name is that of keiko's own test, TestCreateProfileName in eksfargate_test.go.
+  // The expected name is from a test of keiko's instance-manager, TestCreateProfileName in eksfargate_test.go.
   it('computes the names that keiko computes', () => {
     expect(keikoNames(EksClusterName.of('TestNameCluster'), group)).to.deep.equal({
       profile: 'fargate-TestNameCluster-13281223259712081633',

@@ -10,8 +10,8 @@ const MASK_64_BITS = 0xffffffffffffffffn;
 const utf8 = new TextEncoder();
 
 /**
- * The names of the Fargate profile and of the role that belong to an InstanceGroup. A name is undefined if AWS does not
- * allow the name that keiko computes.
+ * The names of the Fargate profile and of the role that belong to an InstanceGroup of keiko's instance-manager. A name
+ * is undefined if the instance-manager computes a name that AWS does not allow.
  */
 export interface KeikoNames {
   readonly profile: ProfileName | undefined;
@@ -19,8 +19,8 @@ export interface KeikoNames {
 }
 
 /**
- * The names that keiko's instance-manager gives to the Fargate profile and to the default role of an InstanceGroup
- * (`generateUniqueName` in controllers/provisioners/eksfargate/eksfargate.go).
+ * Returns the names that keiko's instance-manager gives to the Fargate profile and to the default role of an
+ * InstanceGroup (`generateUniqueName` in controllers/provisioners/eksfargate/eksfargate.go).
  */
 export function keikoNames(
   cluster: EksClusterName,

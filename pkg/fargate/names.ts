@@ -8,7 +8,7 @@ const MAX_EKS_NAME_BYTES = 100;
 const MAX_ROLE_NAME_BYTES = 64;
 
 /**
- * The length of the hash in a generated name. Cluster API Provider AWS uses the same length:
+ * The length of the hash in a generated name, in characters. Cluster API Provider AWS uses the same length:
  * `hash.Base36TruncatedHash(name, 32 - len("capa_"))`.
  */
 const HASH_BYTES = 27;
@@ -53,7 +53,7 @@ export function roleNameFor(cluster: ClusterName | EksClusterName, profile: Prof
 /**
  * Returns the names that Cluster API Provider AWS may have given to the IAM role of a profile. That provider derives
  * the name from the name of the Cluster; before v2.7.0 it used the name of the EKS cluster. If Cluster API does not
- * manage the EKS cluster, only the name that this controller computes is possible.
+ * manage the EKS cluster, returns only the name that this controller computes.
  */
 export function roleNamesOfCapa({
   clusterName,
@@ -96,7 +96,7 @@ export function findRoleNameProblem(name: string): string | undefined {
     : `"${name}" is not a valid IAM role name: use up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
 }
 
-/** Whether IAM takes the two names for the name of the same role: role names are unique without regard to case. */
+/** Whether two names are names of the same IAM role. IAM compares role names without regard to case. */
 export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
   a?.toLowerCase() === b?.toLowerCase();
 

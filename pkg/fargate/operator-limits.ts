@@ -2,24 +2,27 @@ import type { AccountId } from '../../api/names.ts';
 import { matchesWildcard } from './policy-document.ts';
 
 /**
- * The limits that the operator of this controller sets for the roles of AWSFargateProfiles. In a pattern, `*` stands
- * for any number of characters and `?` for one, as in IAM policies.
+ * The limits that the operator of this controller sets for AWSFargateProfiles, their roles and their policies. In a
+ * pattern, `*` stands for any number of characters and `?` for one, as in IAM policies.
  */
 export interface OperatorLimits {
   /**
-   * The ARN of the permissions boundary of each role that this controller manages. `*` in place of the partition or the
-   * account stands for the partition or the account of the EKS cluster. `undefined`: the spec decides.
+   * The ARN of the permissions boundary that each role of this controller must have. `*` in place of the partition or
+   * the account stands for the partition or the account of the EKS cluster. `undefined`: the operator requires none,
+   * and each AWSFargateProfile chooses in its spec.
    */
   readonly permissionsBoundary?: string;
-  /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all. */
+  /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all roles. */
   readonly roleArns?: readonly string[];
-  /** Patterns for the ARNs of the policies that an AWSFargateProfile may name; `undefined`: all. */
+  /** Patterns for the ARNs of the policies that an AWSFargateProfile may name; `undefined`: all policies. */
   readonly policyArns?: readonly string[];
-  /** The EKS clusters that spec.eksCluster of an AWSFargateProfile may name; `undefined`: none. */
+  /** The EKS clusters that spec.eksCluster of an AWSFargateProfile may name; `undefined`: no EKS cluster. */
   readonly eksClusters?: readonly AllowedEksClusters[];
 }
 
-/** EKS clusters that the AWSFargateProfiles of some namespaces may name in spec.eksCluster. */
+/**
+ * EKS clusters that an AWSFargateProfile may name in spec.eksCluster if its namespace matches the pattern `namespace`.
+ */
 export interface AllowedEksClusters {
   /** The wildcard pattern for the namespaces of the AWSFargateProfiles. */
   readonly namespace: string;
@@ -47,9 +50,9 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
   findExcess(policyArns, field, arn);
 
 /**
- * Checks whether the operator's limits allow the EKS cluster in spec.eksCluster for the namespace. If not, returns the
- * EKS cluster as a {@link LimitExcess}. `account` is the account of the credentials. While it is `undefined`, only
- * region and name are compared.
+ * Checks whether the operator's limits allow an AWSFargateProfile of the namespace to name the EKS cluster in
+ * spec.eksCluster. If not, returns the EKS cluster as a {@link LimitExcess}. `account` is the AWS account of the
+ * credentials. While the account is `undefined`, only region and name are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,

@@ -14,7 +14,8 @@ import { keepCase, foldCase, tagValue } from './tags/tag-map.ts';
 
 /**
  * The names of the Fargate profile and the roles that Cluster API Provider AWS may have created for one
- * AWSFargateProfile. Only the names identify them, because that provider's tags do not name the AWSFargateProfile.
+ * AWSFargateProfile. The controller recognizes these resources by their names, because that provider's tags do not name
+ * the AWSFargateProfile.
  */
 export interface AdoptableNames {
   readonly profile: ProfileName;
@@ -36,9 +37,10 @@ export type Ownership =
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
 /**
- * Tells whether a Fargate profile belongs to this controller. It does if its owner tag names the AWSFargateProfile. A
- * profile without an owner tag belongs to this controller if Cluster API Provider AWS created it for the
- * AWSFargateProfile: the profile then carries that provider's cluster tag and has the name `adoptable.profile`.
+ * Tells whether a Fargate profile belongs to this controller. A profile with an owner tag belongs to it if the tag
+ * names the AWSFargateProfile. A profile without an owner tag belongs to it if Cluster API Provider AWS created the
+ * profile for the AWSFargateProfile: the profile then carries that provider's cluster tag and has the name
+ * `adoptable.profile`.
  */
 export function profileOwner(
   found: { readonly name: ProfileName; readonly tags: Tags },
@@ -62,10 +64,10 @@ export function profileOwner(
 
 /**
  * Tells whether an IAM role belongs to this controller. It does if this controller's tags on the role name the EKS
- * cluster and the namespace of the AWSFargateProfile: the control plane of another namespace may name the same EKS
- * cluster, and gets none of its roles.
+ * cluster and the namespace of the AWSFargateProfile. The control plane of another namespace may name the same EKS
+ * cluster; the tag with the namespace keeps the roles of the two namespaces apart.
  *
- * A role without the namespace tag belongs to this controller if Cluster API Provider AWS created it for the
+ * A role without one of these tags belongs to this controller if Cluster API Provider AWS created it for the
  * AWSFargateProfile: the role then carries that provider's cluster tag and has one of the names `adoptable.roles`.
  */
 export function roleOwner(
@@ -136,8 +138,8 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
 }
 
 /**
- * Whether `name` is the name of the role that Cluster API Provider AWS shares among profiles. This role never belongs
- * to this controller. IAM compares role names without case.
+ * Whether `name` is the name of the one role that Cluster API Provider AWS shares among profiles. This role never
+ * belongs to this controller. IAM compares role names without regard to case.
  */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 

@@ -6,15 +6,15 @@ export interface Statement {
   readonly effect: string;
   /** The principals of the statement by type, such as `Service` or `AWS`. `Principal: "*"` has the type `*`. */
   readonly principals: readonly { readonly type: string; readonly values: readonly string[] }[];
-  /** Whether the principals come from the element NotPrincipal instead of Principal. */
+  /** Whether the principals of the policy statement come from its element NotPrincipal instead of Principal. */
   readonly isNotPrincipal: boolean;
   readonly actions: readonly string[];
-  /** Whether the actions come from the element NotAction instead of Action. */
+  /** Whether the actions of the policy statement come from its element NotAction instead of Action. */
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
   /**
-   * The remaining fields of the policy statement: those that no other property of this type contains, except `Sid`. The
-   * text is a JSON list sorted by field name. The comparison of two statements includes this text.
+   * The fields of the policy statement that no other property of this type contains, without `Sid`. The text is a JSON
+   * list sorted by field name. Two statements with different texts are not equal.
    */
   readonly otherFields: string;
 }
@@ -72,8 +72,8 @@ export function isStatementFor(statement: Statement, service: string, action: st
 }
 
 /**
- * Evaluates a policy condition in a request context whose keys are in lower case. Returns `undefined` for a key that
- * the request context does not contain, for an unknown operator, and for a policy variable.
+ * Evaluates a policy condition in a request context whose keys are in lower case. Returns `undefined` if the result is
+ * unknown: for a key that the request context does not contain, for an unknown operator, and for a policy variable.
  */
 export function isConditionMet(condition: PolicyCondition, request: ReadonlyMap<string, string>): boolean | undefined {
   const found = request.get(condition.key.toLowerCase());

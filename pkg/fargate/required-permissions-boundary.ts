@@ -1,7 +1,10 @@
 import type { AwsLocation } from './arns.ts';
 import type { OperatorLimits } from './operator-limits.ts';
 
-/** Returns the ARN of the required permissions boundary in the partition and account of an EKS cluster. */
+/**
+ * Returns the ARN of the permissions boundary that the operator requires, with the partition and account of the EKS
+ * cluster in place of `*`.
+ */
 export function requiredBoundary(
   { permissionsBoundary }: OperatorLimits,
   { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,

@@ -14,8 +14,8 @@ const ASSOCIATION_TAG = 'sigs.k8s.io/cluster-api-provider-aws/association';
 const SECONDARY = 'secondary';
 
 /**
- * Returns the AWS IDs of those subnets of the control plane that EKS accepts for Fargate. They are the default of an
- * AWSFargateProfile's `spec.subnetIDs`. Keeps the order and removes duplicates.
+ * Returns the AWS IDs of those subnets of the control plane that EKS accepts for Fargate, in the same order and without
+ * duplicates. They are the default of an AWSFargateProfile's `spec.subnetIDs`.
  *
  * In a VPC that Cluster API Provider AWS creates, the `id` of a subnet is a placeholder, and `resourceID` is the AWS ID
  * once the subnet exists. In a VPC of the user, `id` is the AWS ID.

@@ -224,7 +224,7 @@ describe('The trust policy', () => {
   });
 });
 
-/** Returns all field names of a JSON document in reverse order, for the replacer of JSON.stringify. */
+/** Returns all field names of a JSON document, those of inner objects first, for the replacer of JSON.stringify. */
 function keysOf(document: string): string[] {
   const keys: string[] = [];
   JSON.parse(document, (key, value: unknown) => {

@@ -36,12 +36,12 @@ export function trustPolicy({ partition, region, account, cluster }: TrustScope)
 export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrusted'; readonly reason: string };
 
 /**
- * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster or, without a
- * given profile, for an example profile with the name `profile`.
+ * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster. Without a given
+ * profile, the check uses an example profile with the name `profile`.
  *
- * The controller cannot evaluate some conditions of a policy, e.g. an organization or a policy variable. Such a
- * condition counts as met in an Allow and as not met in a Deny, because IAM makes the final decision when EKS assumes
- * the role.
+ * The controller cannot evaluate some conditions of a policy, e.g. a condition on the AWS organization or with a policy
+ * variable. Such a condition counts as met in an Allow and as not met in a Deny, because IAM makes the final decision
+ * when EKS assumes the role.
  */
 export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);
@@ -70,12 +70,15 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
       );
 }
 
-/** IAM's request context when EKS assumes the role for a profile. The keys are in lower case. */
+/**
+ * IAM's request context (the keys and values that conditions test) when EKS assumes the role for a profile. The keys
+ * are in lower case.
+ */
 type RequestContext = ReadonlyMap<string, string>;
 
 /**
- * Returns the request contexts to try. AWS does not document whether aws:SourceArn includes the ID at the end of a
- * profile's ARN, so there is one request context with the ID and one without.
+ * Returns the request contexts in which a trust policy is checked. AWS does not document whether aws:SourceArn includes
+ * the ID at the end of a profile's ARN, so there is one request context with the ID and one without.
  */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
@@ -94,7 +97,7 @@ function sourceArn({ partition, region, account, cluster, profile }: TrustScope 
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** Describes those conditions of a policy statement that are met in none of the request contexts. */
+/** Describes those conditions of a policy statement that are met in none of the given IAM request contexts. */
 function describeUnmetConditions(
   statement: Statement,
   requests: readonly RequestContext[],

@@ -8,7 +8,7 @@ export interface DispatcherOptions {
   readonly connections: number;
   /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
   readonly connectTimeout: Ms;
-  /** How long an idle connection stays open, unless the server says less; default: 4 s. */
+  /** How long an idle connection stays open, unless the server announces a shorter time; default: 4 s. */
   readonly keepAliveTimeout?: Ms;
   /** The TLS and keep-alive options of the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
@@ -41,8 +41,9 @@ export function newDispatcher({
     uri: proxy.href,
     proxyTunnel: true,
     requestTls: { timeout: connectTimeout, ...socket },
-    // undici sends CONNECT from a pool of its own, without the caller's signal. While CONNECT is unanswered, it
-    // occupies one of the connections, by default for 300 s. So this pool has a shorter timeout.
+    // undici sends CONNECT requests to the proxy from a separate connection pool, without the caller's signal. An
+    // unanswered CONNECT request occupies a connection of this pool, by default for 300 s. So this pool has a shorter
+    // timeout.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }

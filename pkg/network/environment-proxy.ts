@@ -4,17 +4,17 @@ import { parseHttpUrl, withoutPassword } from './http-url.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the proxy for a server; undefined: the server is reached directly. */
+/** A function that returns the proxy for a server. If it returns undefined, the server is reached directly. */
 export type ProxyChoice = (server: URL) => URL | undefined;
 
-/** Whether an entry of NO_PROXY names this server. */
+/** A function that tells whether an entry of NO_PROXY names the server, so that requests to the server use no proxy. */
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
- * Reads the proxies of the environment by the rules of golang.org/x/net/http/httpproxy, which client-go and the AWS SDK
- * for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others, and the names in lower case are
- * read when those in upper case are empty. `localhost`, loopback addresses and the entries of NO_PROXY are exempt.
- * Returns Left with one sentence about a variable that names no proxy.
+ * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and the
+ * AWS SDK for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others. If a variable is empty, the
+ * variable with the same name in lower case is read. `localhost`, loopback addresses and the entries of NO_PROXY need
+ * no proxy. If a variable names no proxy, returns one sentence about it as the Left of an Either.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');
@@ -69,7 +69,8 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 
 /**
  * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. The entry
- * `example.org` exempts this host and its subdomains. `.example.org` and `*.example.org` exempt only the subdomains.
+ * `example.org` exempts this host and its subdomains from the proxy. `.example.org` and `*.example.org` exempt only the
+ * subdomains.
  */
 function exemptionOf(entry: string): Exemption | undefined {
   if (entry === '*') return () => true;

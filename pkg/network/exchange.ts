@@ -3,8 +3,8 @@ import type { Dispatcher } from 'undici';
 export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /**
-   * Called synchronously when the request has a connection; undici writes the request in the same turn of the event
-   * loop. If this function throws, the request is not sent, and the exchange rejects with that error.
+   * A callback that runs synchronously when the request has a connection. undici writes the request in the same turn of
+   * the event loop. If the callback throws, the request is not sent, and `exchange` rejects with that error.
    */
   readonly beforeSend?: (() => void) | undefined;
 }
@@ -17,14 +17,17 @@ export interface WholeResponse {
   readonly body: readonly Buffer[];
 }
 
-/** The error with which an exchange ends a request in undici after its signal has aborted. No caller sees it. */
+/**
+ * The error with which `exchange` aborts a request in undici after the caller's signal has aborted. The caller never
+ * gets this error; it gets the reason of the signal.
+ */
 const ABORTED = new Error('the exchange was aborted');
 
 /**
  * Sends a request and reads the whole response. Unlike `Dispatcher.request` of undici, this function makes no stream
  * for the response body, which saves a quarter of the processor time of a small request.
  *
- * Rejects with the reason of `signal` when the signal aborts, and when the connection breaks.
+ * Rejects with the reason of `signal` when the signal aborts, and with undici's error when the request fails.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -48,7 +51,7 @@ export function exchange(
         if (signal.aborted) started.abort(ABORTED);
         else beforeSend?.();
       },
-      // undici also calls this function for an informational response (1xx), before the final response.
+      // undici also calls onResponseStart for an informational response (1xx), before the final response.
       onResponseStart: (_, statusCode, headers) => {
         head = { statusCode, headers: joinHeaderValues(headers) };
       },

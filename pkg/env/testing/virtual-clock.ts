@@ -60,14 +60,14 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Returns, for each armed timer, in how many ms it fires, the shortest time first. A stopped component must leave no
-   * timer armed.
+   * Returns, for each armed timer, in how many ms it fires, the shortest time first. Tests check that a stopped
+   * component leaves no timer armed.
    */
   pendingTimers(): readonly Ms[] {
     return this.timers.map(({ due }) => due - this.elapsed);
   }
 
-  /** Waits until all code has run that does not wait for a timer. */
+  /** Waits until all code has run, except code that waits for a timer. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
   }

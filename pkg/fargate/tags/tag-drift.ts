@@ -5,7 +5,7 @@ import { sortedEntries } from './tag-map.ts';
 export interface TagDrift {
   /** The tags to set: the AWS resource does not have these tags yet, or has them with other values. */
   readonly set: Tags;
-  /** The keys of the tags to remove, spelled as in AWS. */
+  /** The keys of the tags to remove, with upper and lower case as in AWS. */
   readonly remove: readonly string[];
 }
 

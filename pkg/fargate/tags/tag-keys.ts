@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import type { ClusterName } from '../../../api/names.ts';
 import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
 
-/** The key of the tag of a Fargate profile whose value names the AWSFargateProfile: `<namespace>/<name>`. */
+/** The key of a tag on Fargate profiles. The value of the tag names the AWSFargateProfile: `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 /**
- * The key of the tag of an IAM role whose value is the ARN of the EKS cluster. IAM is global, so this tag prevents that
- * two clusters of the same name in different regions share a role.
+ * The key of a tag on IAM roles. The value of the tag is the ARN of the EKS cluster. IAM is global, so this tag
+ * prevents that two clusters of the same name in different regions share a role.
  */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 /**
- * The key of the tag of an IAM role whose value is the namespace of the AWSFargateProfiles. This tag prevents that a
- * control plane in another namespace that names the same EKS cluster gets the role.
+ * The key of a tag on IAM roles. The value of the tag is the namespace of the AWSFargateProfiles that use the role. A
+ * control plane in another namespace may name the same EKS cluster; this tag keeps the roles of the two namespaces
+ * apart.
  */
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 /**

@@ -1,4 +1,4 @@
-/** The limits for tags, which EKS and IAM have in common. */
+/** The limits for tags. EKS and IAM have the same limits. */
 export const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
 export const MAX_VALUE_CHARACTERS = 256;
@@ -6,14 +6,14 @@ const RESERVED_PREFIX = 'aws:';
 /** The characters that IAM and EKS allow in the keys and values of tags. */
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
-/** A tag with a text for messages that names its source. */
+/** A tag, and the name of its source for error messages, such as `the control plane`. */
 export interface SourcedTag {
   readonly key: string;
   readonly value: string;
   readonly source: string;
 }
 
-/** Returns a clause about each limit that the tag exceeds. */
+/** Returns a clause of an error message for each limit that the tag exceeds. */
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
   const isValid =
     key !== '' &&
@@ -58,7 +58,10 @@ export const isReserved = (key: string): boolean => key.toLowerCase().startsWith
 /** Counts the code points of a text, as AWS counts the characters of tags. */
 const countCharacters = (text: string): number => [...text].length;
 
-/** Whether a text has more than `most` code points. A text has at least as many UTF-16 code units, its `length`. */
+/**
+ * Whether a text has more than `most` code points. `length` is the number of UTF-16 code units, which is never lower.
+ * So the code points of a short text need no counting.
+ */
 export const isLongerThan = (most: number, text: string): boolean => text.length > most && countCharacters(text) > most;
 
 const abbreviate = (key: string): string => (isLongerThan(64, key) ? `${[...key].slice(0, 61).join('')}...` : key);

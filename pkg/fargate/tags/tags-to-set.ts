@@ -22,7 +22,9 @@ export interface TagSources {
   readonly controlPlane: Tags;
 }
 
-/** Returns the tags that the user asks for, in the spec of the object and in the spec of the control plane. */
+/**
+ * Returns the tags that the user asks for in the spec of the AWSFargateProfile and in the spec of the control plane.
+ */
 export const tagSources = (
   { spec }: Pick<AWSFargateProfile, 'spec'>,
   { controlPlaneTags }: { readonly controlPlaneTags: Tags },
