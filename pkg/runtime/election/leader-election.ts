@@ -93,8 +93,8 @@ export class LeaderElection implements Leadership {
     const { clock } = this.options;
     const { sentAt } = this.state;
     // The age of the lease is measured with the monotonic clock and with the wall clock, and the larger age counts,
-    // because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set ahead, this process
-    // only counts as not leading until it renews the lease.
+    // because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set ahead, the only
+    // effect is that this process counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 

@@ -65,8 +65,8 @@ const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
 
 /**
- * The reason with which the signal of a request aborts. Without this constant, Node.js would create an exception for
- * each abort.
+ * The reason with which the signal of a request aborts. An abort without a given reason would create a new exception
+ * each time.
  */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 

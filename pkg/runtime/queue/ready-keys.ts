@@ -9,8 +9,9 @@ import { WorkerShares } from './worker-shares.ts';
  *
  * - `low` is for the objects of a watch's initial list and for resyncs, so that changed objects are reconciled before
  *   them, as in controller-runtime.
- * - `head` is for a key that may be the first of its cluster. This is checked only when a worker could take the key,
- *   because until then another object may become the first. A key that is not the first gets the priority `normal`.
+ * - `head` is for a key that may be the first of its cluster. The workqueue checks this only when a worker could take
+ *   the key, because until then another key may become the first. A key that is not the first gets the priority
+ *   `normal`.
  * - `high` is for a key whose reconcile other keys wait for.
  */
 export type QueuePriority = 'low' | 'normal' | 'head' | 'high';
@@ -20,8 +21,8 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES_HIGHEST_FIRST.indexOf(one) < PRIORITIES_HIGHEST_FIRST.indexOf(other);
 
 /**
- * The workqueue hands out one key in this number of keys by waiting time: the key that has been ready for the longest
- * time, whatever its priority. The key must have been ready for at least ten seconds.
+ * Of this number of keys that the workqueue hands out, one is chosen by its waiting time: the key that has been ready
+ * for the longest time, whatever its priority. This key must have been ready for at least ten seconds.
  */
 const HAND_OUTS_PER_OLD_KEY = 4;
 

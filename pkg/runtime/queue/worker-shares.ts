@@ -21,8 +21,8 @@ const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
 
 /**
- * An urgent key gets an additional worker while fewer keys than this are processed, as a multiple of the number of
- * workers. The workers between this limit and {@link MOST_IN_TOTAL} are kept for regions below their shares.
+ * Urgent keys get additional workers while fewer keys than this multiple of the number of workers are being processed.
+ * The workers between this limit and {@link MOST_IN_TOTAL} are kept for regions below their shares.
  */
 const MOST_WITH_URGENT = 2;
 
