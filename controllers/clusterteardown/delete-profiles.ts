@@ -49,7 +49,8 @@ interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
   readonly last: string;
   /**
-   * The requeue after the round. A failed deletion sets a requeue after seconds, so that the next round starts soon.
+   * The requeue for the end of the round, when all AWSFargateProfiles of the Cluster were tried. If a deletion has
+   * failed, the delay is only seconds.
    */
   readonly requeue: Requeue;
 }

@@ -25,8 +25,8 @@ import { InstanceGroupReconciler } from './reconcile.ts';
 
 const NAME = 'instancegroups';
 /**
- * How many InstanceGroups are reconciled at the same time. A reconcile is a few requests to the API server, and none to
- * AWS.
+ * How many InstanceGroups are reconciled at the same time. A reconcile sends a few requests to the API server, and none
+ * to AWS.
  */
 const CONCURRENCY = 2;
 
