@@ -14,7 +14,7 @@ const NAMES = ['a', 'b', 'c'];
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
 const HOUR: Ms = 60 * MINUTE;
-/** The minimum time between the end of the leader's change in AWS and the expiry of its Lease. */
+/** The minimum time between the end of an AWS change by the leader and the expiry of the leader's Lease. */
 const MARGIN: Ms = 2 * SECOND;
 
 const LEASE_PATH = '/leases/capaf-leader-election';

@@ -28,8 +28,8 @@ const MISCONFIGURED =
   'error:InvalidParameterException:Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
 
 /**
- * Does the remedy for the condition reason RoleRecreated: creates the access entry of the role anew, and confirms this
- * with an annotation on the AWSFargateProfile.
+ * Carries out the remedy for the condition reason RoleRecreated: creates the access entry of the role anew, and
+ * confirms this with an annotation on the AWSFargateProfile.
  */
 function renewAccessEntry(world: SimulatedWorld, role: string): void {
   const { id, arn } =
