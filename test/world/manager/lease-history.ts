@@ -54,7 +54,7 @@ export function leaseHistoryOf(
     for await (const { object } of events) versions.push(versionOf(object));
     if (!stopping.signal.aborted) throw new Error('the watch of the Lease ended');
   })();
-  // A failed watch must not be an unhandled rejection. `waitForHolder` and `stop` throw its error.
+  // A failed watch must not be an unhandled rejection. `waitForHolder` and `stop` throw the error of the watch.
   let broken: unknown;
   watching.catch((error: unknown) => (broken = error));
   return {

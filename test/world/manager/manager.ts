@@ -44,7 +44,7 @@ export interface RunningManager extends ServerProcess {
   metrics(): Promise<string>;
   /** The sum of all samples of a Prometheus metric that have the given labels; 0 without such samples. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
-  /** Whether the test has sent the process a signal that can end it, so any signal except SIGSTOP and SIGCONT. */
+  /** Whether the test has sent the process a signal that can end it: any signal except SIGSTOP and SIGCONT. */
   wasSignaled(): boolean;
   readyz(): Promise<{ readonly status: number; readonly text: string }>;
 }
