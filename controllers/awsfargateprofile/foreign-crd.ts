@@ -47,7 +47,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // If the object cannot be decoded, no event reports that: the CRD of another provider may be the cause.
+    // If the object cannot be decoded, no event reports that, because the CRD of another provider may be the cause.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);

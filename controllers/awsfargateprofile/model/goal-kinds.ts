@@ -48,8 +48,8 @@ export interface ControlPlaneFacts {
   /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
   /**
-   * Set if the object has spec.eksCluster. Then EKS tells whether the EKS cluster is ready, and not an
-   * AWSManagedControlPlane.
+   * Set if the object has spec.eksCluster. Then EKS, and not an AWSManagedControlPlane, tells whether the EKS cluster
+   * is ready.
    */
   readonly isReadinessOfEks?: true;
   /**

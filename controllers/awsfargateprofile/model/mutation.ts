@@ -25,8 +25,8 @@ export type Mutation =
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
   /**
-   * `retiring` tells whether the controller detaches the policy because it deletes the role next. It does so only if no
-   * other object or Fargate profile uses the role.
+   * `retiring` tells whether the controller detaches the policy because it deletes the role next. The controller does
+   * so only if no other object or Fargate profile uses the role.
    */
   | {
       readonly kind: 'detachPolicy';
@@ -35,8 +35,8 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring` is set if the controller deletes the role next. It sets its tags on the role before that, because the
-   * documented IAM policy lets the controller delete only roles with these tags.
+   * `retiring` is set if the controller deletes the role next. The controller first sets its tags on the role, because
+   * the documented IAM policy lets the controller delete only roles with these tags.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }

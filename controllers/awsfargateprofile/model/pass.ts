@@ -52,7 +52,7 @@ export interface CompletedPass extends PassResult {
   readonly steps: readonly Step[];
   /** The wall-clock time at the end of the reconcile, in milliseconds since 1970. */
   readonly now: Ms;
-  /** How long the object has waited with the reason for which the reconcile stopped; 0 if it did not stop. */
+  /** How long the object has waited because of the reason for which the reconcile stopped; 0 if it did not stop. */
   readonly waited: Ms;
   /** How many times in a row the controller has retried a Fargate profile that EKS failed to create or delete. */
   readonly attempts: number;

@@ -97,8 +97,8 @@ export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
 /**
- * Whether an object that waits because of this reason may continue after this change of another AWSFargateProfile of
- * the cluster.
+ * Whether a change of another AWSFargateProfile of the cluster may let an object continue that waits because of this
+ * reason.
  */
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {
   const { endedBySibling } = TABLE[reason];

@@ -9,7 +9,7 @@ const GROWTH = 1 / 8;
  * faster.
  */
 const DOUBT = 1 / 32;
-/** The least lower bound of the duration that results from the passing of time, as a share of the usual duration. */
+/** The share of the usual duration to which the lower bound of the duration can fall with time. */
 const LEAST = 7 / 8;
 
 /**

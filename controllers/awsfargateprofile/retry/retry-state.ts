@@ -48,7 +48,7 @@ export interface RetryState {
 
 /** A change that AWS refused. It is not sent again before the time `notBefore`, unless the spec changes. */
 export interface Refusal {
-  /** The change, as `mutationKey` of refused-mutations.ts identifies it. */
+  /** A text that identifies the change: the result of `mutationKey` in refused-mutations.ts. */
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;

@@ -156,8 +156,8 @@ export class RetryStore {
     else if (this.get(object).waiting !== undefined) {
       this.update(object, (state) => withUnfinishedWait(state, observed, askedAt));
     }
-    // If EKS shows a profile with this name, the result of the create request is known, even if the profile belongs to
-    // another owner: an EKS cluster has at most one profile with a name.
+    // If EKS shows a profile with the name of the object's profile, the result of the create request is known, even if
+    // that profile belongs to another owner: an EKS cluster has at most one profile with a name.
     const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
     const isNameTaken = observed.profiles.some(({ name, found }) => name === profileName && found !== undefined);
     if (isNameTaken) {

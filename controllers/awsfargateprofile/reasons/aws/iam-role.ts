@@ -11,8 +11,8 @@ type Named = { readonly name: string };
 /** Condition reasons about the pod execution role and its access entry. */
 export const ROLE_REASONS = {
   /**
-   * `other` is set if the role with this name in IAM has another ARN than spec.roleARN. `arn` is the ARN in IAM, and
-   * `wanted` is spec.roleARN.
+   * `other` is set if the role with this name in IAM has another ARN than spec.roleARN. In `other`, `arn` is the ARN in
+   * IAM, and `wanted` is spec.roleARN.
    */
   RoleNotFound: defineReason<
     Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }

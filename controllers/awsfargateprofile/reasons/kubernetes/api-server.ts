@@ -11,8 +11,8 @@ export const API_SERVER_REASONS = {
    */
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
     nature: 'outage',
-    // The controller has to retry, because no watch event follows a request that was rejected or got no answer. An
-    // outdated cache needs no retry: it triggers a reconcile once it has listed its objects again.
+    // The controller has to retry, because no watch event follows a request that was rejected or got no answer. A cache
+    // that is not filled yet needs no retry: it triggers a reconcile once it has listed its objects.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
     remedy: ({ isInvalid = false }) =>
@@ -24,8 +24,8 @@ export const API_SERVER_REASONS = {
     nature: 'retry',
     mayHideAws: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    // `Stalled` becomes True after this time. It is longer than the rollout of a webhook, which may reject requests
-    // meanwhile.
+    // `Stalled` becomes True after this time. This time is longer than the rollout of a webhook, which may reject
+    // requests until it is complete.
     patience: 2 * MINUTE,
     describe: describeApiRejection,
     remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,

@@ -29,8 +29,8 @@ const STEPS_AFTER_USUAL_END = 4;
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SHORTEST_UNKNOWN_POLL, waited / 8, 10 * SECOND);
   if (usual === undefined)
-    // Each delay varies by a tenth, so the first poll may come early. So after half of the time to the first poll, the
-    // next delay leads to the second poll.
+    // Each delay varies by a tenth, so the first poll may come early. So a reconcile after more than half of the first
+    // delay counts as the first poll, and its delay leads to the second poll.
     return waited < SHORTEST_UNKNOWN_POLL / 2 ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
   const { least, most } = usual;
   const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);

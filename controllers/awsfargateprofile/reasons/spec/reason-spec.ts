@@ -53,8 +53,8 @@ export interface ReasonSpec<F> {
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**
-   * The change of another AWSFargateProfile of the same cluster that can solve this problem. After such a change the
-   * object is reconciled at once.
+   * The change of another AWSFargateProfile of the same cluster that can end a wait because of this reason. After such
+   * a change the object is reconciled at once.
    */
   readonly endedBySibling?: SiblingChange;
 }

@@ -17,7 +17,7 @@ export const describeAbandonment = (abandonment: Abandonment, condition = ''): s
     ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
     : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
 
-/** `abandonment`: how a user can make the deleted object disappear; undefined if the object is not being deleted. */
+/** `abandonment` is how a user can make the deleted object disappear; undefined if the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**

@@ -1,7 +1,7 @@
 import { OR_REPLACE_OBJECT } from './phrases.ts';
 
 /**
- * Where the subnets of a Fargate profile stand: in spec.subnetIDs, in status.subnets of a provisioned object, or in
+ * The field that names the subnets of a Fargate profile: spec.subnetIDs, status.subnets of a provisioned object, or
  * spec.network.subnets of the control plane. `eks`: EKS chooses the subnets.
  */
 export type SubnetSource = 'spec' | 'status' | 'controlPlane' | 'eks';

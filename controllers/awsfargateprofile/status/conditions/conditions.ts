@@ -23,8 +23,8 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
   const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
   const ready = readyValue(pass, reason);
   const stalled = stalledUpdate(pass, nature);
-  // While AWS or the API server cannot be read, the condition Reconciling is True only if Ready is False. An object
-  // that was Ready has Ready True or Unknown, and Reconciling False.
+  // While AWS or the API server cannot be read, the condition Reconciling is True only if Ready is False. If the object
+  // was Ready at this generation, Ready stays True or becomes Unknown, so Reconciling is False.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
   return [
