@@ -41,7 +41,7 @@ export type Decision =
   | { readonly kind: 'rest' }
   /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'yield'; readonly webhook: string }
-  /** `after` is the time until the CRD keeper asks Cluster API Provider AWS again; undefined for the usual interval. */
+  /** `after` is the time until the CRD keeper tests the webhooks again; undefined for the usual interval. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }

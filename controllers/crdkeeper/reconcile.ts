@@ -177,8 +177,8 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report names the parts that another client has replaced now: they can differ from the parts at the time of
-    // the stop. But the report names the clients that had replaced parts when the CRD keeper stopped.
+    // The report names the parts that are replaced at present, which can differ from the parts at the time of the stop.
+    // The clients in the report are those that had replaced the parts at the time of the stop.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);

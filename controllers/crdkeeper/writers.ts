@@ -4,9 +4,8 @@ import type { Observation, Part } from './observe.ts';
 import { FIELD_MANAGER } from './restoration/record-store.ts';
 
 /**
- * The fields by which the last writer of the CRD or of a webhook is found: the owner of the CRD's versions, or of the
- * webhook's rules, in metadata.managedFields. Clients that change only other fields do not count, for example the CA
- * injector of cert-manager.
+ * Fields in metadata.managedFields whose owner counts as the last writer: the versions of the CRD, or the rules of a
+ * webhook. Clients that change only other fields do not count, for example the CA injector of cert-manager.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [

@@ -3,7 +3,7 @@ import { integer, list, object, optional, string } from '../../../api/schema/fie
 import { decode } from '../../../api/schema/problem.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 
-/** A restoration by the CRD keeper of the CRD or of webhook configurations that another client had replaced. */
+/** One restoration: the CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
 export interface Restoration {
   /** The wall-clock time of the first restored part, in ms since 1970. */
   readonly at: Ms;
