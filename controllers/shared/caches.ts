@@ -216,9 +216,9 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 }
 
 /**
- * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. An owner
- * reference or the label `cluster.x-k8s.io/cluster-name` names the owner, because the label is set before the owner
- * reference.
+ * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. Owner references
+ * name the owners. The label `cluster.x-k8s.io/cluster-name` also names an owner, because the owner reference is set
+ * later.
  */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;

@@ -29,7 +29,7 @@ export class PersistentErrors {
   }
 
   /**
-   * Records a write conflict. Returns the text to report to users; `undefined` if attempts have not failed long enough.
+   * Records a write conflict. Returns the text to report to users; `undefined` if writes have not failed long enough.
    */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;

@@ -57,8 +57,8 @@ export function mayJoinControlPlane(
 }
 
 /**
- * Whether spec.eksCluster and the control plane name an EKS cluster of the same name and region with different
- * identities. Then their AWS accounts have to be compared.
+ * Whether spec.eksCluster and the control plane give the same name and region of the EKS cluster, but name different
+ * identities. Then the AWS accounts have to be compared.
  */
 export const needsAccountToJoin = (
   profile: InEksCluster,

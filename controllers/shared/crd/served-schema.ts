@@ -164,8 +164,8 @@ export class ServedSchema {
   private async read(signal: AbortSignal): Promise<Verdict> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
-      // If there is no CRD, an aggregated API server serves AWSFargateProfiles. Then no other provider can replace the
-      // schema.
+      // If there is no CRD of AWSFargateProfiles, an aggregated API server serves them. Then no other provider can
+      // replace the schema.
       return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
     } catch (error) {
       if (isNotServed(error)) return { kind: 'ours' };
