@@ -55,7 +55,7 @@ export interface AWSManagedControlPlane {
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];
-  /** Whether the EKS cluster is ACTIVE or UPDATING, from `status.ready`. */
+  /** The value of `status.ready`: whether the EKS cluster is ACTIVE or UPDATING. */
   readonly ready: boolean;
 }
 

@@ -39,8 +39,8 @@ export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
  * The namespaces that may use an identity of Cluster API Provider AWS. If `allowedNamespaces` is absent or `null`, no
- * namespace may use the identity. If `allowedNamespaces` is an empty object, all namespaces may use it. An empty `list`
- * names no namespace.
+ * namespace may use the identity. If `allowedNamespaces` is an empty object, all namespaces may use it. An object with
+ * an empty `list` is not an empty object: such a list allows no namespace.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -60,7 +60,10 @@ export const AWSClusterControllerIdentity = object({
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/** The identity kind for long-lived access keys in a Secret of the manager's namespace. */
+/**
+ * The identity kind for long-lived access keys in a Secret. The Secret is in the manager's namespace, unless the flag
+ * --static-identity-namespace names another.
+ */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,

@@ -11,8 +11,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
-  // If the annotation `last-applied-configuration` is invalid JSON, or nested too deeply to be compared, the list is
-  // returned unchanged.
+  // If the annotation `last-applied-configuration` is invalid JSON, or nested too deeply to be compared, the list of
+  // the spec is returned unchanged.
   return text === undefined
     ? list
     : getOrElse(() => list)(tryCatch(() => restore(list, valueAt(JSON.parse(text), path))));

@@ -97,8 +97,8 @@ export const integer = (
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
 
 /**
- * A string from a closed list of words. The decoder refuses other words, because its callers branch on the word and
- * handle only the words of the list.
+ * A string from a closed list of words. The decoder refuses other words, because code that reads the string handles
+ * only the words of the list.
  */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
