@@ -20,7 +20,7 @@ export type KeikoState =
   /** A user must act. */
   | 'Error';
 
-/** The state of an InstanceGroup as its status and events show it. */
+/** The state of a keiko InstanceGroup as its status and events show it. */
 export interface GroupState {
   readonly state: KeikoState;
   /** The reason of the events about the InstanceGroup, in CamelCase. */

@@ -6,8 +6,8 @@ import type { ApiRejection } from './api-rejections.ts';
 import { describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors of the API server must last before users are told. The restart of an API server takes less time, and
- * so does a client that writes an object in many small steps.
+ * How long errors of the API server must last before users are told. Two causes of errors usually end earlier: a restart
+ * of the API server, and conflicts with a client that writes one object in many small steps.
  */
 const PATIENCE: Ms = 60_000;
 

@@ -17,13 +17,12 @@ import { callContext, endForFailure } from './failure-reasons.ts';
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts about the EKS cluster in spec.eksCluster, once the AWS account of the credentials is known. The
- * facts then tell whether the flags of the manager allow the EKS cluster, whether a control plane of Cluster API
- * manages it, and whether it is ACTIVE. Returns Left if the reconcile must end without another call to AWS.
+ * Completes the facts about the EKS cluster that spec.eksCluster names, as soon as the AWS account of the credentials is
+ * known. The facts then tell whether the flags of the manager allow this EKS cluster, whether a control plane of Cluster
+ * API manages it, and whether it is ACTIVE. Returns Left if the reconcile must end without another call to AWS.
  *
- * The controller asks EKS for the status of the EKS cluster only before the object's profile is provisioned, and not
- * while EKS creates or deletes this profile. Later the status is not needed, because EKS itself refuses a change that
- * the cluster does not allow.
+ * The controller asks EKS for the status of the EKS cluster only until EKS has the Fargate profile of the object. A
+ * change of an existing profile needs no such question, because EKS itself refuses the change if the status forbids it.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

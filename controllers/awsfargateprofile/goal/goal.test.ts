@@ -467,7 +467,7 @@ describe('goalFor', () => {
       'Cluster team-a/prod (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
     );
     expect(messageFor({ cluster: UNKNOWN })).to.equal(
-      'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. The controller retries on its own.',
+      'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
     expect(messageFor({ controlPlane: ABSENT })).to.equal(
       'AWSManagedControlPlane team-a/prod-control-plane does not exist yet. The controller waits and then continues on its own.',

@@ -21,8 +21,8 @@ export type RoleUsage =
  */
 export interface RoleSharers {
   /**
-   * The key of an AWSFargateProfile whose manager may be deleting the shared IAM role now; `undefined` if there is
-   * none.
+   * The key of another AWSFargateProfile for which a manager may be deleting the shared IAM role now; `undefined` if
+   * there is no such object.
    */
   readonly remover: string | undefined;
   /** The AWSFargateProfiles of the same cluster that ask for the shared IAM role. */

@@ -348,7 +348,7 @@ export const TRUST_POLICIES = {
     Principal: { Service: 'eks-fargate-pods.amazonaws.com' },
     Action: 'sts:AssumeRole',
   }),
-  /** The trust policy of the controller in another form in which IAM can return it. */
+  /** The trust policy that the controller sets, with its fields in another order and with lists of one element. */
   oursReordered: policy({
     Action: ['sts:AssumeRole'],
     Principal: { Service: ['eks-fargate-pods.amazonaws.com'] },

@@ -27,8 +27,8 @@ export interface CallEnv {
 /** The settings that the AWS calls of one reconcile share. */
 export interface CallContext {
   /**
-   * The key of the rate limit for the AWS calls of one reconcile, e.g. the account and, for a regional service, the
-   * region.
+   * The calls with the same text here, of the same service and kind, share one rate limit. For EKS the text names the
+   * account and the region; for IAM, which has one endpoint for all regions, it names the account only.
    */
   readonly limiterScope: string;
   readonly signal: AbortSignal;

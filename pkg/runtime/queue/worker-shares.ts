@@ -14,10 +14,11 @@ export interface Backend {
 export type Claim = 'share' | 'spare' | 'none';
 
 /**
- * How many keys are processed at the same time at most, as multiples of the number of workers: in total, and of one
- * region. These limits bound the memory and the connections that many slow regions and accounts can take.
+ * The highest number of keys that are processed at the same time, divided by the number of workers (`--concurrency`).
+ * It is greater than 1 so that keys of slow regions do not delay the other keys. It bounds memory and connections.
  */
 const MOST_IN_TOTAL = 3;
+/** The highest number of keys of one AWS region that are processed at the same time, divided by the number of workers. */
 const MOST_OF_A_REGION = 2;
 
 /**

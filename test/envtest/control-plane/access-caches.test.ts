@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { waitForAccessCaches, type AccessApi } from './access-caches.ts';
 
-/** The kinds that the API server reads from caches, with one cache for each kind. */
+/** The kinds that kube-apiserver itself reads while it processes requests. It reads each kind from a cache of its own. */
 const KINDS = [
   'clusterroles',
   'clusterrolebindings',

@@ -373,8 +373,8 @@ describe('identities', () => {
       await world.condition('lost', 'Deleting', { status: 'True', reason: 'IdentityNotFound' });
       const message =
         'spec.identityRef of the control plane names AWSClusterStaticIdentity "lost", which does not exist. Create the ' +
-        'identity, or correct the reference to it. Or set spec.deletionPolicy to Retain: then this object is deleted, and its ' +
-        'profile and role stay in AWS. The controller then continues on its own.';
+        'identity, or correct the reference to it. The controller then continues on its own. Or set spec.deletionPolicy ' +
+        'to Retain: then the deletion of this object ends, and its profile and role stay in AWS.';
       expect(await messageOf('lost', 'Deleting')).to.equal(message);
       expect(await messageOf('lost', 'Reconciling')).to.equal(message);
       expect(profileIn(OTHER, 'lost')?.status).to.equal('ACTIVE');

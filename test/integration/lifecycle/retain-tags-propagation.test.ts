@@ -279,14 +279,14 @@ describe('credentials of another account', () => {
       [
         'leaving',
         'Deleting',
-        ' Or set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS.',
+        ' Or set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.',
       ],
     ] as const) {
       const object = await world.condition(name, 'CredentialsReady', { status: 'False', reason: 'WrongAccount' });
       expect(summaryOf(object).Stalled).to.equal('True WrongAccount');
       expect(messageOf(object, condition)).to.equal(
         `The credentials of the manager itself belong to account ${OTHER_ACCOUNT}, but the Fargate profile of this object is in account ${ACCOUNT}. ` +
-          `The controller reads and changes nothing in account ${OTHER_ACCOUNT}. Use credentials of account ${ACCOUNT} for the manager itself.${way} The controller retries on its own.`,
+          `The controller reads and changes nothing in account ${OTHER_ACCOUNT}. Use credentials of account ${ACCOUNT} for the manager itself. The controller retries on its own.${way}`,
       );
       await world.event(name, 'Warning WrongAccount');
     }

@@ -60,7 +60,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     await world.apply(fargateProfile('web'));
     const waiting = await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
     expect(messageOf(waiting, 'Ready')).to.equal(
-      'The controller cannot read Cluster objects: the API server does not serve clusters.cluster.x-k8s.io. If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. The controller retries on its own.',
+      'The controller cannot read Cluster objects: the API server does not serve clusters.cluster.x-k8s.io. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
     expect(waiting.metadata.finalizers).to.equal(undefined);
     await install(withOnlyVersion(crdOf(CLUSTERS), 'v1beta1'));
@@ -71,7 +71,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
   it('without control planes, profiles wait and report that, and become Ready with the CRD', async () => {
     const waiting = await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
     expect(messageOf(waiting, 'Ready')).to.equal(
-      'The controller cannot read AWSManagedControlPlane objects: the API server does not serve awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io. If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. The controller retries on its own.',
+      'The controller cannot read AWSManagedControlPlane objects: the API server does not serve awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
     await install(crdOf(CONTROL_PLANES));
     await world.createEksCluster('prod', { version: 'v1beta1' });
@@ -112,7 +112,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
       DISCOVERY,
     );
     expect(messageOf(waiting, 'Deleting')).to.equal(
-      'The controller cannot read Cluster objects: the API server does not serve clusters.cluster.x-k8s.io. If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. The controller retries on its own.',
+      'The controller cannot read Cluster objects: the API server does not serve clusters.cluster.x-k8s.io. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
     expect((await world.profile('web'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(calls.mutations()).to.deep.equal([]);

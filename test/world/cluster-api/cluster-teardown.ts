@@ -13,8 +13,8 @@ import { fargateProfile } from '../world.ts';
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The longest time in milliseconds that a Cluster may exist after the last of its AWSFargateProfiles is gone. In this
- * time, the AWS emulator needs 0.3 s to delete the EKS cluster.
+ * How many milliseconds after its last AWSFargateProfile a Cluster must be gone. The emulated deletion of the EKS
+ * cluster takes 300 ms of this time.
  */
 const MAX_DELAY_MS = 5_000;
 

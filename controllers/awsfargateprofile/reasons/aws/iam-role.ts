@@ -22,11 +22,11 @@ export const ROLE_REASONS = {
     poll: pollForUserAction,
     describe: ({ name, other }) =>
       other === undefined
-        ? `IAM role ${quoted(name)}, which the spec names, does not exist. The controller does not create it, because the role belongs to another owner`
+        ? `IAM role ${quoted(name)}, which the spec names, does not exist. The controller does not manage this role, so it does not create it`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
     remedy: ({ other, isProvisioned = false }) =>
       isProvisioned
-        ? `Create the role again with the ARN that the profile uses; if EKS has an access entry for the role, a condition then says how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        ? `Create the role again with the ARN that the profile uses. If EKS has an access entry for the deleted role, the message of this condition then tells how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
         : other === undefined
           ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,

@@ -52,7 +52,7 @@ export const CREDENTIAL_REASONS = {
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
     remedy: () =>
-      `If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. ${RETRIES}`,
+      `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
   }),
   IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
   IdentityNotAllowed: missing(

@@ -18,7 +18,7 @@ export const API_SERVER_REASONS = {
     remedy: ({ isInvalid = false }) =>
       isInvalid
         ? `Correct these fields of the object. ${RETRIES}`
-        : `If this lasts for more than five minutes, install the CRD of this kind, or give the ServiceAccount of the manager the permission to read it. ${RETRIES}`,
+        : `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',

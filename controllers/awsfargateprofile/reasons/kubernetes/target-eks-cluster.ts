@@ -89,10 +89,10 @@ export const TARGET_REASONS = {
     remedy: ({ cure = 'Restore the Cluster and its control plane', abandonment }) =>
       [
         cure,
-        abandonment === 'retain'
-          ? `Or${IF_NOTHING_LEFT} set spec.deletionPolicy to Retain: then this object is deleted, and nothing changes in AWS`
-          : describeAbandonment(abandonment, IF_NOTHING_LEFT),
         CONTINUES,
+        abandonment === 'retain'
+          ? `Or${IF_NOTHING_LEFT} set spec.deletionPolicy to Retain: then the deletion of this object ends, and nothing changes in AWS`
+          : describeAbandonment(abandonment, IF_NOTHING_LEFT),
       ].join('. '),
   }),
 } as const;

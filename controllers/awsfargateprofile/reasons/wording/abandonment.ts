@@ -14,8 +14,8 @@ export type Abandonment = 'retain' | 'removeFinalizer';
  */
 export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
   abandonment === 'retain'
-    ? `Or${condition} set spec.deletionPolicy to Retain: then this object is deleted, and its profile and role stay in AWS`
-    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the controller forgets its profile and role, and both stay in AWS`;
+    ? `Or${condition} set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS`
+    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS. The controller forgets both`;
 
 /** `abandonment` is how a user can make the deleted object disappear; undefined if the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
@@ -23,15 +23,15 @@ export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 /**
  * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
  * object disappear without AWS. Removing the finalizer is hard to undo, so the text first names the condition
- * `lasting`, for example "the account is lost".
+ * `lasting`, for example "nobody has credentials of the AWS account any more".
  */
 export function remedyFor(
   action: string,
   outlook: string,
   abandonment: Abandonment | undefined,
-  lasting = 'the account is lost',
+  lasting = 'nobody has credentials of the AWS account any more',
 ): string {
   const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
   const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
-  return [action, ...wayOut, outlook].join('. ');
+  return [action, outlook, ...wayOut].join('. ');
 }
