@@ -18,13 +18,16 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # sources.
 export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
-UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/integration/**' --ignore 'test/*/whole*.test.ts'
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/{integration,e2e}/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
-LONGEST := $(wildcard $(patsubst %,test/integration/%.test.ts,teardown/kills teardown/cascade crd/keeper aws/failures manager/kinds \
-  lifecycle/roles identities/identities manager/api-refusals queue/queue docs/demo docs/install cluster-api/move install/clusterctl teardown/kept teardown/missing \
-  aws/fault-grid leadership/failover lifecycle/fleet aws/refusals queue/replaced-manager kube/reflector kube/envtest manager/bad-start \
-  lifecycle/spec-changes))
-INTEGRATION_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard test/integration/*/*.test.ts))
+LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/crd/keeper integration/aws/failures integration/lifecycle/roles \
+  integration/manager/kinds integration/identities/identities integration/aws/fault-grid integration/manager/api-refusals \
+  integration/lifecycle/access-entries integration/leadership/failover integration/queue/queue integration/lifecycle/retain-tags-propagation \
+  integration/aws/refusals integration/manager/bad-start integration/lifecycle/drift integration/crd/foreign-schema integration/kube/reflector \
+  e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/teardown/missing e2e/teardown/kept e2e/docs/install e2e/install/manifests))
+INTEGRATION_FILES := $(wildcard test/integration/*/*.test.ts)
+E2E_FILES := $(wildcard test/e2e/*/*.test.ts)
+longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
@@ -56,8 +59,12 @@ test-properties: $(INSTALLED) ## Property tests with new cases, and many more of
 	RUNS=$${RUNS:-20000} mocha --parallel --jobs 2 --timeout 3600000 '**/*.property.test.ts' --ignore 'node_modules/**'
 
 .PHONY: test-integration
-test-integration: build envtest-all ## Tests of the built manager against a real API server and the AWS emulator
-	mocha --config .mocharc.integration.json $(INTEGRATION_TESTS)
+test-integration: build envtest ## Tests of the built manager against a real API server and the AWS emulator
+	mocha --config .mocharc.integration.json $(call longest_first,$(INTEGRATION_FILES))
+
+.PHONY: test-e2e
+test-e2e: build envtest-all ## Tests with clusterctl and the managers of Cluster API, and the commands of the documents; needs Go, which builds them once
+	mocha --config .mocharc.integration.json $(call longest_first,$(E2E_FILES))
 
 .PHONY: test-grid
 test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes; make test runs a sample
@@ -73,7 +80,7 @@ test-compatibility: build envtest-all ## The oldest and the newest supported kub
 	@mkdir -p .tmp/oldest && ln -sf "$$(node test/envtest/main.ts path oldest-kube-apiserver)" .tmp/oldest/kube-apiserver
 	KUBERNETES=oldest KUBEBUILDER_ASSETS=$(CURDIR)/.tmp/oldest mocha --config .mocharc.integration.json \
 	  --grep 'by the field spec' --invert test/compatibility/whole.test.ts \
-	  test/integration/crd/changes.test.ts test/integration/docs/readme.test.ts \
+	  test/integration/crd/changes.test.ts test/e2e/docs/readme.test.ts \
 	  test/integration/lifecycle/lifecycle.test.ts test/integration/manager/rbac.test.ts
 	KUBERNETES=newest mocha --config .mocharc.integration.json test/compatibility/whole.test.ts
 
@@ -126,11 +133,12 @@ cover: $(INSTALLED) ## Run the unit tests with a coverage report in coverage/
 	c8 --reporter text-summary --reporter html --include '{api,cmd,controllers,pkg}/**' --exclude '**/*.test.ts' --exclude '**/testing/**' mocha $(UNIT_TESTS)
 
 .PHONY: envtest
-envtest: $(INSTALLED) ## Get kube-apiserver, etcd and kubectl into the user's cache
+envtest: $(INSTALLED) ## Get kube-apiserver, etcd, kubectl and the manifests of make test into the user's cache
 	node test/envtest/main.ts ensure
+	node test/envtest/main.ts ensure-manifests
 
 .PHONY: envtest-all
-envtest-all: $(INSTALLED) ## envtest, and kube-controller-manager, Cluster API's manager and clusterctl for some tests
+envtest-all: $(INSTALLED) ## envtest, and kube-controller-manager, Cluster API's manager and clusterctl for test-e2e and test-grid
 	node test/envtest/main.ts ensure-all
 
 .PHONY: install

@@ -7,7 +7,8 @@ import { coreCrds, coreRelease } from './control-plane/coremanager.ts';
 const CONTROL_PLANE = ['kube-apiserver', 'etcd', 'kubectl'] as const;
 
 const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${CONTROL_PLANE.join(', ')}
-       node test/envtest/main.ts ensure-all         also those that only some files of make test need; missing ones are reported
+       node test/envtest/main.ts ensure-manifests   the manifests of Cluster API Provider AWS, which make test needs
+       node test/envtest/main.ts ensure-all         all that make test-e2e and make test-grid need; missing ones are reported
        node test/envtest/main.ts path <name>        get a binary and print its path
        node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
 
@@ -22,17 +23,30 @@ async function ensure(names: readonly string[]): Promise<void> {
   print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
 }
 
+/** Gets what `make test` needs besides the binaries of the control plane. */
+async function ensureManifests(): Promise<void> {
+  await reportMissing(capaManifests());
+}
+
 /**
- * Gets all binaries of `make test` before the tests start, because a build during a test would exceed the timeout of
- * the test.
+ * Gets all binaries of `make test-e2e` and `make test-grid` before the tests start, because a build during a test would
+ * exceed the timeout of the test.
  */
 async function ensureAll(): Promise<void> {
   await ensure([]);
+  await reportMissing(
+    (async () => {
+      print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
+      await coreCrds();
+      await coreRelease();
+      await capaManifests();
+    })(),
+  );
+}
+
+async function reportMissing(work: Promise<unknown>): Promise<void> {
   try {
-    print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
-    await coreCrds();
-    await coreRelease();
-    await capaManifests();
+    await work;
   } catch (error) {
     if (!(error instanceof BinariesMissing)) throw error;
     console.error(`${error.message}\nTests that need them are skipped with a message.`);
@@ -65,6 +79,7 @@ function isBinary(name: string): name is BinaryName {
 const [command, ...rest] = process.argv.slice(2);
 try {
   if (command === 'ensure') await ensure(rest);
+  else if (command === 'ensure-manifests' && rest.length === 0) await ensureManifests();
   else if (command === 'ensure-all' && rest.length === 0) await ensureAll();
   else if (command === 'path' && rest[0] !== undefined) await printPath(rest[0]);
   else if (command === 'run' && rest.length === 0) await run();

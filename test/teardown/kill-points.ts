@@ -28,20 +28,5 @@ export function allKillPoints(calls: readonly Pick<CallRecord, 'mutates'>[]): re
   ];
 }
 
-/**
- * Returns one kill point before and one after each AWS call that changes AWS, and the given number of further kill
- * points, which are spread evenly over all AWS calls.
- */
-export function sampleKillPoints(calls: readonly Pick<CallRecord, 'mutates'>[], reads: number): readonly KillPoint[] {
-  const indices = Array.from({ length: reads }, (_, index) => Math.ceil(((index + 0.5) * calls.length) / reads));
-  return [
-    ...changesIn(calls).flatMap((nth): readonly KillPoint[] => [
-      { lost: 'request', of: 'change', nth },
-      { lost: 'answer', of: 'change', nth },
-    ]),
-    ...indices.map((nth): KillPoint => ({ lost: 'answer', of: 'call', nth })),
-  ];
-}
-
 const changesIn = (calls: readonly Pick<CallRecord, 'mutates'>[]): readonly number[] =>
   calls.filter(({ mutates }) => mutates).map((_, index) => index + 1);

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';

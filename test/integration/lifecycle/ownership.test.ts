@@ -15,7 +15,7 @@ import { triggerReconcile } from '../../world/trigger-reconcile.ts';
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';

@@ -6,7 +6,7 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { conditionOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const PAUSED = 'cluster.x-k8s.io/paused';
 const BY_CLUSTER = 'Cluster spec.paused is set to true';

@@ -10,7 +10,7 @@ import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const OTHER_ACCOUNT = '210987654321';
 const OTHER_KEY = 'other-account';

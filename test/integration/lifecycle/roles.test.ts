@@ -21,7 +21,7 @@ import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
-import { HELD_MS, operationsOf } from '../operations.ts';
+import { HELD_MS, operationsOf } from '../../world/aws/operations.ts';
 
 describe('the pod execution role', () => {
   let world: World;

@@ -10,7 +10,7 @@ import { triggerReconcile } from '../../world/trigger-reconcile.ts';
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
-import { HELD_MS, operationsOf } from '../operations.ts';
+import { HELD_MS, operationsOf } from '../../world/aws/operations.ts';
 
 const STATUS = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
 const CREATE_MS = 800;

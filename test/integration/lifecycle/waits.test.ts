@@ -15,7 +15,7 @@ import {
   fargateProfile,
   startWorld,
 } from '../../world/world.ts';
-import { HELD_MS } from '../operations.ts';
+import { HELD_MS } from '../../world/aws/operations.ts';
 
 const PAUSED = 'cluster.x-k8s.io/paused';
 

@@ -13,7 +13,7 @@ import {
   fargateProfile,
   startWorld,
 } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CLUSTERS = 'clusters.cluster.x-k8s.io';

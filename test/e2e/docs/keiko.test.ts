@@ -21,7 +21,7 @@ import type { PermissionAudit } from '../../world/manager/permissions.ts';
 import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const COMPONENT = fileURLToPath(new URL('../../../config/components/instance-groups/rbac.yaml', import.meta.url));
 const KEIKO_CRD = fileURLToPath(new URL('../../crds/keiko/instancegroups.yaml', import.meta.url));

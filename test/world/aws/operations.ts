@@ -1,4 +1,4 @@
-import type { Calls } from '../world/aws/calls.ts';
+import type { Calls } from './calls.ts';
 
 /**
  * A duration of EKS operations that is longer than any test, in milliseconds. So an operation completes only when the

@@ -17,7 +17,7 @@ import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts'
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const RETAIN = { deletionPolicy: 'Retain' };

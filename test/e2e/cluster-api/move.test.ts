@@ -16,7 +16,7 @@ import { pathOf } from '../../world/manifests.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, REGION, fargateProfile } from '../../world/world.ts';
-import { HELD_MS, operationsOf } from '../operations.ts';
+import { HELD_MS, operationsOf } from '../../world/aws/operations.ts';
 
 const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 const PROFILES = `${INFRASTRUCTURE}/awsfargateprofiles`;

@@ -24,7 +24,7 @@ import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts'
 import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import type { World } from '../../world/world.ts';
 import { pathOf, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));

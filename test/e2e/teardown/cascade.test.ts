@@ -19,7 +19,7 @@ import { createManagedCluster, managedCluster } from '../../world/cluster-api/ma
 import { messageOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 describe('a cluster teardown with the core manager of Cluster API and the garbage collector', function () {
   let world: World;

@@ -3,7 +3,7 @@ import { expectDescribed } from '../../world/expect-described.ts';
 import { STATIC_IDENTITY, identity, keysSecret } from '../../world/aws/identities.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { HELD_MS } from '../operations.ts';
+import { HELD_MS } from '../../world/aws/operations.ts';
 
 const ISSUE = { code: 'AccessDenied', message: 'The role may not be assumed', resourceIds: ['eks-fargate'] };
 

@@ -24,7 +24,7 @@ import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import { messageOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../operations.ts';
+import { operationsOf } from '../../world/aws/operations.ts';
 
 /** A finalizer with which a test keeps an object in the API server after its deletion. */
 const TEST_FINALIZER = 'test.example/kept';
