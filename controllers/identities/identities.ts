@@ -167,11 +167,11 @@ function newCache(
     name: reflector.name,
     needsLeadership: false,
     run: (signal) => reflector.run(signal),
-    hindrance: () => reflector.hindrance(),
+    currentProblem: () => reflector.currentProblem(),
     outage: () => reflector.outage(),
     outdatedFor: () => reflector.outdatedFor(),
     async started(signal) {
-      await reflector.tried(signal);
+      await reflector.listAttempted(signal);
       store.onSync((synced) => {
         if (synced) notify(() => true);
       });

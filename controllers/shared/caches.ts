@@ -159,7 +159,7 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
     needsLeadership: reflector.needsLeadership,
     run: (signal) => reflector.run(signal),
     started: (signal) => options.store.whenSynced(signal),
-    hindrance: () => reflector.hindrance(),
+    currentProblem: () => reflector.currentProblem(),
     outage: () => reflector.outage(),
     outdatedFor: () => reflector.outdatedFor(),
   };

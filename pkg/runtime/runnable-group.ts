@@ -46,14 +46,14 @@ export class RunnableGroup {
   }
 
   /**
-   * Returns the names of the parts that have not started yet, each with its {@link Runnable.hindrance} if it has one.
+   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has one.
    */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
       .map(({ runnable }) => {
-        const hindrance = runnable.hindrance?.();
-        return hindrance === undefined ? runnable.name : `${runnable.name} (${hindrance})`;
+        const problem = runnable.currentProblem?.();
+        return problem === undefined ? runnable.name : `${runnable.name} (${problem})`;
       });
   }
 

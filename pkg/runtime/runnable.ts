@@ -18,7 +18,7 @@ export interface Runnable {
    * Returns the latest error that keeps this part of the manager from starting, in words for an operator; `undefined`
    * when there was no error.
    */
-  hindrance?(): string | undefined;
+  currentProblem?(): string | undefined;
   /**
    * Returns the error because of which this part has not worked for minutes, in words for an operator; `undefined`
    * while the part works, and in the first minutes of an error. With such an error the manager is not ready.

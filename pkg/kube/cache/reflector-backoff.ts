@@ -4,10 +4,10 @@ import { KubeError } from '../errors.ts';
 
 /**
  * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to
- * LAST_BACKOFF. Both values, 0.8 s and 30 s, are client-go's.
+ * MAX_BACKOFF. Both values, 0.8 s and 30 s, are client-go's.
  */
 const FIRST_BACKOFF: Ms = 800;
-const LAST_BACKOFF: Ms = 30_000;
+const MAX_BACKOFF: Ms = 30_000;
 /** How long a watch must run without a failure to reset the backoff: two minutes, as in client-go's reflector. */
 export const HEALTHY_AFTER: Ms = 120_000;
 /**
@@ -20,7 +20,7 @@ const LONGEST_RETRY_AFTER: Ms = 60_000;
 
 /** Returns the delay after `attempts` failed operations in a row. */
 export function backoffDelay(attempts: number, random: Random): Ms {
-  const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), LAST_BACKOFF);
+  const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), MAX_BACKOFF);
   // The delay is random between half of its maximum and its maximum. So managers that lost the same API server do not
   // reconnect at the same time.
   return ceiling * (0.5 + 0.5 * random.next());

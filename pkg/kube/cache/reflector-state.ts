@@ -1,7 +1,7 @@
 import type { Ms } from '../../env/clock.ts';
 import { isInterrupted, isNoAnswer, KubeError } from '../errors.ts';
 import { HEALTHY_AFTER, SHORTEST_SILENT_WATCH } from './reflector-backoff.ts';
-import { mustRelist, mustRestartList } from './relist-after-410.ts';
+import { mustRelist, mustRestartList } from './relist-after-failure.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 

@@ -225,19 +225,19 @@ describe('Reflector', () => {
         ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: forbidden })
         : undefined;
     const { reflector, clock, logger, store, stop } = startReflector(environment);
-    expect(reflector.hindrance()).to.equal(undefined);
-    // After the first failure `hindrance()` returns the error, also while the reflector tries to list the objects
+    expect(reflector.currentProblem()).to.equal(undefined);
+    // After the first failure `currentProblem()` returns the error, also while the reflector tries to list the objects
     // again.
     await clock.advance(20_000);
-    expect(reflector.hindrance()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
+    expect(reflector.currentProblem()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
     expect(logger.said('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
     environment.server.intercept = () => undefined;
     await clock.runUntil(() => store.synced, { limitMs: 30_000 });
     await clock.settle();
-    expect(reflector.hindrance()).to.equal(undefined);
+    expect(reflector.currentProblem()).to.equal(undefined);
     environment.server.unserve('widgets');
     await clock.advance(60_000);
-    expect(reflector.hindrance()).to.equal('the API server does not serve widgets.example.org');
+    expect(reflector.currentProblem()).to.equal('the API server does not serve widgets.example.org');
     await stop();
   });
 
@@ -315,19 +315,19 @@ describe('Reflector', () => {
       false,
     ],
   ] as const)
-    it(`resolves tried${isStarted ? ' and started' : ', but not started,'} after the first attempt for a kind that ${what}`, async () => {
+    it(`resolves listAttempted${isStarted ? ' and started' : ', but not started,'} after the first attempt for a kind that ${what}`, async () => {
       const environment = newFakeApiEnvironment();
       prepare(environment);
       environment.server.latency = 1_000;
       const running = startReflector(environment);
       const { signal } = new AbortController();
       const seen: string[] = [];
-      void running.reflector.tried(signal).then(() => seen.push('tried'));
+      void running.reflector.listAttempted(signal).then(() => seen.push('attempted'));
       void running.reflector.started(signal).then(() => seen.push('started'));
       await running.clock.advance(999);
       expect(seen).to.deep.equal([]);
       await running.clock.advance(3_000);
-      expect(seen.toSorted()).to.deep.equal(isStarted ? ['started', 'tried'] : ['tried']);
+      expect(seen.toSorted()).to.deep.equal(isStarted ? ['attempted', 'started'] : ['attempted']);
       await running.stop();
     });
 

@@ -49,7 +49,7 @@ export class Reflector {
   private readonly options: ReflectorOptions;
   private current: ReflectorState = initialState;
   private openWatch: OpenWatch | undefined;
-  private readonly firstResult = Promise.withResolvers<void>();
+  private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
   private problem: string | undefined;
   private readonly watchOutage = new WatchOutage();
@@ -68,14 +68,14 @@ export class Reflector {
    * kind.
    */
   started(signal: AbortSignal): Promise<void> {
-    return untilAborted(signal, () => this.firstResult.promise);
+    return untilAborted(signal, () => this.firstSync.promise);
   }
 
   /**
    * Resolves when the first attempt to list the objects has succeeded or failed, whereas {@link started} does not
    * resolve after a failure. Callers that can begin without a list use this method.
    */
-  tried(signal: AbortSignal): Promise<void> {
+  listAttempted(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstAttempt.promise);
   }
 
@@ -83,7 +83,7 @@ export class Reflector {
    * Returns the reason why the store is not kept up to date, with a remedy for the user if there is one. Returns
    * `undefined` before the first failure, and when the reflector watches again after a failure.
    */
-  hindrance(): string | undefined {
+  currentProblem(): string | undefined {
     return this.problem;
   }
 
@@ -209,7 +209,7 @@ export class Reflector {
 
   private applyEffect(effect: StoreEffect): void {
     const { store } = this.options;
-    if (['replaceAll', 'markUnknown', 'markUnserved'].includes(effect.kind)) this.firstResult.resolve();
+    if (['replaceAll', 'markUnknown', 'markUnserved'].includes(effect.kind)) this.firstSync.resolve();
     switch (effect.kind) {
       case 'replaceAll':
         return store.replaceAll(effect.items, effect.resourceVersion);

@@ -45,7 +45,7 @@ export class CredentialSource {
    * How many times the kubeconfig was loaded. The number is the key of the SingleFlight, so that requests after a
    * reload do not get credentials that are computed from the old kubeconfig.
    */
-  private reloads = 0;
+  private loads = 0;
 
   /** @throws KubeconfigError */
   constructor(load: () => Kubeconfig, clock: Clock) {
@@ -73,7 +73,7 @@ export class CredentialSource {
     // The signal of one request does not abort the computation, since the credentials are cached for later requests as
     // well.
     return untilAborted(signal, () =>
-      this.flight.run(String(this.reloads), undefined, () => this.compute(this.kubeconfig)),
+      this.flight.run(String(this.loads), undefined, () => this.compute(this.kubeconfig)),
     );
   }
 
@@ -104,7 +104,7 @@ export class CredentialSource {
   }
 
   private reload(): Kubeconfig {
-    this.reloads += 1;
+    this.loads += 1;
     const kubeconfig = this.load();
     kubeconfig.config.addAuthenticator(new ExecPlugin(this.clock));
     kubeconfig.config.addAuthenticator(new TokenFile());
