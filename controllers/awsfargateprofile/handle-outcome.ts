@@ -56,7 +56,7 @@ export function handleOutcome(
     }
     case 'clusterUpdating':
       return stoppedBy(updatingReason(pass, updatePause(pass, now)));
-    case 'rolePropagating':
+    case 'roleRejected':
       return stoppedBy(trustReason(pass, `EKS says: ${outcome.failure.message}`, now));
     case 'failed':
       if (isAccessEntryMutation(mutation) && isRefused(outcome.failure)) {

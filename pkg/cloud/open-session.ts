@@ -148,12 +148,12 @@ class IdentitySessions {
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
     try {
-      const verdict = await untilAborted(signal, async () => {
+      const result = await untilAborted(signal, async () => {
         const credentials = await this.config.pool.get(this.source);
         return this.config.accounts.verify(this.source, credentials, { region, failure });
       });
-      const isElsewhere = verdict.kind === 'accepted' && verdict.region !== region;
-      return isElsewhere ? { ...failure, acceptedIn: verdict.region } : failure;
+      const isElsewhere = result.kind === 'accepted' && result.region !== region;
+      return isElsewhere ? { ...failure, acceptedIn: result.region } : failure;
     } catch (error) {
       if (isPanic(error)) throw error;
       return failure;

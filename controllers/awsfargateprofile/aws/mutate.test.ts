@@ -117,7 +117,7 @@ describe('mutate', () => {
       { code: 'InvalidRequestException', message: "Cluster 'c' is not in ACTIVE status" },
       { kind: 'clusterUpdating' },
     ],
-    ['a create with a trust policy that EKS does not see yet', CREATE_PROFILE, TRUST, { kind: 'rolePropagating' }],
+    ['a create with a trust policy that EKS does not see yet', CREATE_PROFILE, TRUST, { kind: 'roleRejected' }],
     ['a deletion that fails with the message about a trust policy', DELETE_PROFILE, TRUST, { kind: 'failed' }],
     ['a call without an answer', CREATE_PROFILE, { code: 'NoAnswer' }, { kind: 'failed' }],
   ];

@@ -14,7 +14,7 @@ import {
   isNameTaken,
   isNotFound,
   isRoleNotVisible,
-  isRolePropagating,
+  isRoleRejected,
 } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { Session } from '../../../pkg/cloud/session.ts';
@@ -97,7 +97,7 @@ function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
   const sibling = busySibling(failure);
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };
   if (isClusterUpdating(failure) || isClusterNotActive(failure)) return { kind: 'clusterUpdating' };
-  if (mutation.kind === 'createProfile' && isRolePropagating(failure)) return { kind: 'rolePropagating', failure };
+  if (mutation.kind === 'createProfile' && isRoleRejected(failure)) return { kind: 'roleRejected', failure };
   return { kind: 'failed', failure };
 }
 

@@ -33,7 +33,7 @@ export type MutationOutcome =
   /** EKS is updating the cluster, or the cluster is not ACTIVE. */
   | { readonly kind: 'clusterUpdating' }
   /** EKS rejects the IAM role: its trust policy is wrong, or the role is too new and EKS does not see it yet. */
-  | { readonly kind: 'rolePropagating'; readonly failure: AwsFailure }
+  | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
 /** Whether a call has certainly changed nothing in AWS. That is not certain after a lost answer or a 5xx response. */
@@ -41,7 +41,7 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':
     case 'clusterUpdating':
-    case 'rolePropagating':
+    case 'roleRejected':
       return true;
     case 'failed': {
       const { code, statusCode = 0 } = outcome.failure;

@@ -117,7 +117,7 @@ describe('the events of a completed mutation', () => {
     { kind: 'clusterGone' },
     { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' },
     { kind: 'clusterUpdating' },
-    { kind: 'rolePropagating', failure: aFailure() },
+    { kind: 'roleRejected', failure: aFailure() },
     { kind: 'outdated', failure: aFailure() },
   ];
   for (const outcome of quiet) {

@@ -321,7 +321,7 @@ describe('statusAfter', () => {
       ['accepted', { kind: 'done', profile: aProfile({ status: 'CREATING' }) }, true],
       ['refused because EKS changes a sibling', { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' }, false],
       ['refused because EKS updates the cluster', { kind: 'clusterUpdating' }, false],
-      ['refused for the trust policy', { kind: 'rolePropagating', failure: aFailure() }, false],
+      ['refused for the trust policy', { kind: 'roleRejected', failure: aFailure() }, false],
       ['refused for a subnet', refusedBy('InvalidParameterException', 400), false],
       ['answered with a 500', refusedBy('ServerException', 500), true],
       ["answered with a proxy's page", refusedBy('Undecodable', 408), true],

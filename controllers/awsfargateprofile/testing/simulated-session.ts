@@ -143,7 +143,7 @@ function answerTo<A>(
     case 'clusterUpdating':
       return left('ResourceInUseException', 409, `cluster ${EKS_CLUSTER} currently has an update in progress`);
     case 'outdated':
-    case 'rolePropagating':
+    case 'roleRejected':
     case 'failed':
       return TE.left({ ...outcome.failure, service: serviceOf(operation), operation });
   }

@@ -360,7 +360,7 @@ function reasonFor(outcome: Exclude<MutationOutcome, { kind: 'done' | 'gone' | '
     case 'nameTaken':
     case 'notVisible':
     case 'outdated':
-    case 'rolePropagating':
+    case 'roleRejected':
       return newReason('Propagating', { detail: 'it takes a while' });
     case 'siblingBusy':
       return newReason('WaitingForSibling', { ahead: outcome.by, doing: outcome.doing, isUnverified: true });

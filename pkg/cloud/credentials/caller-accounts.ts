@@ -26,7 +26,7 @@ export interface CallerAccountsConfig extends AwsConfig {
 /**
  * Whether AWS accepts credentials in a region that is certainly enabled for them. `unknown`: STS gave no usable answer.
  */
-export type Verdict =
+export type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
   | { readonly kind: 'unknown' };
@@ -43,7 +43,7 @@ type Lookup = E.Either<AwsFailure, AccountId>;
  * How long the result of a verification of credentials is used again for the same credentials. Without this time, each
  * of a thousand objects with rejected credentials would ask STS and read the credentials again.
  */
-const VERDICT_TTL: Ms = 5_000;
+const RESULT_TTL: Ms = 5_000;
 /** The STS clients and the partition of a credential source are forgotten when they were not used for this long. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
@@ -58,7 +58,7 @@ interface SourceFacts {
   readonly clients: Lru<Clients>;
   /** The AWS partition in which AWS has accepted credentials of this credential source. */
   partition?: string;
-  verdict?: { readonly accessKeyId: string; readonly verdict: Verdict; readonly until: Ms };
+  verification?: { readonly accessKeyId: string; readonly result: VerificationResult; readonly until: Ms };
 }
 
 /**
@@ -72,7 +72,7 @@ export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
   private readonly sources: Lru<SourceFacts>;
   private readonly lookups = new SingleFlight<Lookup>();
-  private readonly verifications = new SingleFlight<Verdict>();
+  private readonly verifications = new SingleFlight<VerificationResult>();
 
   constructor(config: CallerAccountsConfig) {
     this.config = config;
@@ -84,13 +84,13 @@ export class CallerAccounts {
    * one call.
    */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
-    const known = this.recentVerdict(source, credentials);
+    const known = this.recentResult(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);
     const asked = this.lookupRegion(region);
     const found = await this.lookUp(source, credentials, asked);
     if (E.isRight(found) || !isCredentialsInvalid(found.left)) return found;
-    const verdict = await this.verify(source, credentials, { region: asked, failure: found.left });
-    return verdict.kind === 'accepted' ? E.right(verdict.account) : found;
+    const result = await this.verify(source, credentials, { region: asked, failure: found.left });
+    return result.kind === 'accepted' ? E.right(result.account) : found;
   }
 
   /**
@@ -98,35 +98,35 @@ export class CallerAccounts {
    * their partition. Removes the credentials from the pool if AWS rejects them there too. Concurrent callers share one
    * STS call.
    */
-  verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<Verdict> {
+  verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;
     return this.verifications.run(`${source.key} ${accessKeyId}`, undefined, async () => {
-      const known = this.recentVerdict(source, credentials);
+      const known = this.recentResult(source, credentials);
       if (known !== undefined) return known;
-      const verdict = await this.judge(source, credentials, rejection);
-      const until = this.config.clock.monotonic() + VERDICT_TTL;
-      this.factsOf(source).verdict = { accessKeyId, verdict, until };
-      if (verdict.kind === 'rejected') this.config.pool.reject(source, accessKeyId);
-      return verdict;
+      const result = await this.verifyUncached(source, credentials, rejection);
+      const until = this.config.clock.monotonic() + RESULT_TTL;
+      this.factsOf(source).verification = { accessKeyId, result, until };
+      if (result.kind === 'rejected') this.config.pool.reject(source, accessKeyId);
+      return result;
     });
   }
 
-  private async judge(
+  private async verifyUncached(
     source: AwsCredentialSource,
     credentials: AwsCredentials,
     { region, failure }: Rejection,
-  ): Promise<Verdict> {
-    const home = this.homeRegion(source, region);
-    const isAnswered = failure.service === 'sts' && region === home;
-    const found = isAnswered ? E.left(failure) : await this.lookUp(source, credentials, home);
-    if (E.isRight(found)) return { kind: 'accepted', account: found.right, region: home };
+  ): Promise<VerificationResult> {
+    const verificationRegion = this.verificationRegion(source, region);
+    const isAnswered = failure.service === 'sts' && region === verificationRegion;
+    const found = isAnswered ? E.left(failure) : await this.lookUp(source, credentials, verificationRegion);
+    if (E.isRight(found)) return { kind: 'accepted', account: found.right, region: verificationRegion };
     return isCredentialsInvalid(found.left) ? { kind: 'rejected', failure: found.left } : { kind: 'unknown' };
   }
 
-  private recentVerdict(source: AwsCredentialSource, { accessKeyId }: AwsCredentials): Verdict | undefined {
-    const { verdict } = this.factsOf(source);
-    const isRecent = verdict?.accessKeyId === accessKeyId && this.config.clock.monotonic() < verdict.until;
-    return isRecent ? verdict.verdict : undefined;
+  private recentResult(source: AwsCredentialSource, { accessKeyId }: AwsCredentials): VerificationResult | undefined {
+    const { verification } = this.factsOf(source);
+    const isRecent = verification?.accessKeyId === accessKeyId && this.config.clock.monotonic() < verification.until;
+    return isRecent ? verification.result : undefined;
   }
 
   private lookUp(source: AwsCredentialSource, { accessKeyId }: AwsCredentials, region: string): Promise<Lookup> {
@@ -149,7 +149,7 @@ export class CallerAccounts {
    * Returns a region that is enabled in every account of the partition of the credentials: the region of the manager,
    * or else the default region of that partition. `failed` is the region in which AWS has rejected the credentials.
    */
-  private homeRegion(source: AwsCredentialSource, failed: string): string {
+  private verificationRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
     return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
   }

@@ -92,7 +92,7 @@ export const isClusterNotActive = allOf(
  * True if EKS rejects the pod execution role or its trust policy. Either the latest change in IAM has not propagated to
  * EKS yet, or the role is wrong. EKS uses the same error for both, so only a later attempt can distinguish them.
  */
-export const isRolePropagating = anyOf(
+export const isRoleRejected = anyOf(
   allOf(
     hasCode('InvalidParameter', 'InvalidRequest'),
     hasMessage(
@@ -212,7 +212,7 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
     'NoSuchBoundary',
     'PolicyNotAttachable',
     'UnmodifiableEntity',
-  )(failure) && !anyOf(isRolePropagating, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
+  )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
 /**
  * Describes a failed AWS call by AWS's message and the operation, e.g. `Fargate Profile limit exceeded for cluster.

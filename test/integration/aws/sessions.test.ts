@@ -282,10 +282,10 @@ for (const option of ROUTES) {
       });
 
       it('of a role whose trust policy is wrong or not visible to EKS yet', async () => {
-        expect(await failure(session.profiles.create(wantedProfile()))).to.satisfy(errors.isRolePropagating);
+        expect(await failure(session.profiles.create(wantedProfile()))).to.satisfy(errors.isRoleRejected);
         const other = trustPolicy({ ...expected(), cluster: EksClusterName.of('other') });
         await answer(session.roles.create({ ...wantedRole(), trust: other }));
-        expect(await failure(session.profiles.create(wantedProfile()))).to.satisfy(errors.isRolePropagating);
+        expect(await failure(session.profiles.create(wantedProfile()))).to.satisfy(errors.isRoleRejected);
       });
 
       it('of the profile quota, of a public subnet and of a taken role name', async () => {
