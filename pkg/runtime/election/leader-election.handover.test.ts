@@ -3,7 +3,7 @@ import { sleep } from '../../async/deadline.ts';
 import type { Intercept } from '../../kube/testing/fake-api-server.ts';
 import { json } from '../../kube/testing/fake-api-server.ts';
 import type { TransportRequest } from '../../kube/transport/transport.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease } from '../testing/election.ts';
+import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease } from '../testing/election.ts';
 import type { Candidate } from '../testing/election.ts';
 
 /**
@@ -24,36 +24,36 @@ const forbidden: Intercept = ({ path }) =>
     : undefined;
 
 /** Starts a leader and a candidate, and advances the clock until the candidate has waited for ten seconds. */
-async function leaderAndNext(
+async function startLeaderAndCandidate(
   intercept?: Intercept,
-): Promise<{ environment: ElectionEnvironment; leader: Candidate; next: Candidate }> {
+): Promise<{ environment: ElectionEnvironment; leader: Candidate; candidate: Candidate }> {
   const environment = new ElectionEnvironment();
   const leader = await environment.leader('pod-1');
-  const next = environment.candidate('pod-2');
-  if (intercept !== undefined) next.intercept = intercept;
-  next.start();
+  const candidate = environment.candidate('pod-2');
+  if (intercept !== undefined) candidate.intercept = intercept;
+  candidate.start();
   await environment.clock.advance(10_000);
-  expect(next.state).to.equal('waiting');
-  return { environment, leader, next };
+  expect(candidate.state).to.equal('waiting');
+  return { environment, leader, candidate };
 }
 
 describe('A candidate that watches the Lease', () => {
   it('becomes leader as soon as the watch reports the release', async () => {
-    const { environment, leader, next } = await leaderAndNext();
+    const { environment, leader, candidate } = await startLeaderAndCandidate();
     environment.server.watchLag = 300;
     await leader.stop();
     await environment.clock.advance(299);
-    expect(next.state).to.equal('waiting');
+    expect(candidate.state).to.equal('waiting');
     await environment.clock.advance(1);
-    expect(next.state).to.equal('leading');
-    expect(environment.spec()).to.include({ holderIdentity: next.identity, leaseTransitions: 1 });
-    await next.stop();
+    expect(candidate.state).to.equal('leading');
+    expect(environment.spec()).to.include({ holderIdentity: candidate.identity, leaseTransitions: 1 });
+    await candidate.stop();
     expect(environment.server.openWatches).to.equal(0);
     expect(environment.clock.pendingTimers()).to.deep.equal([]);
   });
 
   it('becomes leader although a late renewal of the former leader arrives during the release', async () => {
-    const { environment, leader, next } = await leaderAndNext();
+    const { environment, leader, candidate } = await startLeaderAndCandidate();
     const renewal = Promise.withResolvers<TransportRequest>();
     leader.intercept = (request) => {
       renewal.resolve(request);
@@ -70,13 +70,13 @@ describe('A candidate that watches the Lease', () => {
     };
     await leader.stop();
     await environment.clock.settle();
-    expect(next.state).to.equal('leading');
+    expect(candidate.state).to.equal('leading');
     expect(leader.logger.said('Failed to release the lease')).to.deep.equal([]);
-    await next.stop();
+    await candidate.stop();
   });
 
   it('watches only that Lease, and only while it waits', async () => {
-    const { environment, leader, next } = await leaderAndNext();
+    const { environment, leader, candidate } = await startLeaderAndCandidate();
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases`;
     for (const path of watches(environment)) {
       expect(path).to.match(new RegExp(`^${leases}\\?`));
@@ -87,8 +87,8 @@ describe('A candidate that watches the Lease', () => {
     expect(environment.server.openWatches).to.equal(1);
     await leader.stop();
     await environment.clock.settle();
-    expect([next.state, environment.server.openWatches]).to.deep.equal(['leading', 0]);
-    await next.stop();
+    expect([candidate.state, environment.server.openWatches]).to.deep.equal(['leading', 0]);
+    await candidate.stop();
   });
 
   it('opens no watch when it becomes leader at once', async () => {
@@ -103,27 +103,27 @@ describe('A candidate that watches the Lease', () => {
       const environment = new ElectionEnvironment();
       environment.write(heldLease('pod-0'));
       environment.server.latency = 100;
-      const next = environment.candidate().start();
+      const candidate = environment.candidate().start();
       // The fake API server answers after 100 ms. So the candidate has read the Lease after 100 ms, has listed the
       // Leases after 200 ms, and opens its watch by 500 ms.
-      next.intercept = async ({ path, signal }) => {
+      candidate.intercept = async ({ path, signal }) => {
         if (path.includes('watch=true')) await sleep(environment.clock, 200, signal);
         return undefined;
       };
       await environment.clock.advance(givenUpAfter);
       expect(environment.server.openWatches).to.equal(0);
-      environment.write(heldLease(''));
+      environment.write(releasedLease());
       await environment.clock.advance(1_000);
-      expect(next.state, `given up after ${givenUpAfter} ms`).to.equal('leading');
-      await Promise.all([next.stop(), environment.clock.advance(1_000)]);
+      expect(candidate.state, `given up after ${givenUpAfter} ms`).to.equal('leading');
+      await Promise.all([candidate.stop(), environment.clock.advance(1_000)]);
     }
   });
 
   it('makes another attempt after a release during an attempt', async () => {
-    const { environment, leader, next } = await leaderAndNext();
-    next.intercept = async (request) => {
+    const { environment, leader, candidate } = await startLeaderAndCandidate();
+    candidate.intercept = async (request) => {
       if (!request.path.endsWith(`/${LEASE.name}`)) return undefined;
-      next.intercept = () => undefined;
+      candidate.intercept = () => undefined;
       const answer = await environment.server.send(request);
       await leader.stop();
       await sleep(environment.clock, 100, request.signal);
@@ -131,10 +131,10 @@ describe('A candidate that watches the Lease', () => {
     };
     await environment.clock.runUntil(() => environment.spec().holderIdentity === '', { limitMs: LONGEST_RETRY });
     await environment.clock.advance(99);
-    expect(next.state).to.equal('waiting');
+    expect(candidate.state).to.equal('waiting');
     await environment.clock.advance(1);
-    expect(next.state).to.equal('leading');
-    await next.stop();
+    expect(candidate.state).to.equal('leading');
+    await candidate.stop();
   });
 
   it('competes with others for a release: one wins and the others log no error', async () => {
@@ -156,7 +156,7 @@ describe('A candidate that watches the Lease', () => {
   it('makes no extra attempt after a renewal, or after a deletion of the Lease', async () => {
     const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
-    const next = environment.candidate().start();
+    const candidate = environment.candidate().start();
     for (let renewal = 0; renewal < 120; renewal++) {
       await environment.clock.advance(500);
       environment.write(heldLease('pod-0', { renewTime: `${2020 + renewal}-01-01T00:00:00.000000Z` }));
@@ -166,7 +166,7 @@ describe('A candidate that watches the Lease', () => {
     environment.server.storage.delete(environment.server.kind('leases'), LEASE, {});
     await environment.clock.settle();
     expect(looks(environment)).to.equal(before);
-    await next.stop();
+    await candidate.stop();
   });
 
   for (const [how, intercept] of [
@@ -174,28 +174,28 @@ describe('A candidate that watches the Lease', () => {
     ['never served', ({ path }) => (path.includes('fieldSelector') ? hang() : undefined)],
   ] as const satisfies readonly (readonly [string, Intercept])[])
     it(`makes an attempt after the retry period when the watch is ${how}`, async () => {
-      const { environment, leader, next } = await leaderAndNext(intercept);
+      const { environment, leader, candidate } = await startLeaderAndCandidate(intercept);
       await leader.stop();
       await environment.clock.advance(LONGEST_RETRY);
-      expect(next.state).to.equal('leading');
-      await next.stop();
+      expect(candidate.state).to.equal('leading');
+      await candidate.stop();
       expect(environment.clock.pendingTimers()).to.deep.equal([]);
     });
 
   it('logs that the watch is forbidden, and retries the watch with backoff', async () => {
     let asked = 0;
-    const { environment, leader, next } = await leaderAndNext((request) => {
+    const { environment, leader, candidate } = await startLeaderAndCandidate((request) => {
       const answer = forbidden(request);
       if (answer !== undefined) asked += 1;
       return answer;
     });
-    const [line] = next.logger.said('The reflector failed and will try again');
+    const [line] = candidate.logger.said('The reflector failed and will try again');
     expect(line?.keys).to.include({ resource: 'leases.coordination.k8s.io' });
     expect(line?.keys['error']).to.contain('not for you');
     await environment.clock.advance(60_000);
     asked = 0;
     await environment.clock.advance(600_000);
     expect(asked).to.be.within(600 / 30, 600 / 15);
-    await Promise.all([leader.stop(), next.stop(), environment.clock.advance(60_000)]);
+    await Promise.all([leader.stop(), candidate.stop(), environment.clock.advance(60_000)]);
   });
 });

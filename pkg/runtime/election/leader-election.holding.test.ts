@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { errorMessage } from '../../env/error-text.ts';
 import { formatMicroTime } from '../../env/timestamp.ts';
 import { LeadershipLost } from './leader-election.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease, unavailable } from '../testing/election.ts';
+import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
 
 // The test cases of this file are those of client-go's tools/leaderelection.
 
@@ -75,7 +75,7 @@ describe('The leader', () => {
   });
 
   for (const [how, spec] of [
-    ['by that process', heldLease('')],
+    ['by that process', releasedLease()],
     ['and returned to the leader with more transitions', { leaseTransitions: 9 }],
   ] as const)
     it(`loses the lease when another process held it meanwhile: released ${how}`, async () => {

@@ -5,7 +5,7 @@ import { createKubeClient } from '../../kube/client.ts';
 import { json } from '../../kube/testing/fake-api-server.ts';
 import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease, unavailable } from '../testing/election.ts';
+import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
 
 // The test cases of this file are those of client-go's tools/leaderelection.
 
@@ -35,7 +35,7 @@ describe('A candidate', () => {
 
   it('takes a released lease at once and counts the transition', async () => {
     const environment = new ElectionEnvironment();
-    environment.write(heldLease(''));
+    environment.write(releasedLease());
     const { identity } = await environment.leader();
     expect(environment.spec()).to.include({ holderIdentity: identity, leaseTransitions: 4 });
     expect(environment.spec().acquireTime).to.equal(formatMicroTime(environment.clock.now()));
@@ -142,7 +142,7 @@ describe('A candidate', () => {
     await environment.clock.settle();
     const [line] = candidate.logger.said('Failed to acquire the lease');
     expect(line?.error).to.have.property('message').that.contains('spec.holderIdentity has the wrong type');
-    environment.write(heldLease(''));
+    environment.write(releasedLease());
     await environment.clock.advance(4_400);
     expect(candidate.state).to.equal('leading');
     await candidate.stop();
@@ -182,7 +182,7 @@ describe('A candidate', () => {
     });
 
   it('competes with others for a new Lease: one wins', async () => {
-    for (const before of [undefined, heldLease('')]) {
+    for (const before of [undefined, releasedLease()]) {
       const environment = new ElectionEnvironment();
       if (before !== undefined) environment.write(before);
       environment.server.latency = 50;
@@ -206,7 +206,7 @@ describe('A candidate', () => {
 
   it('releases a lease that it took with a write whose response came after the stop', async () => {
     const environment = new ElectionEnvironment();
-    environment.write(heldLease(''));
+    environment.write(releasedLease());
     const candidate = environment.candidate();
     candidate.intercept = async (request) => {
       if (request.method !== 'PATCH') return undefined;
@@ -224,7 +224,7 @@ describe('A candidate', () => {
 
   it('does not become leader by a response after the stop', async () => {
     const environment = new ElectionEnvironment();
-    environment.write(heldLease(''));
+    environment.write(releasedLease());
     const client = createKubeClient({ transport: environment.server, clock: environment.clock });
     const { signal: deaf } = new AbortController();
     const election = new LeaderElection({

@@ -24,7 +24,7 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
  * Of this number of keys that the workqueue hands out, one is chosen by its waiting time: the key that has been ready
  * for the longest time, whatever its priority. This key must have been ready for at least ten seconds.
  */
-const HAND_OUTS_PER_OLD_KEY = 4;
+const HAND_OUTS_PER_LONGEST_WAITING_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {
   /** {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first of its cluster. */
@@ -53,7 +53,7 @@ export class ReadyKeys<Item extends ReadyItem> {
   private readonly levels: readonly { readonly priority: QueuePriority; readonly items: RoundRobin<Item> }[];
   private readonly shares: WorkerShares | undefined;
   private readonly isHead: (item: Item) => boolean;
-  private handOutsSinceOldKey = 0;
+  private handOutsSinceLongestWaitingKey = 0;
 
   constructor({ workers, isHead = () => true }: ReadyKeysOptions<Item>) {
     this.levels = PRIORITIES_HIGHEST_FIRST.map((priority) => ({ priority, items: new RoundRobin<Item>() }));
@@ -88,10 +88,10 @@ export class ReadyKeys<Item extends ReadyItem> {
 
   /** Removes and returns the next item; undefined when no item is ready or all workers are busy. */
   take(now: Ms): Item | undefined {
-    const old = this.oldItem(now);
-    const item = old ?? this.nextItem(now);
+    const longestWaiting = this.longestWaitingItem(now);
+    const item = longestWaiting ?? this.nextItem(now);
     if (item === undefined) return undefined;
-    this.handOutsSinceOldKey = old === undefined ? this.handOutsSinceOldKey + 1 : 0;
+    this.handOutsSinceLongestWaitingKey = longestWaiting === undefined ? this.handOutsSinceLongestWaitingKey + 1 : 0;
     this.itemsOf(item.priority).take(item);
     this.shares?.removeReady(item.backend);
     this.shares?.start(item.backend);
@@ -107,8 +107,8 @@ export class ReadyKeys<Item extends ReadyItem> {
    * Returns the item that has been ready for the longest time, if it has been ready for at least ten seconds and if the
    * latest three items were chosen by priority; otherwise undefined.
    */
-  private oldItem(now: Ms): Item | undefined {
-    if (this.handOutsSinceOldKey < HAND_OUTS_PER_OLD_KEY - 1) return undefined;
+  private longestWaitingItem(now: Ms): Item | undefined {
+    if (this.handOutsSinceLongestWaitingKey < HAND_OUTS_PER_LONGEST_WAITING_KEY - 1) return undefined;
     let oldest: Item | undefined;
     for (const { items } of this.levels) {
       const item = items.oldest((one) => this.claim(one));

@@ -173,6 +173,9 @@ export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSp
   ...more,
 });
 
+/** Returns the spec of a Lease that its last holder has released. */
+export const releasedLease = (): LeaseSpec => heldLease('');
+
 /** Faults of the API server, which a test assigns to `intercept` of a candidate. */
 export const unavailable = (): ReturnType<Intercept> => text(503, 'unavailable');
 export const hang = (): Promise<never> => new Promise(() => {});
