@@ -1,5 +1,11 @@
 import type { Facts, Nature, ReasonName, Reason } from '../controllers/awsfargateprofile/reasons/reasons.ts';
-import { REASONS, messageOf, natureOf, partOf, newReason } from '../controllers/awsfargateprofile/reasons/reasons.ts';
+import {
+  REASONS,
+  messageOf,
+  natureOf,
+  conditionTypeOf,
+  newReason,
+} from '../controllers/awsfargateprofile/reasons/reasons.ts';
 
 const ISSUE = {
   code: 'PodExecutionRoleAlreadyInUse',
@@ -186,8 +192,8 @@ const plain = (text: string): string => text.replaceAll('*', '\\*').replaceAll('
 /** Returns the Markdown section of a reason, to which runbooks can link. */
 const section = (reason: ReasonName): string => {
   const shown: Reason = example(reason);
-  const part = partOf(shown);
-  const about = part === undefined ? '' : ` It is about \`${part}\`.`;
+  const conditionType = conditionTypeOf(shown);
+  const about = conditionType === undefined ? '' : ` It is about \`${conditionType}\`.`;
   return `### ${reason}\n\nThe controller ${NATURES[natureOf(shown)]}.${about}\n\n> ${plain(messageOf(shown))}\n`;
 };
 

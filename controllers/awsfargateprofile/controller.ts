@@ -127,7 +127,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     accounts,
     clusterQueue,
     controlPlaneFinalizer,
-    roles: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') }),
+    roleLocks: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') }),
     retryStore,
     leadership,
     recordEvent: ({ metadata }, { type, reason, message }) =>

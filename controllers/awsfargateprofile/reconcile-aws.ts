@@ -34,7 +34,7 @@ import type { Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import { isInTransit } from './model/eks-change-in-progress.ts';
-import { natureOf, partOf } from './reasons/reasons.ts';
+import { natureOf, conditionTypeOf } from './reasons/reasons.ts';
 import type { Comparisons } from './retry/comparisons.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { PassFinisher } from './status/finish.ts';
@@ -51,7 +51,7 @@ export interface AwsReconcilerOptions extends StepServices {
    * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
    * lock is AWS account and role name.
    */
-  readonly roles: LockQueue;
+  readonly roleLocks: LockQueue;
   readonly mutationTimeLeft: () => Ms;
   readonly retryStore: RetryStore;
   readonly comparisons: Comparisons;
@@ -82,7 +82,7 @@ export class AwsReconciler {
     roleSharers: readonly AWSFargateProfile[],
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const { sessions, roles, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher } = this.options;
+    const { sessions, roleLocks, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher } = this.options;
     const { signal, logger } = context;
     const end = (how: PassEnd | DroppedPass) => finisher.finish({ object, end: how }, context);
 
@@ -116,7 +116,7 @@ export class AwsReconciler {
     const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
     // If the object is being deleted, this reconcile holds the lock of the IAM role until it has removed the finalizer.
     // Until then, reconciles of other objects count this object as a user of the role.
-    const pass = roles.tryRun(keyText(keyOf(object)), roleKeys, async () => {
+    const pass = roleLocks.tryRun(keyText(keyOf(object)), roleKeys, async () => {
       const profile = await this.compareProfile(object, goal.target, session.right, desired.right);
       if (profile === 'unchanged') return finisher.finishUnchanged(object);
       if (profile !== 'changed') return finisher.finish(profile, context);
@@ -272,7 +272,7 @@ const canReleaseUnasked = (
   isNeverBegun(object) &&
   end.kind === 'stopped' &&
   natureOf(end.reason) === 'human' &&
-  (partOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
+  (conditionTypeOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
 
 /** The names, in lower case, of all IAM roles that the reconcile may read or change. */
 function rolesToLock({ names, nameInStatus }: Desired): readonly string[] {

@@ -54,7 +54,7 @@ describe('Reconciler', () => {
   let aws: SimulatedAws;
   let session: SimulatedSession;
   let stores: { readonly profiles: Store; readonly clusters: Store; readonly controlPlanes: Store };
-  let roles: LockQueue;
+  let roleLocks: LockQueue;
   let recordedEvents: string[];
   let reconciler: Reconciler;
   /**
@@ -88,7 +88,7 @@ describe('Reconciler', () => {
       clusters: new Store({ name: 'clusters', logger }),
       controlPlanes: new Store({ name: 'control planes', logger }),
     };
-    roles = new LockQueue({ clock, wake: (id) => requests.push(`wake ${id}`) });
+    roleLocks = new LockQueue({ clock, wake: (id) => requests.push(`wake ${id}`) });
     reconciler = new Reconciler({
       ...newTypedCaches(stores),
       clock,
@@ -124,7 +124,7 @@ describe('Reconciler', () => {
         },
       },
       retryStore: new RetryStore(clock),
-      roles,
+      roleLocks,
       leadership: { remaining: () => 15_000 },
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
@@ -393,7 +393,7 @@ describe('Reconciler', () => {
     given();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const other = roles.tryRun('team-a/api', [`${ACCOUNT}/${ROLE.toLowerCase()}`], () => held);
+    const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/${ROLE.toLowerCase()}`], () => held);
     expect(await pass()).to.include({ kind: 'after', reason: 'another profile decides about the same role' });
     expect(session.calls).to.deep.equal([]);
     release();

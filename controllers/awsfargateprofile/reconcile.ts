@@ -68,7 +68,7 @@ export interface ReconcilerOptions {
    * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
    * lock is AWS account and role name.
    */
-  readonly roles: LockQueue;
+  readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
   readonly leadership: Leadership;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;

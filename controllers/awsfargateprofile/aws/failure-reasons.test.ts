@@ -4,12 +4,17 @@ import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
 import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
-import { messageOf, natureOf, partOf, pollOf } from '../reasons/reasons.ts';
+import { messageOf, natureOf, conditionTypeOf, pollOf } from '../reasons/reasons.ts';
 import { aFailure } from '../testing/builders.ts';
 
 const CONTEXT = { eksCluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
 
-type Row = readonly [situation: string, failure: Partial<AwsFailure>, reason: string, part: string | undefined];
+type Row = readonly [
+  situation: string,
+  failure: Partial<AwsFailure>,
+  reason: string,
+  conditionType: string | undefined,
+];
 
 const eks = (code: string, statusCode: number, message: string): Partial<AwsFailure> => ({ code, statusCode, message });
 const iam = (operation: string, code: string, statusCode: number, message: string): Partial<AwsFailure> => ({
@@ -180,11 +185,11 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('reasonForFailure', () => {
-  for (const [situation, failure, reason, part] of ROWS) {
+  for (const [situation, failure, reason, conditionType] of ROWS) {
     it(`gives ${reason} for ${situation}`, () => {
       const found = reasonForFailure({ ...failureWithoutStatus(failure) }, CONTEXT);
       expect(found.name).to.equal(reason);
-      expect(partOf(found)).to.equal(part);
+      expect(conditionTypeOf(found)).to.equal(conditionType);
     });
   }
 
@@ -356,7 +361,7 @@ describe('reasonForCredentials', () => {
   it('reports every problem in CredentialsReady', () => {
     for (const [, problem] of rows) {
       const found = reasonForCredentials(problem, CONTEXT);
-      if (found !== undefined) expect(partOf(found)).to.equal(CREDENTIALS);
+      if (found !== undefined) expect(conditionTypeOf(found)).to.equal(CREDENTIALS);
     }
   });
 });

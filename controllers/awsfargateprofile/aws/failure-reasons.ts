@@ -24,10 +24,10 @@ import type { DroppedPass, PassEnd } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
-import type { ConditionPart, Reason } from '../reasons/reasons.ts';
+import type { AffectedConditionType, Reason } from '../reasons/reasons.ts';
 import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-const PART_OF: Readonly<Record<AwsFailure['service'], ConditionPart>> = {
+const CONDITION_TYPE_OF: Readonly<Record<AwsFailure['service'], AffectedConditionType>> = {
   eks: 'EKSFargateProfileReady',
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
@@ -107,7 +107,7 @@ export const endForFailure = (failure: AwsFailure, context: CallContext): PassEn
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
   const { eksCluster, region, account, identity, abandonment, subnets, isOfObject = false } = context;
   const detail = describeFailure(failure);
-  const said = { detail, about: PART_OF[failure.service] };
+  const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
   if (isCredentialsInvalid(failure))
     return newReason('CredentialsInvalid', {
       detail: `AWS rejects the credentials of ${credentialsName(identity)}. AWS says: ${detail}`,

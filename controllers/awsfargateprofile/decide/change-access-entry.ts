@@ -65,7 +65,8 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
   );
   if (entry.isUnreadable) return isKnownRecreated ? told : undefined;
   const { found } = entry;
-  if (found === undefined ? !isMissed(desired, entry) : !isOutdated(entry, role, isKnownRecreated)) return undefined;
+  if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(entry, role, isKnownRecreated))
+    return undefined;
   if (!isManaged || entry.refusal !== undefined) return told;
   if (found === undefined) {
     return mutateWith({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
@@ -134,5 +135,5 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */
-const isMissed = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
+const mustBeCreated = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
   mode === 'API' || isDeletedByThisPass === true || recorded.accessEntryDeletedOf === principal;

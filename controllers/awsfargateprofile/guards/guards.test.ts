@@ -107,7 +107,7 @@ describe('newChecks and newPreparations', () => {
 
     for (const [rule, over, expected] of [
       ['leaseValid', { mutationTimeLeft: () => 0 }, 'quit: the lease may have run out'],
-      ['notPaused', liveAnswers('the object is paused'), 'quit: the object is paused'],
+      ['noLiveBlocker', liveAnswers('the object is paused'), 'quit: the object is paused'],
       ['schemaIsOurs', { schema: { check: async () => isUnverified } }, 'stop: ForeignSchema'],
       ['roleUnused', liveAnswers(undefined, 'team-a/api'), `role ${ROLE} in use by AWSFargateProfile team-a/api`],
       [

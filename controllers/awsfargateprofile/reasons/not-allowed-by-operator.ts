@@ -1,5 +1,5 @@
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
-import type { ConditionPart } from './spec/reason-spec.ts';
+import type { AffectedConditionType } from './spec/reason-spec.ts';
 import { defineReason } from './spec/reason-spec.ts';
 import { pollRarely } from './spec/poll-intervals.ts';
 import { CONTINUES, quoted, enumerated } from './wording/phrases.ts';
@@ -45,7 +45,10 @@ export const OPERATOR_LIMIT_REASONS = {
    * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile. For an
    * existing profile it does not change Ready.
    */
-  NotAllowedByOperator: defineReason<{ readonly excess: readonly LimitExcess[]; readonly about: ConditionPart }>({
+  NotAllowedByOperator: defineReason<{
+    readonly excess: readonly LimitExcess[];
+    readonly about: AffectedConditionType;
+  }>({
     nature: 'human',
     poll: pollRarely,
     describe: ({ excess }) =>

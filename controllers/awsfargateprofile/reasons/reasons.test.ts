@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Facts, ReasonName, Reason } from './reasons.ts';
 import type { UsualDuration } from './reasons.ts';
-import { REASONS, isEndedBySibling, messageOf, natureOf, partOf, pollOf, newReason } from './reasons.ts';
+import { REASONS, isEndedBySibling, messageOf, natureOf, conditionTypeOf, pollOf, newReason } from './reasons.ts';
 
 const FACTS: Facts = {
   WaitingForCluster: { cluster: 'team-a/prod' },
@@ -390,14 +390,14 @@ describe('messageOf', () => {
   });
 });
 
-describe('partOf', () => {
-  it('is the part of the reason, or the part of the failed AWS call', () => {
-    expect(partOf(reasonNamed('RoleNotFound'))).to.equal('IAMFargateRolesReady');
-    expect(partOf(reasonNamed('WrongAccount'))).to.equal('CredentialsReady');
-    expect(partOf(newReason('AccessDenied', { detail: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
+describe('conditionTypeOf', () => {
+  it('is the condition type of the reason, or of the failed AWS call', () => {
+    expect(conditionTypeOf(reasonNamed('RoleNotFound'))).to.equal('IAMFargateRolesReady');
+    expect(conditionTypeOf(reasonNamed('WrongAccount'))).to.equal('CredentialsReady');
+    expect(conditionTypeOf(newReason('AccessDenied', { detail: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
       'IAMFargateRolesReady',
     );
-    expect(partOf(reasonNamed('WaitingForCluster'))).to.equal(undefined);
+    expect(conditionTypeOf(reasonNamed('WaitingForCluster'))).to.equal(undefined);
   });
 });
 

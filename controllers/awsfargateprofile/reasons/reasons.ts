@@ -17,12 +17,12 @@ import { SPEC_REASONS } from './kubernetes/invalid-spec.ts';
 import { MOVE_AND_DELETION_REASONS } from './kubernetes/move-and-deletion.ts';
 import { TARGET_REASONS } from './kubernetes/target-eks-cluster.ts';
 import { OPERATOR_LIMIT_REASONS } from './not-allowed-by-operator.ts';
-import type { ReasonSpec, Nature, ConditionPart, SiblingChange } from './spec/reason-spec.ts';
+import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 import type { UsualDuration } from './spec/poll-intervals.ts';
 
 export type { ReportedIssue } from './aws/fargate-profile.ts';
 export { describeIssues } from './aws/fargate-profile.ts';
-export type { Nature, ConditionPart, SiblingChange } from './spec/reason-spec.ts';
+export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 export type { UsualDuration } from './spec/poll-intervals.ts';
 
 /** The reasons that the controller finds in Kubernetes objects, before it calls AWS. */
@@ -79,7 +79,7 @@ export const inconsistentAnswers = (name: string): Reason =>
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
 /** Whether a reconcile may stop for this reason before it has read AWS. */
-export const mayHideAws = ({ name }: Reason): boolean => TABLE[name].mayHideAws === true;
+export const mayStopBeforeAwsRead = ({ name }: Reason): boolean => TABLE[name].mayStopBeforeAwsRead === true;
 
 /** Whether the controller records a Kubernetes event when an object begins to wait because of this reason. */
 export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced === true;
@@ -105,8 +105,8 @@ export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boole
   return endedBySibling !== undefined && (news === 'gone' || endedBySibling === 'changed');
 };
 
-export const partOf = ({ name, facts }: Reason): ConditionPart | undefined =>
-  TABLE[name].part ?? ('about' in facts ? facts.about : undefined);
+export const conditionTypeOf = ({ name, facts }: Reason): AffectedConditionType | undefined =>
+  TABLE[name].conditionType ?? ('about' in facts ? facts.about : undefined);
 
 /**
  * Returns the time until the next reconcile of an object that has already waited for the time `waited`. `usual` is how

@@ -12,7 +12,14 @@ import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, locationOf } from '../model/location.ts';
 import { profileNameOf } from '../model/names.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { describeReason, isAnnounced, keepsReady, mayHideAws, messageOf, natureOf } from '../reasons/reasons.ts';
+import {
+  describeReason,
+  isAnnounced,
+  keepsReady,
+  mayStopBeforeAwsRead,
+  messageOf,
+  natureOf,
+} from '../reasons/reasons.ts';
 import type { CompletedPass } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
@@ -284,7 +291,7 @@ function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
 function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
   // A reason that leaves Ready unchanged is shown in Reconciling, and after a time in Stalled.
-  return mayHideAws(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
+  return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 
 /** Returns the Kubernetes event of a problem that a user must solve. */

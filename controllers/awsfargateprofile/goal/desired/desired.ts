@@ -19,7 +19,7 @@ import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
 import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
-import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
+import { isInAccountAndRegion, roleSettingsConflict } from './role-sharing.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {
@@ -113,7 +113,7 @@ function desiredUnderName(
     E.getOrElse((): Tags => ({}))(roleTags(identity, tagSources(sharer, controlPlaneFacts, identity)));
   const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
     requiredBoundary(inputs.limits, place) ?? spec.rolePermissionsBoundary;
-  const roleSharers = inputs.roleSharers.filter((sharer) => isInPlace(sharer, object, place));
+  const roleSharers = inputs.roleSharers.filter((sharer) => isInAccountAndRegion(sharer, object, place));
   const roleConflict = roleSettingsConflict(object, roleSharers, { tagsOf, boundaryOf });
   return E.right({
     ...common,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
 import type { RoleSettings } from './role-sharing.ts';
-import { isInPlace, roleSettingsConflict } from './role-sharing.ts';
+import { isInAccountAndRegion, roleSettingsConflict } from './role-sharing.ts';
 import { anObject } from '../../testing/builders.ts';
 
 const shared = RoleName.of('shared');
@@ -105,7 +105,7 @@ describe('roleSettingsConflict', () => {
   });
 });
 
-describe('isInPlace', () => {
+describe('isInAccountAndRegion', () => {
   const [account, region] = [AccountId.of('111122223333'), 'eu-west-1'];
   const identity = (name: string) => ({ kind: 'AWSClusterStaticIdentity', name });
   const [mine, theirs] = [identity('mine'), identity('theirs')];
@@ -127,10 +127,10 @@ describe('isInPlace', () => {
     ['an object on record in another region', inEks({}, { account, region: 'eu-west-2' }), false],
   ] as const)
     it(`is ${expected} for ${what}`, () => {
-      expect(isInPlace(other, inEks({}), { account, region })).to.equal(expected);
+      expect(isInAccountAndRegion(other, inEks({}), { account, region })).to.equal(expected);
     });
 
   it('is true for a new object of the same Cluster', () => {
-    expect(isInPlace(roleSharer('api', OLD), roleSharer('web', YOUNG), { account, region })).to.equal(true);
+    expect(isInAccountAndRegion(roleSharer('api', OLD), roleSharer('web', YOUNG), { account, region })).to.equal(true);
   });
 });

@@ -56,7 +56,7 @@ export function roleSettingsConflict(
  * EKS cluster of the given region. Objects of one namespace may name EKS clusters of the same name in several accounts
  * and regions, and then do not share the role. For an AWSFargateProfile without resources in AWS, its spec decides.
  */
-export function isInPlace(
+export function isInAccountAndRegion(
   { spec: { eksCluster }, status }: AWSFargateProfile,
   object: AWSFargateProfile,
   { account, region }: Pick<AwsLocation, 'account' | 'region'>,

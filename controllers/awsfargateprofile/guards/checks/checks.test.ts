@@ -14,7 +14,7 @@ import {
 } from '../../testing/mutations.ts';
 import { passStateFor, awsAsWanted, newServices, roleUsers } from '../../testing/pass-state.ts';
 import { leaseValid, roleUnused } from './checks.ts';
-import { notPaused, schemaIsOurs } from './live-checks.ts';
+import { noLiveBlocker, schemaIsOurs } from './live-checks.ts';
 import type { PassState } from '../pass-state.ts';
 
 describe('leaseValid', () => {
@@ -33,23 +33,23 @@ describe('leaseValid', () => {
   }
 });
 
-describe('notPaused', () => {
+describe('noLiveBlocker', () => {
   const paused = newServices({
     live: { findBlocker: async () => 'the object is paused', readRoleUsers: async () => roleUsers() },
   });
 
   for (const mutation of DESTRUCTIVE) {
     it(`asks the API server before ${describeMutationKind(mutation)}`, async () => {
-      expect(describeObstacle(await notPaused(paused)(mutation, passStateFor(awsAsWanted())))).to.equal(
+      expect(describeObstacle(await noLiveBlocker(paused)(mutation, passStateFor(awsAsWanted())))).to.equal(
         'quit: the object is paused',
       );
-      expect(await notPaused(newServices())(mutation, passStateFor(awsAsWanted()))).to.equal(undefined);
+      expect(await noLiveBlocker(newServices())(mutation, passStateFor(awsAsWanted()))).to.equal(undefined);
     });
   }
 
   it('asks the API server nothing before a mutation that deletes nothing', async () => {
     for (const mutation of CONSTRUCTIVE) {
-      expect(await notPaused(paused)(mutation, passStateFor(awsAsWanted())), mutation.kind).to.equal(undefined);
+      expect(await noLiveBlocker(paused)(mutation, passStateFor(awsAsWanted())), mutation.kind).to.equal(undefined);
     }
   });
 });

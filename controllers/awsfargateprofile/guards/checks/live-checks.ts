@@ -35,7 +35,7 @@ export interface DeletionCheckServices {
 
 /** Returns the checks that ask the API server whether the controller may still delete AWS resources of the object. */
 export const newDeletionChecks = (services: DeletionCheckServices): readonly Check[] => [
-  notPaused(services),
+  noLiveBlocker(services),
   schemaIsOurs(services),
 ];
 
@@ -43,7 +43,7 @@ export const newDeletionChecks = (services: DeletionCheckServices): readonly Che
  * Returns a check that holds back deletions in AWS if the object is paused, changed or gone, or if `clusterctl move` is
  * moving it. The check asks the API server, because the cache may not show the newest change yet.
  */
-export function notPaused({ live }: Pick<DeletionCheckServices, 'live'>): Check {
+export function noLiveBlocker({ live }: Pick<DeletionCheckServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
     const because = await live.findBlocker(object, signal);

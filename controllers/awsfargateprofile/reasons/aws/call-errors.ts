@@ -1,4 +1,4 @@
-import type { ConditionPart } from '../spec/reason-spec.ts';
+import type { AffectedConditionType } from '../spec/reason-spec.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
@@ -13,7 +13,7 @@ import type { OfTarget } from '../wording/target-fields.ts';
  * Facts about a failed call to AWS. `detail` has the error message of AWS and the name of the call. `about` is the
  * condition that becomes False because of the failure.
  */
-export type FailedCall = { readonly detail: string; readonly about?: ConditionPart };
+export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 

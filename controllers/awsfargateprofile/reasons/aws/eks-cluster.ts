@@ -5,7 +5,7 @@ import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { RETRIES, quoted } from '../wording/phrases.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 /** Condition reasons about the EKS cluster. The controller finds these problems in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
@@ -13,7 +13,7 @@ export const EKS_CLUSTER_REASONS = {
     OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
   >({
     nature: 'human',
-    part: 'EKSFargateProfileReady',
+    conditionType: 'EKSFargateProfileReady',
     poll: pollDoubling(15 * SECOND, 5 * MINUTE),
     describe: ({ cluster, region, account }) =>
       `EKS cluster ${quoted(cluster)} does not exist in region ${region}` +

@@ -5,7 +5,7 @@ import { LATE_AFTER } from '../spec/time-until-late.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
 import { quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 type Named = { readonly name: string };
 

@@ -4,7 +4,7 @@ import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../
 import type { SpecChangeable } from '../wording/phrases.ts';
 import { RETRIES, CONTINUES, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
 
-const iam = { part: 'IAMFargateRolesReady' } as const;
+const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
 type Named = { readonly name: string };
 

@@ -1,5 +1,5 @@
 import type { AdoptionPolicy } from '../../../../api/v1beta2/index.ts';
-import type { ConditionPart } from '../spec/reason-spec.ts';
+import type { AffectedConditionType } from '../spec/reason-spec.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { pollForUserAction } from '../spec/poll-intervals.ts';
 import type { Abandonment } from '../wording/abandonment.ts';
@@ -7,9 +7,9 @@ import { describeAbandonment } from '../wording/abandonment.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
 import { CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
-const iam = { part: 'IAMFargateRolesReady' } as const;
+const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
 type Named = { readonly name: string };
 
@@ -67,7 +67,7 @@ export const OWNERSHIP_REASONS = {
     readonly name: string;
     readonly tags: readonly { readonly key: string; readonly value: string }[];
     readonly abandonment?: Abandonment | undefined;
-    readonly about: ConditionPart;
+    readonly about: AffectedConditionType;
   }>({
     nature: 'human',
     keepsReady: true,

@@ -4,7 +4,7 @@ import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-in
 import type { Description } from '../wording/phrases.ts';
 import { RETRIES } from '../wording/phrases.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 /** Condition reasons for quotas of AWS: Fargate profiles per EKS cluster, and quotas of the AWS account. */
 export const QUOTA_REASONS = {

@@ -22,7 +22,7 @@ export const SIBLING_REASONS = {
    */
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',
-    part: 'EKSFargateProfileReady',
+    conditionType: 'EKSFargateProfileReady',
     poll: (_waited, { isUnverified }) => (isUnverified ? UNOBSERVED_SIBLING_POLL : OBSERVED_SIBLING_POLL),
     describe: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,

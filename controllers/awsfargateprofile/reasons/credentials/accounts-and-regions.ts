@@ -6,7 +6,7 @@ import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 import { identityField } from '../wording/target-fields.ts';
 
-const credentials = { part: 'CredentialsReady' } as const;
+const credentials = { conditionType: 'CredentialsReady' } as const;
 
 /**
  * Condition reasons for credentials of a wrong account or region. Each of them makes the condition `CredentialsReady`

@@ -9,7 +9,7 @@ import { RETRIES, CONTINUES } from '../wording/phrases.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 import { identityField } from '../wording/target-fields.ts';
 
-const credentials = { part: 'CredentialsReady' } as const;
+const credentials = { conditionType: 'CredentialsReady' } as const;
 
 /**
  * Returns the definition of a condition reason for unusable credentials. The first retry follows after a second,

@@ -22,7 +22,7 @@ export const API_SERVER_REASONS = {
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
-    mayHideAws: true,
+    mayStopBeforeAwsRead: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
     // `Stalled` becomes True after this time. This time is longer than the rollout of a webhook, which may reject
     // requests until it is complete.

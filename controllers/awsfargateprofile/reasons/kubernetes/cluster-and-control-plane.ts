@@ -4,7 +4,7 @@ import { SECOND, pollEvery, pollRarely } from '../spec/poll-intervals.ts';
 import type { Description } from '../wording/phrases.ts';
 import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 /**
  * Condition reasons about the Cluster of an object and its control plane, found in Kubernetes objects before any call

@@ -3,7 +3,7 @@ import { pollRarely } from '../spec/poll-intervals.ts';
 import type { Description } from '../wording/phrases.ts';
 import { CONTINUES } from '../wording/phrases.ts';
 
-const eks = { part: 'EKSFargateProfileReady' } as const;
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 /** Condition reasons for a spec that cannot work in AWS, found in Kubernetes objects before any call to AWS. */
 export const SPEC_REASONS = {

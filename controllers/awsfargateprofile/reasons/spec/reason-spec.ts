@@ -4,7 +4,7 @@ import type { Poll } from './poll-intervals.ts';
 /**
  * The condition that a reason makes False in addition to Ready. A reason without such a condition only affects Ready.
  */
-export type ConditionPart = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
+export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
 /**
  * Who can end a problem. The conditions follow from it.
@@ -20,7 +20,7 @@ export type SiblingChange = 'gone' | 'changed';
 
 export interface ReasonSpec<F> {
   readonly nature: Nature;
-  readonly part?: ConditionPart;
+  readonly conditionType?: AffectedConditionType;
   readonly poll: Poll<F>;
   /** Returns the text that names the object and the problem: whole sentences, the last one without its full stop. */
   readonly describe: (facts: F) => string;
@@ -38,7 +38,7 @@ export interface ReasonSpec<F> {
    * Whether a reconcile may stop for this reason before it has read AWS. An object that is `Ready` then stays `Ready`
    * for a while, as in an outage of AWS.
    */
-  readonly mayHideAws?: true;
+  readonly mayStopBeforeAwsRead?: true;
   /**
    * Whether the Fargate profile can work although a user must act. An object that is `Ready` then stays `Ready`, and
    * `Stalled` shows the reason. If AWS shows that the profile or the role does not work any more, `Ready` becomes False

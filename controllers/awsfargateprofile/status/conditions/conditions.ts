@@ -1,7 +1,7 @@
 import type { Condition } from '../../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import type { ConditionType, ConditionUpdate } from './condition-list.ts';
-import { partValues } from './credentials-profile-role.ts';
+import { contentsOfAffectedConditions } from './credentials-profile-role.ts';
 import { readyValue } from './ready.ts';
 import { reportedNature, stalledUpdate } from './stalled.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -29,7 +29,9 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
 
   return [
     state('Ready', ready.status, ready.reason, ready.message),
-    ...partValues(pass, reason).map(([type, part]) => state(type, part.status, part.reason, part.message)),
+    ...contentsOfAffectedConditions(pass, reason).map(([type, part]) =>
+      state(type, part.status, part.reason, part.message),
+    ),
     isUnderWay && stalled === undefined
       ? state('Reconciling', 'True', reason?.name ?? 'Reconciling', detail)
       : state('Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),

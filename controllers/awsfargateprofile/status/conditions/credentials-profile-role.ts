@@ -1,8 +1,8 @@
 import { isDeleting } from '../../../shared/object-state.ts';
 import { isProfileInOrder, isRoleInOrder } from '../../decide/decide.ts';
 import type { CompletedPass } from '../../model/pass.ts';
-import type { ConditionPart, Reason } from '../../reasons/reasons.ts';
-import { messageOf, partOf } from '../../reasons/reasons.ts';
+import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
+import { messageOf, conditionTypeOf } from '../../reasons/reasons.ts';
 import type { ConditionContent } from './condition-content.ts';
 import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
 import { effectOnReady } from './ready.ts';
@@ -14,14 +14,14 @@ const WAITING_FOR_ROLE: ConditionContent = {
   message: 'The pod execution role is not ready: see condition IAMFargateRolesReady',
 };
 
-export function partValues(
+export function contentsOfAffectedConditions(
   pass: CompletedPass,
   reason: Reason | undefined,
-): readonly (readonly [ConditionPart, ConditionContent])[] {
+): readonly (readonly [AffectedConditionType, ConditionContent])[] {
   return [
-    ['CredentialsReady', partValue(pass, reason, 'CredentialsReady', credentialsValue)],
-    ['EKSFargateProfileReady', partValue(pass, reason, 'EKSFargateProfileReady', profileValue)],
-    ['IAMFargateRolesReady', partValue(pass, reason, 'IAMFargateRolesReady', roleValue)],
+    ['CredentialsReady', contentOf(pass, reason, 'CredentialsReady', credentialsValue)],
+    ['EKSFargateProfileReady', contentOf(pass, reason, 'EKSFargateProfileReady', profileValue)],
+    ['IAMFargateRolesReady', contentOf(pass, reason, 'IAMFargateRolesReady', roleValue)],
   ];
 }
 
@@ -29,16 +29,16 @@ export function partValues(
  * Returns status, reason and message of the condition whose type is `part`. If the reconcile stopped for a reason that
  * makes this condition False, the condition shows that reason. Otherwise it shows the observed state of AWS.
  */
-function partValue(
+function contentOf(
   pass: CompletedPass,
   reason: Reason | undefined,
-  part: ConditionPart,
+  type: AffectedConditionType,
   observedValue: (pass: CompletedPass, reason: Reason | undefined) => ConditionContent,
 ): ConditionContent {
   if (reason === undefined) return observedValue(pass, reason);
   const effect = effectOnReady(pass, reason);
-  if (effect === 'kept') return unchangedValue(pass, part);
-  if (partOf(reason) !== part) return observedValue(pass, reason);
+  if (effect === 'kept') return unchangedValue(pass, type);
+  if (conditionTypeOf(reason) !== type) return observedValue(pass, reason);
   return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, pass.waited)) : falseFor(reason, pass);
 }
 
@@ -53,8 +53,10 @@ function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionCo
     return unchangedValue(pass, 'IAMFargateRolesReady');
   if (isRoleInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Ready');
   const notice = noticeAfter(pass);
-  if (notice !== undefined && partOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
-  return reason === undefined || partOf(reason) !== undefined ? unknownFor('NotChecked') : falseFor(reason, pass);
+  if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
+  return reason === undefined || conditionTypeOf(reason) !== undefined
+    ? unknownFor('NotChecked')
+    : falseFor(reason, pass);
 }
 
 function profileValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
@@ -64,5 +66,5 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
     return unchangedValue(pass, 'EKSFargateProfileReady');
   if (isProfileInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Active');
   if (reason === undefined) return unknownFor('NotChecked');
-  return partOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+  return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }

@@ -6,7 +6,7 @@ import { findProfile } from '../../decide/compare.ts';
 import { isInOrderButForTags } from '../../decide/decide.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { Reason } from '../../reasons/reasons.ts';
-import { keepsReady, mayHideAws, messageOf, natureOf } from '../../reasons/reasons.ts';
+import { keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
 import type { ConditionContent } from './condition-content.ts';
 import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
 import { noticeAfter } from './stalled.ts';
@@ -45,12 +45,12 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
 export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, observed, waited } = pass;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
-  const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
+  const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
   if (keepsReady(reason)) {
-    return wasReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(pass) ? 'kept' : 'none';
+    return isReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(pass) ? 'kept' : 'none';
   }
   const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(pass);
-  const isUnobserved = isOutage || (mayHideAws(reason) && observed === undefined);
+  const isUnobserved = isOutage || (mayStopBeforeAwsRead(reason) && observed === undefined);
   if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
   switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
     case 'True':
