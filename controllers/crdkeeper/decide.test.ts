@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Decision, Situation } from './decide.ts';
-import { decide, hear } from './decide.ts';
+import { decide, nextProbeState } from './decide.ts';
 import type { WebhookEntry, WebhookPhase } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
 import type { KeeperRecord } from './restoration/record.ts';
@@ -27,14 +27,14 @@ const entry = (phase: WebhookPhase): WebhookEntry => ({
 });
 const BOTH = [entry('mutating'), entry('validating')];
 
-const heard = (answer: Answer, agoMs = 0) => ({ answer, since: ELAPSED - agoMs });
-const NOT_SERVED = heard({ kind: 'notServed' });
+const probeStateFor = (answer: Answer, agoMs = 0) => ({ answer, since: ELAPSED - agoMs });
+const NOT_SERVED = probeStateFor({ kind: 'notServed' });
 const SERVED: Answer = { kind: 'served', webhook: WEBHOOK };
 
 const decideOn = (situation: Partial<Situation>): Decision =>
   decide({
     observation: { schema: 'foreign', entries: BOTH },
-    hearing: NOT_SERVED,
+    probeState: NOT_SERVED,
     record: EMPTY_RECORD,
     elapsed: ELAPSED,
     now: NOW,
@@ -49,7 +49,9 @@ const restored = (...hoursAgo: readonly number[]): KeeperRecord => ({
 describe('the decision of the keeper of the CRD', () => {
   it('is to do nothing if the CRD is ours and no webhook is left', () => {
     for (const answer of [SERVED, { kind: 'notServed' } as const])
-      expect(decideOn({ observation: { schema: 'ours', entries: [] }, hearing: heard(answer) })).to.deep.equal({
+      expect(
+        decideOn({ observation: { schema: 'ours', entries: [] }, probeState: probeStateFor(answer) }),
+      ).to.deep.equal({
         kind: 'rest',
       });
   });
@@ -81,7 +83,7 @@ describe('the decision of the keeper of the CRD', () => {
 
   describe('while Cluster API Provider AWS', () => {
     const cases: readonly (readonly [given: string, answer: Answer, lastedMs: number, expected: object])[] = [
-      ['serves the kind', SERVED, 2 * SECOND, { kind: 'yield', webhook: WEBHOOK }],
+      ['serves the kind', SERVED, 2 * SECOND, { kind: 'leaveToCapa', webhook: WEBHOOK }],
       [
         'seems to serve the kind, because a webhook may be too new to be asked',
         SERVED,
@@ -112,12 +114,15 @@ describe('the decision of the keeper of the CRD', () => {
     ];
     for (const [given, answer, lastedMs, expected] of cases)
       it(`${given}, is to ${Reflect.get(expected, 'kind')}`, () =>
-        expect(decideOn({ hearing: heard(answer, lastedMs) })).to.deep.include(expected));
+        expect(decideOn({ probeState: probeStateFor(answer, lastedMs) })).to.deep.include(expected));
   });
 
   it('leaves everything as it is while Cluster API Provider AWS serves the kind under our CRD', () => {
     const observation = { schema: 'ours', entries: BOTH } as const;
-    expect(decideOn({ observation, hearing: heard(SERVED, HOUR) })).to.deep.equal({ kind: 'yield', webhook: WEBHOOK });
+    expect(decideOn({ observation, probeState: probeStateFor(SERVED, HOUR) })).to.deep.equal({
+      kind: 'leaveToCapa',
+      webhook: WEBHOOK,
+    });
   });
 
   describe('after reverts', () => {
@@ -155,17 +160,17 @@ describe('the decision of the keeper of the CRD', () => {
       expect(decideOn({ record: EMPTY_RECORD })).to.deep.include({ kind: 'restore' });
     });
 
-    it('yields to Cluster API Provider AWS also when it has stopped', () => {
+    it('leaves AWSFargateProfiles to Cluster API Provider AWS also when it has stopped', () => {
       const record = { restorations: [], stopped: { at: NOW, writers: ['flux'] } };
-      expect(decideOn({ record, hearing: heard(SERVED, HOUR) })).to.deep.include({ kind: 'yield' });
+      expect(decideOn({ record, probeState: probeStateFor(SERVED, HOUR) })).to.deep.include({ kind: 'leaveToCapa' });
     });
   });
 });
 
-describe('hear', () => {
+describe('nextProbeState', () => {
   it('remembers since when the answer has been the same', () => {
-    const first = hear(undefined, { kind: 'noWebhook' }, 5);
-    expect(hear(first, { kind: 'noWebhook' }, 9)).to.deep.include({ since: 5 });
-    expect(hear(first, { kind: 'notInstalled' }, 9)).to.deep.include({ since: 9 });
+    const first = nextProbeState(undefined, { kind: 'noWebhook' }, 5);
+    expect(nextProbeState(first, { kind: 'noWebhook' }, 9)).to.deep.include({ since: 5 });
+    expect(nextProbeState(first, { kind: 'notInstalled' }, 9)).to.deep.include({ since: 9 });
   });
 });

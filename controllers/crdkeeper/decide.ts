@@ -16,7 +16,7 @@ const SECOND: Ms = 1_000;
  * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the
  *   first request.
  */
-const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
+const MIN_ANSWER_DURATION: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
   served: 2 * SECOND,
   notServed: 0,
   notInstalled: 60 * SECOND,
@@ -27,12 +27,12 @@ const LASTING: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, Ms>> = {
  * The last answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles, and the monotonic time
  * since which all answers have been the same.
  */
-export interface Hearing {
+export interface ProbeState {
   readonly answer: Answer;
   readonly since: Ms;
 }
 
-export const hear = (before: Hearing | undefined, answer: Answer, now: Ms): Hearing =>
+export const nextProbeState = (before: ProbeState | undefined, answer: Answer, now: Ms): ProbeState =>
   before?.answer.kind === answer.kind ? { answer, since: before.since } : { answer, since: now };
 
 /** The next action of the CRD keeper. */
@@ -40,7 +40,7 @@ export type Decision =
   /** The CRD and the webhooks are as this provider needs them. */
   | { readonly kind: 'rest' }
   /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
-  | { readonly kind: 'yield'; readonly webhook: string }
+  | { readonly kind: 'leaveToCapa'; readonly webhook: string }
   /** `after` is the time until the CRD keeper tests the webhooks again; undefined for the usual interval. */
   | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
@@ -50,7 +50,7 @@ export type Decision =
 
 export interface Situation {
   readonly observation: Pick<Observation, 'schema' | 'entries'>;
-  readonly hearing: Hearing;
+  readonly probeState: ProbeState;
   readonly record: KeeperRecord;
   /** The time on the monotonic clock. */
   readonly elapsed: Ms;
@@ -62,21 +62,21 @@ export interface Situation {
  * Decides the next action of the CRD keeper. The decision depends on the CRD and the webhooks in the API server, on the
  * answer of Cluster API Provider AWS, and on the record of the keeper's earlier changes.
  */
-export function decide({ observation, hearing, record, elapsed, now }: Situation): Decision {
+export function decide({ observation, probeState, record, elapsed, now }: Situation): Decision {
   const foreign = foreignParts(observation);
   if (foreign.length === 0) return { kind: 'rest' };
-  const { answer, since } = hearing;
+  const { answer, since } = probeState;
   if (answer.kind === 'unclear') return { kind: 'wait', because: answer.because };
-  const missing = LASTING[answer.kind] - (elapsed - since);
+  const missing = MIN_ANSWER_DURATION[answer.kind] - (elapsed - since);
   if (missing > 0) return { kind: 'wait', because: REASONS_TO_WAIT[answer.kind], after: missing };
-  if (answer.kind === 'served') return { kind: 'yield', webhook: answer.webhook };
+  if (answer.kind === 'served') return { kind: 'leaveToCapa', webhook: answer.webhook };
   if (record.stopped !== undefined) return { kind: 'stop', parts: foreign };
   const parts = nextParts(foreign);
   const next = addRestoration(record, parts, now);
   return next === undefined ? { kind: 'stop', parts: foreign } : { kind: 'restore', parts, record: next };
 }
 
-const REASONS_TO_WAIT: Readonly<Record<keyof typeof LASTING, string>> = {
+const REASONS_TO_WAIT: Readonly<Record<keyof typeof MIN_ANSWER_DURATION, string>> = {
   served: 'the webhook may be too new for an answer',
   notServed: '',
   notInstalled: 'Cluster API Provider AWS may be in the middle of an upgrade',

@@ -42,7 +42,7 @@ export class KeeperEvents {
   }
 
   /** Reports that Cluster API Provider AWS serves AWSFargateProfiles. */
-  yields({ crd }: Observation, webhook: string, logger: Logger): void {
+  leftToCapa({ crd }: Observation, webhook: string, logger: Logger): void {
     this.once(`served ${webhook}`, () => {
       logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
       if (crd !== undefined) this.record([servesEvent(crd, webhook)]);

@@ -5,36 +5,36 @@ import { anObject } from '../awsfargateprofile/testing/builders.ts';
 import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { FieldCensus } from './lost-fields.ts';
+import { KnownFields } from './lost-fields.ts';
 
 const DROPPED = ['spec.deletionPolicy', 'spec.roleAdditionalPolicies', 'status.account', 'status.region'];
 const POLICIES = { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnly'] };
 const object = (parts: ObjectParts = {}): KubeObject => ({ ...anObject(parts) });
-const fieldsOf = (census: FieldCensus, after: KubeObject): readonly string[] =>
-  census.lossesOf([after], DROPPED).flatMap(({ fields }) => fields);
+const fieldsOf = (known: KnownFields, after: KubeObject): readonly string[] =>
+  known.lossesOf([after], DROPPED).flatMap(({ fields }) => fields);
 
 describe('the fields that an object lost', () => {
   it('are those that it had under our CRD and does not have any more', () => {
-    const census = new FieldCensus();
-    census.replace([object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } })]);
-    expect(fieldsOf(census, object({ spec: { deletionPolicy: 'Retain' } }))).to.deep.equal([
+    const known = new KnownFields();
+    known.replace([object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } })]);
+    expect(fieldsOf(known, object({ spec: { deletionPolicy: 'Retain' } }))).to.deep.equal([
       'spec.roleAdditionalPolicies',
     ]);
-    expect(fieldsOf(census, object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } }))).to.deep.equal([]);
+    expect(fieldsOf(known, object({ spec: { ...POLICIES, deletionPolicy: 'Retain' } }))).to.deep.equal([]);
   });
 
   it('include those that only the cache had when the foreign CRD came', () => {
-    const census = new FieldCensus();
-    census.replace([object()]);
-    census.extend([object({ spec: POLICIES })]);
-    census.extend([object()]);
-    expect(fieldsOf(census, object())).to.deep.equal(['spec.roleAdditionalPolicies']);
+    const known = new KnownFields();
+    known.replace([object()]);
+    known.extend([object({ spec: POLICIES })]);
+    known.extend([object()]);
+    expect(fieldsOf(known, object())).to.deep.equal(['spec.roleAdditionalPolicies']);
   });
 
   it('are none of another object with the same name', () => {
-    const census = new FieldCensus();
-    census.replace([object({ spec: POLICIES })]);
-    expect(fieldsOf(census, object({ metadata: { uid: 'new' } }))).to.deep.equal([]);
+    const known = new KnownFields();
+    known.replace([object({ spec: POLICIES })]);
+    expect(fieldsOf(known, object({ metadata: { uid: 'new' } }))).to.deep.equal([]);
   });
 
   it('are known from the annotations of the object after a restart of the manager', () => {
@@ -42,12 +42,12 @@ describe('the fields that an object lost', () => {
       [RETAIN_ANNOTATION]: 'true',
       [PROVISIONED_IN_ANNOTATION]: '111122223333/eu-west-1/team-a_prod-control-plane',
     };
-    expect(fieldsOf(new FieldCensus(), object({ metadata: { annotations } }))).to.deep.equal([
+    expect(fieldsOf(new KnownFields(), object({ metadata: { annotations } }))).to.deep.equal([
       'spec.deletionPolicy',
       'status.account',
       'status.region',
     ]);
-    expect(fieldsOf(new FieldCensus(), object())).to.deep.equal([]);
+    expect(fieldsOf(new KnownFields(), object())).to.deep.equal([]);
   });
 
   it('can only be fields that the other CRD does not have', () => {

@@ -16,7 +16,7 @@ export interface Loss {
  * Records which fields each AWSFargateProfile had before the CRD of another provider was installed. The record is in
  * memory only. After a restart of the manager, only the annotations of an object tell which fields it had.
  */
-export class FieldCensus {
+export class KnownFields {
   /** For each uid of an object: the paths of its fields. */
   private fields = new Map<string, ReadonlySet<string>>();
 

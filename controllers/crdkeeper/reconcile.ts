@@ -11,9 +11,9 @@ import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import type { KeeperState, ServedSchema } from '../shared/crd/served-schema.ts';
-import type { Decision, Hearing } from './decide.ts';
-import { decide, hear } from './decide.ts';
-import { FieldCensus } from './lost-fields.ts';
+import type { Decision, ProbeState } from './decide.ts';
+import { decide, nextProbeState } from './decide.ts';
+import { KnownFields } from './lost-fields.ts';
 import type { Observation, Part } from './observe.ts';
 import { foreignParts, observe } from './observe.ts';
 import { askWebhooks } from './webhook-probe.ts';
@@ -46,8 +46,8 @@ export interface CrdKeeperOptions {
 export class CrdKeeper {
   private readonly options: CrdKeeperOptions;
   private readonly events: KeeperEvents;
-  private readonly census = new FieldCensus();
-  private hearing: Hearing | undefined;
+  private readonly knownFields = new KnownFields();
+  private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
   /** The monotonic time from which the API server uses the last change of this controller. */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
@@ -78,7 +78,7 @@ export class CrdKeeper {
    * Records the fields of the AWSFargateProfiles in the cache when a watch reports the CRD of another provider. The
    * cache may still show the fields that the other CRD hides.
    */
-  readonly noteForeignCrd = (): void => this.census.extend(this.cachedProfiles());
+  readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
@@ -97,11 +97,11 @@ export class CrdKeeper {
       { profile, namespace: records.key.namespace },
       signal,
     );
-    this.hearing = hear(this.hearing, answer, clock.monotonic());
+    this.probeState = nextProbeState(this.probeState, answer, clock.monotonic());
     const record = await records.read(signal);
     if (record === undefined) return this.wait({ because: `ConfigMap ${keyText(records.key)} is unreadable` }, context);
-    const { hearing } = this;
-    const decision = decide({ observation, hearing, record, elapsed: clock.monotonic(), now: clock.now() });
+    const { probeState } = this;
+    const decision = decide({ observation, probeState, record, elapsed: clock.monotonic(), now: clock.now() });
     return this.carryOut(decision, observation, record, context);
   }
 
@@ -114,8 +114,8 @@ export class CrdKeeper {
     switch (decision.kind) {
       case 'rest':
         return this.rest(context);
-      case 'yield':
-        return this.yield(decision.webhook, observation, context);
+      case 'leaveToCapa':
+        return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
         return this.wait(decision, context);
       case 'stop':
@@ -131,7 +131,7 @@ export class CrdKeeper {
    */
   private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, watchedNamespace } = this.options;
-    this.hearing = undefined;
+    this.probeState = undefined;
     this.events.rests();
     this.setState(undefined);
     if (this.mayHaveUnlistedFields) {
@@ -141,19 +141,19 @@ export class CrdKeeper {
         const scope = watchedNamespace === undefined ? {} : { namespace: watchedNamespace };
         const objects: KubeObject[] = [];
         for await (const object of listLiveProfiles(client, scope, signal)) objects.push(object);
-        const losses = this.census.lossesOf(objects, dropped);
+        const losses = this.knownFields.lossesOf(objects, dropped);
         await records.write(withLost(record, losses.map(lossText)), signal);
         this.events.fieldsLost(losses, logger);
       }
       this.mayHaveUnlistedFields = false;
     }
-    this.census.replace(this.cachedProfiles());
+    this.knownFields.replace(this.cachedProfiles());
     return after(WHILE_AT_REST, 'the CRD is ours');
   }
 
-  private yield(webhook: string, observation: Observation, { logger }: ReconcileContext): Requeue {
+  private leaveToCapa(webhook: string, observation: Observation, { logger }: ReconcileContext): Requeue {
     this.setState({ kind: 'capaServes', webhook, isForeign: observation.schema === 'foreign' });
-    this.events.yields(observation, webhook, logger);
+    this.events.leftToCapa(observation, webhook, logger);
     return after(WHILE_FOREIGN, 'Cluster API Provider AWS serves AWSFargateProfiles');
   }
 

@@ -65,7 +65,7 @@ export type ServedSchemaState =
   | CapaServes;
 
 /** The result of reading the CRD from the API server. */
-type Verdict = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
+type ReadResult = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
 /**
  * Whether this controller must leave AWSFargateProfiles unchanged: the installed CRD hides some of their fields, or the
@@ -82,10 +82,10 @@ export class ServedSchema {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly metrics: SchemaMetrics;
-  private last: { readonly verdict: Verdict; readonly at: Ms } | undefined;
+  private last: { readonly result: ReadResult; readonly at: Ms } | undefined;
   /** The time of the last check that found the CRD of another provider. */
   private foreignAt: Ms = Number.NEGATIVE_INFINITY;
-  private readonly lookups = new SingleFlight<Verdict>();
+  private readonly lookups = new SingleFlight<ReadResult>();
   private keeper: KeeperState | undefined;
 
   constructor(options: {
@@ -129,7 +129,7 @@ export class ServedSchema {
       return this.withKeeper(await this.checkOnce(signal));
     } catch (error) {
       if (this.last === undefined) throw error;
-      return this.withKeeper(this.last.verdict);
+      return this.withKeeper(this.last.result);
     }
   }
 
@@ -138,30 +138,30 @@ export class ServedSchema {
     return this.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }
 
-  private withKeeper(verdict: Verdict): ServedSchemaState {
+  private withKeeper(result: ReadResult): ServedSchemaState {
     const { keeper } = this;
     if (keeper?.kind === 'capaServes') return keeper;
-    return verdict.kind === 'foreign' && keeper !== undefined ? { ...verdict, keeper } : verdict;
+    return result.kind === 'foreign' && keeper !== undefined ? { ...result, keeper } : result;
   }
 
-  private newerThan(age: Ms): Verdict | undefined {
-    return this.last !== undefined && this.clock.monotonic() - this.last.at < age ? this.last.verdict : undefined;
+  private newerThan(age: Ms): ReadResult | undefined {
+    return this.last !== undefined && this.clock.monotonic() - this.last.at < age ? this.last.result : undefined;
   }
 
-  private checkOnce(signal: AbortSignal): Promise<Verdict> {
+  private checkOnce(signal: AbortSignal): Promise<ReadResult> {
     return this.lookups.run(OUR_CRD.name, signal, (shared) => this.checkNow(shared));
   }
 
-  private async checkNow(signal: AbortSignal): Promise<Verdict> {
+  private async checkNow(signal: AbortSignal): Promise<ReadResult> {
     const at = this.clock.monotonic();
-    const verdict = await this.read(signal);
-    this.report(verdict);
-    this.last = { verdict, at };
-    if (verdict.kind === 'foreign') this.foreignAt = this.clock.monotonic();
-    return verdict;
+    const result = await this.read(signal);
+    this.report(result);
+    this.last = { result, at };
+    if (result.kind === 'foreign') this.foreignAt = this.clock.monotonic();
+    return result;
   }
 
-  private async read(signal: AbortSignal): Promise<Verdict> {
+  private async read(signal: AbortSignal): Promise<ReadResult> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
       // If there is no CRD of AWSFargateProfiles, an aggregated API server serves them. Then no other provider can
@@ -174,21 +174,21 @@ export class ServedSchema {
     }
   }
 
-  private report(verdict: Verdict): void {
-    const [before, now] = [this.last?.verdict.kind ?? 'ours', verdict.kind];
+  private report(result: ReadResult): void {
+    const [before, now] = [this.last?.result.kind ?? 'ours', result.kind];
     if (now === before) return;
     this.metrics.foreign(now === 'foreign');
     const keys = { crd: OUR_CRD.name };
-    if (verdict.kind === 'foreign') {
-      const { provider, missing } = verdict;
+    if (result.kind === 'foreign') {
+      const { provider, missing } = result;
       this.logger.warn('AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS', {
         ...keys,
         provider,
         missing: missing.join(', '),
         remedy: FOREIGN_SCHEMA_REMEDY,
       });
-    } else if (verdict.kind === 'unreadable') {
-      this.logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: verdict.reason });
+    } else if (result.kind === 'unreadable') {
+      this.logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: result.reason });
     } else this.logger.info('AWSFargateProfiles are served with our schema again', keys);
   }
 }
