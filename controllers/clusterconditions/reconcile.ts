@@ -14,11 +14,11 @@ import { BY_CLUSTER } from '../shared/caches.ts';
 import { FARGATE_PROFILES_READY, findCondition } from './condition.ts';
 import type { Action } from './decide.ts';
 import { decide } from './decide.ts';
-import { DONE, MIN_INTERVAL, REFUSAL_INTERVAL } from './requeue.ts';
+import { DONE, MIN_INTERVAL, REJECTION_INTERVAL } from './requeue.ts';
 import { writeCondition } from './write.ts';
 
 /** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */
-const GRANT =
+const GRANT_CLUSTER_STATUS =
   'Apply the ClusterRole and the ClusterRoleBinding capaf-system-cluster-conditions (config/components/cluster-conditions)';
 
 export interface ClusterConditionOptions {
@@ -41,7 +41,7 @@ export class ClusterConditionReconciler {
   /** Key of a Cluster → the monotonic time before which its status is not written again. */
   private readonly notBefore = new Map<string, Ms>();
   /** Key → uid of each Cluster whose condition another client has set too, so that this controller cannot remove it. */
-  private readonly foreign = new Map<string, string>();
+  private readonly coOwned = new Map<string, string>();
 
   constructor(options: ClusterConditionOptions) {
     this.options = options;
@@ -58,7 +58,7 @@ export class ClusterConditionReconciler {
     const cluster = found.object;
     const timestamp = formatTimestamp(clock.now());
     const action = decide({ cluster, profiles: listing.objects, watchFilter, timestamp });
-    if (action.kind === 'none' || this.isForeign(key, cluster, action)) return DONE;
+    if (action.kind === 'none' || this.isCoOwned(key, cluster, action)) return DONE;
     const delay = (this.notBefore.get(keyText(key)) ?? 0) - clock.monotonic();
     if (delay > 0) return { kind: 'after', delay, reason: 'the condition was written a moment ago' };
     if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
@@ -68,7 +68,7 @@ export class ClusterConditionReconciler {
       if (isConflict(error)) return { kind: 'conflict' };
       // The Cluster has been deleted, and the watch event of its deletion starts the next reconcile.
       if (isNotFound(error)) return DONE;
-      return this.reportRefusal(key, cluster, error, context);
+      return this.reportRejection(key, cluster, error, context);
     }
   };
 
@@ -85,39 +85,39 @@ export class ClusterConditionReconciler {
     clusters.replaceWith(written);
     if (condition !== undefined) {
       logger.info('Set the condition of a Cluster', { type: condition.type, status: condition.status });
-      this.foreign.delete(keyText(key));
+      this.coOwned.delete(keyText(key));
     } else if (findCondition(written, FARGATE_PROFILES_READY) !== undefined) {
-      this.foreign.set(keyText(key), cluster.metadata.uid);
+      this.coOwned.set(keyText(key), cluster.metadata.uid);
     } else logger.info('Removed the condition of a Cluster', { type: FARGATE_PROFILES_READY });
     return DONE;
   }
 
-  private isForeign(key: ObjectKey, { metadata }: KubeObject, { kind }: Action): boolean {
-    return kind === 'remove' && this.foreign.get(keyText(key)) === metadata.uid;
+  private isCoOwned(key: ObjectKey, { metadata }: KubeObject, { kind }: Action): boolean {
+    return kind === 'remove' && this.coOwned.get(keyText(key)) === metadata.uid;
   }
 
   /**
    * Reports a rejection by the API server that only a user can end, in the log and in an Event. Throws any other error
    * again, so that the controller retries with backoff.
    */
-  private reportRefusal(key: ObjectKey, cluster: KubeObject, error: unknown, { logger }: ReconcileContext): Requeue {
+  private reportRejection(key: ObjectKey, cluster: KubeObject, error: unknown, { logger }: ReconcileContext): Requeue {
     const { recorder, clock } = this.options;
     const rejection = apiRejectionFrom(error);
     if (rejection === undefined) throw error;
-    this.notBefore.set(keyText(key), clock.monotonic() + REFUSAL_INTERVAL);
-    const remedy = NOT_GRANTED.test(rejection.message) ? GRANT : rejection.remedy;
+    this.notBefore.set(keyText(key), clock.monotonic() + REJECTION_INTERVAL);
+    const remedy = NOT_GRANTED.test(rejection.message) ? GRANT_CLUSTER_STATUS : rejection.remedy;
     logger.warn('The API server refuses to change the condition of a Cluster', {
       [CLUSTER_KIND]: key,
       rejection: rejection.message,
       remedy,
     });
     recorder.record(cluster, 'Warning', 'APIServerRefused', `${describeApiRejection(rejection)}. ${remedy}`);
-    return { kind: 'after', delay: REFUSAL_INTERVAL, reason: 'the API server refuses a request' };
+    return { kind: 'after', delay: REJECTION_INTERVAL, reason: 'the API server refuses a request' };
   }
 
   private forget(key: ObjectKey): Requeue {
     this.notBefore.delete(keyText(key));
-    this.foreign.delete(keyText(key));
+    this.coOwned.delete(keyText(key));
     return DONE;
   }
 }

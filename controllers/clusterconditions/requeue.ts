@@ -7,6 +7,6 @@ import type { Requeue } from '../../pkg/runtime/reconcile.ts';
  */
 export const MIN_INTERVAL: Ms = 5_000;
 /** The time until the next attempt after the API server has refused a write. */
-export const REFUSAL_INTERVAL: Ms = 5 * 60_000;
+export const REJECTION_INTERVAL: Ms = 5 * 60_000;
 
 export const DONE: Requeue = { kind: 'done' };

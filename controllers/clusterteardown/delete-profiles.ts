@@ -47,7 +47,7 @@ const BATCH = 50;
  */
 interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
-  readonly last: string;
+  readonly lastTried: string;
   /**
    * The requeue for the end of the round, when all AWSFargateProfiles of the Cluster were tried. If a deletion has
    * failed, the delay is only seconds.
@@ -96,7 +96,7 @@ export class ProfileDeleter {
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
     const round = this.rounds.get(keyText(cluster));
     const left = profiles
-      .filter(({ metadata }) => round === undefined || metadata.name > round.last)
+      .filter(({ metadata }) => round === undefined || metadata.name > round.lastTried)
       .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     let requeue = round?.requeue ?? DONE;
     for (const profile of left.slice(0, BATCH)) {
@@ -115,7 +115,7 @@ export class ProfileDeleter {
       // deletable since, for example after a pause, so a new round starts.
       return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
     }
-    this.rounds.set(keyText(cluster), { last: left[BATCH - 1]?.metadata.name ?? '', requeue });
+    this.rounds.set(keyText(cluster), { lastTried: left[BATCH - 1]?.metadata.name ?? '', requeue });
     return E.left(NEXT_BATCH);
   }
 

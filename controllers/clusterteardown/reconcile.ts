@@ -61,7 +61,7 @@ export class TeardownReconciler {
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const found = this.readInputs(key);
     if (E.isLeft(found)) return found.left;
-    const inputs = (await this.learnAccount(found.right, context)) ? this.readInputs(key) : found;
+    const inputs = (await this.learnAccountIfNeeded(found.right, context)) ? this.readInputs(key) : found;
     if (E.isLeft(inputs)) return inputs.left;
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     const deletions = await this.deleteProfiles(inputs.right, context);
@@ -75,7 +75,7 @@ export class TeardownReconciler {
    * the control plane's EKS cluster. It is needed if spec.eksCluster names the EKS cluster and another identity than
    * the control plane. Returns whether the account was looked up, so that the caller reads the caches again.
    */
-  private async learnAccount({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
+  private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
     const { controlPlane } = state;
     if (accounts === undefined || controlPlane === undefined) return false;
