@@ -10,7 +10,7 @@ import { apiReference } from './reference.ts';
 export const generatedFiles = (): ReadonlyMap<string, string> =>
   new Map([
     [`config/crd/bases/${GROUP}_${PLURAL}.yaml`, yaml(crd)],
-    ['config/argocd/argocd-cm.yaml', yaml(healthScriptSetting())],
+    ['config/argocd/argocd-cm.yaml', yaml(argocdConfigMap())],
     ['config/components/prometheus-rule/prometheus_rule.yaml', yaml(prometheusRule())],
     ['docs/api.md', apiReference()],
     ['docs/conditions.md', conditionsReference()],
@@ -20,7 +20,7 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
 const HEALTH_SCRIPT = new URL(`../config/argocd/resource_customizations/${GROUP}/${KIND}/health.lua`, import.meta.url);
 
 /** The ConfigMap argocd-cm, with only the entry that makes Argo CD use the health script for AWSFargateProfiles. */
-const healthScriptSetting = (): object => ({
+const argocdConfigMap = (): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: {

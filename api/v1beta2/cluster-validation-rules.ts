@@ -105,7 +105,7 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
  * field. In such an update, the field `field` of spec.eksCluster must be absent, or equal the status field `known`. The
  * condition is true for every other update, and if status lacks `known`.
  */
-const asBefore = (field: string, known: string): string =>
+const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
   `!has(self.spec.eksCluster.${field}) || !has(oldSelf.status) || !has(oldSelf.status.${known}) || ` +
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
@@ -118,13 +118,13 @@ const asBefore = (field: string, known: string): string =>
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {
-    rule: asBefore('name', 'eksClusterName'),
+    rule: equalsStatusIfRestored('name', 'eksClusterName'),
     message: 'another EKS cluster than before; set it to status.eksClusterName',
     fieldPath: '.spec.eksCluster.name',
     reason: 'FieldValueForbidden',
   },
   {
-    rule: asBefore('region', 'region'),
+    rule: equalsStatusIfRestored('region', 'region'),
     message: 'another region than before; set it to status.region',
     fieldPath: '.spec.eksCluster.region',
     reason: 'FieldValueForbidden',

@@ -194,7 +194,7 @@ const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
  * A CEL rule that makes a text field immutable once the profile is provisioned. `exception` is a CEL condition under
  * which the new text means the same as the old text, and is allowed.
  */
-const immutableText = (field: string, exception?: string): Rule => ({
+const immutableTextOnceProvisioned = (field: string, exception?: string): Rule => ({
   rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
   message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
   messageExpression:
@@ -205,7 +205,7 @@ const immutableText = (field: string, exception?: string): Rule => ({
 });
 
 /** A CEL rule that makes a list immutable once the profile is provisioned, except for the order of its elements. */
-const immutableSet = (field: string): Rule => {
+const immutableSetOnceProvisioned = (field: string): Rule => {
   const [now, before] = [`self.spec.${field}`, `oldSelf.spec.${field}`];
   return {
     rule: onceProvisioned(
@@ -258,11 +258,14 @@ export const ROOT_RULES: readonly Rule[] = [
     optionalOldSelf: true,
   },
   ...GAINED_EKS_CLUSTER_RULES,
-  immutableText('profileName', isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName)),
-  immutableSet('selectors'),
-  immutableSet('subnetIDs'),
-  immutableText('roleARN'),
-  immutableText('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
-  immutableText('rolePath'),
-  immutableText('rolePermissionsBoundary'),
+  immutableTextOnceProvisioned(
+    'profileName',
+    isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName),
+  ),
+  immutableSetOnceProvisioned('selectors'),
+  immutableSetOnceProvisioned('subnetIDs'),
+  immutableTextOnceProvisioned('roleARN'),
+  immutableTextOnceProvisioned('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
+  immutableTextOnceProvisioned('rolePath'),
+  immutableTextOnceProvisioned('rolePermissionsBoundary'),
 ];

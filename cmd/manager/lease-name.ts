@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
  * The name of the leader election Lease of a manager that reconciles all objects. Managers of all versions use this
  * name, so that an upgrade never has two leaders.
  */
-const LEASE = 'capaf-leader-election';
+const BASE_NAME = 'capaf-leader-election';
 /** The form of each part of a Lease name. Dots separate the parts. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 /** The number of hexadecimal digits of the hash in the name of a Lease. */
@@ -24,7 +24,7 @@ export interface LeaseNameFlags {
  */
 export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlags): string {
   const parts = [
-    LEASE,
+    BASE_NAME,
     ...(namespace === undefined ? [] : [`namespace-${namespace}`]),
     ...(watchFilter === undefined ? [] : [`filter-${toNameParts(watchFilter)}`]),
   ];

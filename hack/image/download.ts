@@ -29,7 +29,7 @@ export interface NpmPackage {
 }
 
 /** How long the download of one Debian package, or one call of apt-get, may take, in milliseconds. */
-const TIMEOUT_MS = 120_000;
+const DEBIAN_TIMEOUT_MS = 120_000;
 /** How long npm waits for one answer of its registry before it asks again, in milliseconds. npm's default is 5 minutes. */
 const NPM_FETCH_MS = 60_000;
 /**
@@ -60,7 +60,7 @@ function debianArchives(): readonly string[] {
   try {
     const sites = execFileSync('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages'], {
       encoding: 'utf8',
-      timeout: TIMEOUT_MS,
+      timeout: DEBIAN_TIMEOUT_MS,
     });
     return [...new Set(sites.split('\n').filter((site) => site !== ''))];
   } catch (cause) {
@@ -78,7 +78,7 @@ export async function fetchDebianPackage({ path, sha256 }: DebianPackage): Promi
   const problems: string[] = [];
   for (const archive of debianArchives()) {
     try {
-      const response = await fetch(`${archive}/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const response = await fetch(`${archive}/${path}`, { signal: AbortSignal.timeout(DEBIAN_TIMEOUT_MS) });
       if (!response.ok) throw new Error(`status ${response.status}`);
       const content = Buffer.from(await response.arrayBuffer());
       return keep(cached, content, 'sha256', sha256, 'hex');
