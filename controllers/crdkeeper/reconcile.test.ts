@@ -129,7 +129,7 @@ describe('the keeper of the CRD', () => {
     it('while the record cannot be written', async () => {
       keeper.refuse = ({ path }) => (path.includes('configmaps') ? status(403, 'Forbidden', 'no') : undefined);
       await expectNothing();
-      expect(keeper.logger.said('The API server rejects a request of the keeper of the CRD')).to.have.length(1);
+      expect(keeper.logger.linesWith('The API server rejects a request of the keeper of the CRD')).to.have.length(1);
     });
 
     it('while an operator has broken the record', async () => {

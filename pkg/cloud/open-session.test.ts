@@ -215,14 +215,14 @@ describe('Sessions', () => {
     const pass = new MemoryLogger();
     const session = await open({ logger: pass.with({ reconcileID: 'r1' }) });
     await session.clusters.describe(cluster)();
-    expect(pass.said('AWS call')[0]?.keys).to.include({
+    expect(pass.linesWith('AWS call')[0]?.keys).to.include({
       reconcileID: 'r1',
       account: '111122223333',
       region: 'eu-west-1',
       operation: 'DescribeCluster',
       errorCode: 'ResourceNotFoundException',
     });
-    expect(logger.said('AWS call').map(({ keys }) => keys['operation'])).to.deep.equal(['GetCallerIdentity']);
+    expect(logger.linesWith('AWS call').map(({ keys }) => keys['operation'])).to.deep.equal(['GetCallerIdentity']);
   });
 
   it('never log a secret', async () => {

@@ -104,7 +104,7 @@ describe('The controller', () => {
     environment.queue.add(key('b'));
     await environment.clock.settle();
     expect(seen.map((pass) => pass.key)).to.deep.equal([key('a'), key('b')]);
-    const lines = environment.logger.said('Inside').map(({ keys }) => keys);
+    const lines = environment.logger.linesWith('Inside').map(({ keys }) => keys);
     const ids = lines.map(({ reconcileID }) => reconcileID);
     expect(new Set(ids).size).to.equal(2);
     expect(lines[0]).to.deep.equal({
@@ -157,7 +157,7 @@ describe('The controller', () => {
       expect(at).to.deep.equal([0, 5, 15, 35]);
       expect(await environment.result('requeue')).to.equal(3);
       expect(await environment.count('reconcile_errors_total')).to.equal(0);
-      expect(environment.logger.said('Reconciler error')).to.deep.equal([]);
+      expect(environment.logger.linesWith('Reconciler error')).to.deep.equal([]);
       await environment.stop();
     });
 
@@ -171,7 +171,10 @@ describe('The controller', () => {
     expect(await environment.result('error')).to.equal(2);
     expect(await environment.count('reconcile_errors_total')).to.equal(2);
     expect(await environment.count('reconcile_panics_total')).to.equal(0);
-    expect(environment.logger.said('Reconciler error').map(({ error }) => error)).to.deep.equal([problem, problem]);
+    expect(environment.logger.linesWith('Reconciler error').map(({ error }) => error)).to.deep.equal([
+      problem,
+      problem,
+    ]);
     await environment.stop();
   });
 
@@ -202,7 +205,7 @@ describe('The controller', () => {
     expect(at).to.deep.equal([0, 5, 15]);
     expect(await environment.count('reconcile_panics_total')).to.equal(2);
     expect(await environment.count('reconcile_errors_total')).to.equal(2);
-    expect(environment.logger.said('Observed a panic')).to.have.length(2);
+    expect(environment.logger.linesWith('Observed a panic')).to.have.length(2);
     await environment.stop();
   });
 

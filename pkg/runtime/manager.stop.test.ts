@@ -61,7 +61,7 @@ describe('The manager at its end', () => {
     harness.takeLease();
     await harness.clock.advance(1_000);
     expect(harness.error).to.equal('leader election lost: the lease was taken by pod-9');
-    expect(harness.logger.said('Not waiting for what is under way').map(({ keys }) => keys)).to.deep.equal([
+    expect(harness.logger.linesWith('Not waiting for what is under way').map(({ keys }) => keys)).to.deep.equal([
       { parts: 'controller' },
     ]);
     expect(harness.election?.remaining()).to.equal(0);
@@ -155,7 +155,7 @@ describe('The manager at its end', () => {
     await harness.clock.settle();
     await harness.stop();
     expect(harness.outcome).to.equal('ended');
-    expect(harness.logger.said('A part failed while it stopped').map(({ keys }) => keys)).to.deep.equal([
+    expect(harness.logger.linesWith('A part failed while it stopped').map(({ keys }) => keys)).to.deep.equal([
       { part: 'events', err: 'half way' },
     ]);
   });

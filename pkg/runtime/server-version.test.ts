@@ -54,7 +54,7 @@ describe('ServerVersionCheck', () => {
     await clock.settle();
     expect(check.check()).to.match(/^the API server is Kubernetes v1\.29\.7, but this provider needs v1\.30 or newer/);
     await clock.advance(120_000);
-    expect(logger.said('The API server is too old')).to.have.length(1);
+    expect(logger.linesWith('The API server is too old')).to.have.length(1);
     minor = '30';
     await clock.advance(60_000);
     expect(check.check()).to.equal(undefined);

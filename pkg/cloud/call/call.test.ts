@@ -34,7 +34,7 @@ describe('An AWS call', () => {
     expect(
       await harness.sumOf('aws_api_request_duration_seconds', { service: 'eks', operation: 'Operate', le: 0.25 }),
     ).to.equal(1);
-    expect(harness.logger.said('AWS call').map(({ level, keys }) => ({ level, keys }))).to.deep.equal([
+    expect(harness.logger.linesWith('AWS call').map(({ level, keys }) => ({ level, keys }))).to.deep.equal([
       {
         level: 'debug',
         keys: {
@@ -67,7 +67,7 @@ describe('An AWS call', () => {
     expect(
       await harness.sumOf('aws_api_requests_total', { status_code: 409, error_code: 'ResourceInUseException' }),
     ).to.equal(1);
-    expect(harness.logger.said('AWS call')[0]?.keys).to.include({ requestId: 'request-2' });
+    expect(harness.logger.linesWith('AWS call')[0]?.keys).to.include({ requestId: 'request-2' });
   });
 
   it('returns each failure as it was examined', async () => {

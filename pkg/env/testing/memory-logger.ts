@@ -38,7 +38,7 @@ export class MemoryLogger implements Logger {
   }
 
   /** Returns the stored lines whose message is `message`. */
-  said(message: string): readonly LoggedLine[] {
+  linesWith(message: string): readonly LoggedLine[] {
     return this.lines.filter((line) => line.message === message);
   }
 

@@ -12,7 +12,7 @@ describe('Reflector for a kind that is installed, removed or served in another v
       kind: 'unknown',
       reason: 'the API server does not serve widgets.example.org',
     });
-    expect(running.logger.said('The API server does not serve a kind, waiting for it')).to.have.length(1);
+    expect(running.logger.linesWith('The API server does not serve a kind, waiting for it')).to.have.length(1);
 
     environment.server.serve(widgetKind);
     environment.make('a');

@@ -172,7 +172,7 @@ describe('Reflector', () => {
       expect(store.lookup(keyFor(`w${times}`)).kind, `after ${times + 1} times`).to.equal('found');
     }
     expect(listsOf(environment)).to.equal(1);
-    expect(logger.said('The reflector failed and will try again')).to.deep.equal([]);
+    expect(logger.linesWith('The reflector failed and will try again')).to.deep.equal([]);
     await stop();
   });
 
@@ -189,7 +189,7 @@ describe('Reflector', () => {
     await clock.advance(5_000);
     expect(changes).to.deep.equal(['-lost', '~a', '+b']);
     expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
-    expect(logger.said('The API server knows less than it did: listing anew')).to.have.length(1);
+    expect(logger.linesWith('The API server knows less than it did: listing anew')).to.have.length(1);
     restored.make('c');
     await clock.settle();
     expect(changes.at(-1)).to.equal('+c');
@@ -230,7 +230,7 @@ describe('Reflector', () => {
     // again.
     await clock.advance(20_000);
     expect(reflector.currentProblem()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
-    expect(logger.said('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
+    expect(logger.linesWith('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
     environment.server.intercept = () => undefined;
     await clock.runUntil(() => store.synced, { limitMs: 30_000 });
     await clock.settle();
@@ -301,7 +301,7 @@ describe('Reflector', () => {
     running.make('b');
     await running.clock.settle();
     expect(running.changes).to.deep.equal(['+a', '+b']);
-    expect(running.logger.said('A handler of the store failed')).to.have.length(2);
+    expect(running.logger.linesWith('A handler of the store failed')).to.have.length(2);
     await running.stop();
   });
 

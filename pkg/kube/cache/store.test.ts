@@ -214,7 +214,7 @@ describe('Store', () => {
     store.upsert(painted('a', '101', 'broken'));
     expect(store.lookup(keyFor('a')).kind).to.equal('found');
     expect(namesOf('broken')).to.deep.equal([]);
-    expect(logger.said('A handler of the store failed')).to.have.length(1);
+    expect(logger.linesWith('A handler of the store failed')).to.have.length(1);
   });
 
   it('calls the other handlers when one throws, and no handler that unsubscribed', () => {
@@ -229,7 +229,7 @@ describe('Store', () => {
     leave();
     store.upsert(widget('a', '101'));
     expect([changes.length, later.length, left.length]).to.deep.equal([1, 1, 0]);
-    expect(logger.said('A handler of the store failed')[0]?.error)
+    expect(logger.linesWith('A handler of the store failed')[0]?.error)
       .to.be.an('error')
       .with.property('message', 'a mistake');
   });

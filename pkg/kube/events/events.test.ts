@@ -177,7 +177,7 @@ describe('EventWriter', () => {
     writer.record(object, 'Normal', 'Tested', 'kept');
     await clock.advance(120_000);
     expect(shown()).to.deep.equal(['1× kept']);
-    expect(logger.said('Writing an event failed').map(({ keys }) => keys['message'])).to.deep.equal(['lost']);
+    expect(logger.linesWith('Writing an event failed').map(({ keys }) => keys['message'])).to.deep.equal(['lost']);
     await stop();
   });
 
@@ -224,9 +224,9 @@ describe('EventWriter', () => {
     await clock.advance(5_000);
     await stopped;
     expect(shown()).to.deep.equal(['1× event 0']);
-    expect(logger.said('Events were dropped at the stop').map(({ keys }) => keys['count'])).to.deep.equal([4]);
+    expect(logger.linesWith('Events were dropped at the stop').map(({ keys }) => keys['count'])).to.deep.equal([4]);
     writer.record(object, 'Normal', 'Tested', 'late');
-    expect(logger.said('An event was dropped')).to.have.length(1);
+    expect(logger.linesWith('An event was dropped')).to.have.length(1);
   });
 
   it('does not wait out a pause when it is stopped', async () => {
@@ -237,13 +237,13 @@ describe('EventWriter', () => {
     await clock.settle();
     await stop();
     expect(server.requests).to.have.length(2);
-    expect(logger.said('Writing an event failed')).to.have.length(1);
+    expect(logger.linesWith('Writing an event failed')).to.have.length(1);
   });
 
   it('drops new ones beyond a thousand that wait', () => {
     const { writer, logger } = newWriter();
     for (let i = 0; i < 1_003; i++) writer.record(object, 'Normal', 'Tested', `event ${i}`);
-    expect(logger.said('An event was dropped').map(({ keys }) => keys['message'])).to.deep.equal([
+    expect(logger.linesWith('An event was dropped').map(({ keys }) => keys['message'])).to.deep.equal([
       'event 1000',
       'event 1001',
       'event 1002',

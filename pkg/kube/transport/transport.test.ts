@@ -48,7 +48,7 @@ describe('observeRequests', () => {
     for (let i = 0; i < 5; i++) await client.list(widgets, { signal });
     warning = '299 - "another"';
     await client.list(widgets, { signal });
-    expect(logger.said('The API server warns').map(({ keys }) => keys['warning'])).to.deep.equal([
+    expect(logger.linesWith('The API server warns').map(({ keys }) => keys['warning'])).to.deep.equal([
       '299 - "unknown field \\"spec.x\\""',
       '299 - "another"',
     ]);

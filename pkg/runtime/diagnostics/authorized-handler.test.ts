@@ -157,7 +157,7 @@ describe('authorizedHandler', () => {
       expect(await answer).to.equal(500);
       expect(reviews()).to.have.length(asked);
     }
-    expect(logger.said('Failed to authorize a request for diagnostics')).to.have.length(2);
+    expect(logger.linesWith('Failed to authorize a request for diagnostics')).to.have.length(2);
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
@@ -173,6 +173,6 @@ describe('authorizedHandler', () => {
     closing.abort(new Error('closed'));
     expect(await answer).to.equal(500);
     expect(seen?.aborted).to.equal(true);
-    expect(logger.said('Failed to authorize a request for diagnostics')).to.deep.equal([]);
+    expect(logger.linesWith('Failed to authorize a request for diagnostics')).to.deep.equal([]);
   });
 });

@@ -71,7 +71,7 @@ describe('A candidate that watches the Lease', () => {
     await leader.stop();
     await environment.clock.settle();
     expect(candidate.state).to.equal('leading');
-    expect(leader.logger.said('Failed to release the lease')).to.deep.equal([]);
+    expect(leader.logger.linesWith('Failed to release the lease')).to.deep.equal([]);
     await candidate.stop();
   });
 
@@ -189,7 +189,7 @@ describe('A candidate that watches the Lease', () => {
       if (answer !== undefined) asked += 1;
       return answer;
     });
-    const [line] = candidate.logger.said('The reflector failed and will try again');
+    const [line] = candidate.logger.linesWith('The reflector failed and will try again');
     expect(line?.keys).to.include({ resource: 'leases.coordination.k8s.io' });
     expect(line?.keys['error']).to.contain('not for you');
     await environment.clock.advance(60_000);

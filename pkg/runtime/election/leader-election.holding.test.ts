@@ -230,7 +230,7 @@ describe('The release of the lease', () => {
       const stopped = leader.stop();
       await environment.clock.advance(10_000);
       await stopped;
-      expect(leader.logger.said('Failed to release the lease')).to.have.length(1);
+      expect(leader.logger.linesWith('Failed to release the lease')).to.have.length(1);
       expect(environment.spec().holderIdentity).to.equal(leader.identity);
       expect(environment.clock.pendingTimers()).to.deep.equal([]);
     }

@@ -125,7 +125,7 @@ describe('A candidate', () => {
     candidate.intercept = hang;
     await environment.clock.advance(20_000);
     expect(candidate.state).to.equal('waiting');
-    expect(candidate.logger.said('Failed to acquire the lease')).to.have.length.within(6, 16);
+    expect(candidate.logger.linesWith('Failed to acquire the lease')).to.have.length.within(6, 16);
     candidate.intercept = () => undefined;
     await environment.clock.advance(10_000);
     expect(candidate.state).to.equal('leading');
@@ -140,7 +140,7 @@ describe('A candidate', () => {
     });
     const candidate = environment.candidate().start();
     await environment.clock.settle();
-    const [line] = candidate.logger.said('Failed to acquire the lease');
+    const [line] = candidate.logger.linesWith('Failed to acquire the lease');
     expect(line?.error).to.have.property('message').that.contains('spec.holderIdentity has the wrong type');
     environment.write(releasedLease());
     await environment.clock.advance(4_400);
@@ -172,7 +172,7 @@ describe('A candidate', () => {
         method === 'POST' ? json(code, { kind: 'Status', code, reason, message }) : undefined;
       candidate.start();
       await environment.clock.settle();
-      const [line] = candidate.logger.said('Failed to acquire the lease');
+      const [line] = candidate.logger.linesWith('Failed to acquire the lease');
       expect(line?.error).to.have.property('message').that.contains(message);
       expect(line?.keys).to.include({ remedy });
       candidate.intercept = () => undefined;

@@ -57,7 +57,10 @@ describe('The HTTP server', () => {
     expect(await get(`${url}/some/path?q=a%26b`)).to.include({ status: 200, body: '/some/path a&b' });
     expect(await get(`${url}/`, 'HEAD')).to.include({ status: 200, body: '' });
     expect(await get(`${url}/`, 'POST')).to.include({ status: 405 });
-    expect(logger.said('Serving')[0]?.keys).to.deep.equal({ what: 'a test', address: url.slice('http://'.length) });
+    expect(logger.linesWith('Serving')[0]?.keys).to.deep.equal({
+      what: 'a test',
+      address: url.slice('http://'.length),
+    });
     await stop();
   });
 
@@ -70,7 +73,7 @@ describe('The HTTP server', () => {
     ]) {
       const { url, stop, logger } = await serve(handler);
       expect(await get(url)).to.include({ status: 500, body: 'internal server error\n' });
-      expect(logger.said('Failed to answer a request')).to.have.length(1);
+      expect(logger.linesWith('Failed to answer a request')).to.have.length(1);
       await stop();
     }
   });

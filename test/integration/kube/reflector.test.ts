@@ -167,7 +167,7 @@ describe('a Reflector with a real API server', function () {
     expect(changes).to.have.members(['deleted lost', 'added new']);
     expect(store.synced).to.equal(true);
     expect(connected.requests.filter(isList)).to.have.length(2);
-    expect(logger.said('The reflector starts over')).to.have.length(1);
+    expect(logger.linesWith('The reflector starts over')).to.have.length(1);
   });
 
   it('restarts a list of several pages when a page token has expired', async () => {
@@ -222,7 +222,7 @@ describe('a Reflector with a real API server', function () {
     await create('widgets', 'b');
     connected.proxy.cut();
     await shows('a', 'b');
-    expect(logger.said('The API server knows less than it did: listing anew')).to.have.length(1);
+    expect(logger.linesWith('The API server knows less than it did: listing anew')).to.have.length(1);
     await create('widgets', 'c');
     await shows('a', 'b', 'c');
     expect(changes).to.deep.equal(['added a', 'added b', 'added c']);

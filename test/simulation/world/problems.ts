@@ -58,7 +58,7 @@ function findLoggedErrors({ managers }: SimulatedWorld): readonly string[] {
 
 export function findPanics({ managers }: SimulatedWorld): readonly string[] {
   return managers.flatMap(({ logger }) =>
-    logger.said('Observed a panic').map(({ error }) => errorStack(error) ?? errorMessage(error)),
+    logger.linesWith('Observed a panic').map(({ error }) => errorStack(error) ?? errorMessage(error)),
   );
 }
 
